@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Numbers in a JSON text, and copies of the text in which some of them have extreme values.
+/// The numbers in a JSON text, and copies of the text with extreme values for some of them.
 ///
-/// Strings of digits count as numbers: 64-bit integers and dates may travel as strings.
+/// Strings of digits count as numbers, since 64-bit integers and dates may be sent as strings.
 package struct HostileNumbers: Sendable {
-    /// Values that break careless conversions, each as a JSON token.
+    /// Values that break unchecked conversions, each as a JSON token.
     package static let extremes = [
         "0", "-0", "-1", "0.5", "2147483648", "9007199254740993", "9223372036854775807", "-9223372036854775808", "18446744073709551616",
         "1e25", "1e300", "-1e300", "1e-300", "1e999999999", "\"NaN\"", "\"Infinity\"", "\"-Infinity\"", "\"1e300\"", "\"9223372036854775807\"",
         "null",
     ]
 
-    /// One value of each kind, for runs that take long.
+    /// One value of each kind, for long-running tests.
     package static let fewExtremes = ["-1", "0.5", "9223372036854775807", "-9223372036854775808", "1e300", "\"NaN\"", "\"Infinity\""]
 
     package struct Number: Sendable {
-        /// Bytes of the token, the quotes of a string included.
+        /// Bytes of the token, including the quotes of a string.
         package var range: Range<Int>
-        /// Keys that lead to the number; positions in arrays are left out: `zones.records.created.timestamp`.
+        /// The keys that lead to the number, without positions in arrays: `zones.records.created.timestamp`.
         package var path: String
     }
 
     package let json: [UInt8]
     package let numbers: [Number]
-    /// Paths of the numbers without duplicates, in order.
+    /// The paths of the numbers without duplicates, in order.
     package var paths: [String] {
-        var seen: Set<String> = []
-        return numbers.map(\.path).filter { seen.insert($0).inserted }
+        var visitedPaths: Set<String> = []
+        return numbers.map(\.path).filter { visitedPaths.insert($0).inserted }
     }
 
     package init(_ json: [UInt8]) {
@@ -69,7 +69,7 @@ package struct HostileNumbers: Sendable {
         self.numbers = numbers
     }
 
-    /// Returns the text with a token in the place of each number that `choose` returns one for.
+    /// Returns the text with replaced numbers. `choose` returns the token that replaces a number, or `nil` to keep it.
     package func replacing(_ choose: (_ position: Int, Number) -> String?) -> [UInt8] {
         var result: [UInt8] = []
         var end = 0
@@ -83,7 +83,7 @@ package struct HostileNumbers: Sendable {
     }
 }
 
-/// Random choices that follow from a seed (SplitMix64).
+/// Random choices that are determined by a seed (SplitMix64).
 package struct SeededChoices: RandomNumberGenerator {
     private var state: UInt64
 

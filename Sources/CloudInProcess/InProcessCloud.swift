@@ -9,17 +9,17 @@ import Foundation
 import Synchronization
 import SystemSupport
 
-/// A whole server inside a test: the real service on a real store, without sockets, with a clock that moves when it is
-/// moved.
+/// A whole server inside a test: the real service on a real store, without sockets, and with a clock that the test
+/// moves.
 ///
 ///     let cloud = try InProcessCloud()
 ///     let tablet = try await cloud.addUser("mia", device: "tablet")
 ///     let phone = try await cloud.addDevice("phone", of: "mia")
 ///     CKContainer.connect(Connection(environment: .development, transport: tablet), for: "iCloud.org.example.notes")
 ///
-/// Its data is in a folder that goes with it.
+/// The data are in a folder that is removed with this object.
 package final class InProcessCloud: Sendable {
-    /// How addresses of assets begin. Nothing listens there.
+    /// Prefix of asset addresses. No server listens there.
     static let baseURL = "http://tarn.in-process.invalid"
 
     package let clock: HandDrivenClock
@@ -36,9 +36,9 @@ package final class InProcessCloud: Sendable {
     }
 
     /// - Parameters:
-    ///   - seed: Decides identifiers and record names of users.
+    ///   - seed: Determines identifiers and the users' record names.
     ///   - start: Milliseconds since 1970 UTC.
-    ///   - offered: What goes beyond the documented protocol; a server of another make offers nothing.
+    ///   - offered: The extensions of the documented protocol. A server of another vendor offers none.
     package init(
         limits: Limits = Limits(), seed: UInt64 = 1, start: Int64 = 1_900_000_000_000,
         offered: Set<Capability> = Set(Capability.allCases)
@@ -54,13 +54,13 @@ package final class InProcessCloud: Sendable {
 
     // MARK: Users and devices
 
-    /// Makes a user and returns the transport of their first device.
+    /// Creates a user, and returns the transport of their first device.
     package func addUser(_ name: String, device: String) async throws -> InProcessTransport {
         let token = try await store().addUser(name: name, deviceLabel: device, now: clock.milliseconds)
         return InProcessTransport(cloud: self, token: token, deviceID: device)
     }
 
-    /// Puts a schema in place of a container's.
+    /// Replaces the schema of a container.
     package func importSchema(_ text: String, into containerIdentifier: String) async throws {
         let (clock, random) = (clock, random)
         let store = try store()
@@ -70,7 +70,7 @@ package final class InProcessCloud: Sendable {
         _ = try await service.importSchema(try ContainerSchema(text: text))
     }
 
-    /// Lets a user be found by an address.
+    /// Gives a user an address by which other users find them.
     package func introduce(_ name: String, givenName: String, emailAddress: String) async throws {
         try await store().updateProfile(ofUser: name) { profile in
             profile.name.givenName = givenName
@@ -81,20 +81,20 @@ package final class InProcessCloud: Sendable {
 
     /// Returns the transport of another device of a user.
     ///
-    /// - Parameter executor: Where its answers are read; nil is wherever there is room.
+    /// - Parameter executor: The executor that reads responses. `nil` is the default executor.
     package func addDevice(_ device: String, of user: String, executor: (any TaskExecutor)? = nil) async throws -> InProcessTransport {
         let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)
         return InProcessTransport(cloud: self, token: token, deviceID: device, executor: executor)
     }
 
-    /// The transport of a device on which nobody is signed in.
+    /// Returns the transport of a device without a signed-in user.
     package func addVisitor(device: String) -> InProcessTransport {
         InProcessTransport(cloud: self, token: nil, deviceID: device)
     }
 
     // MARK: Schema
 
-    /// What the operator does with the schema of a container.
+    /// The operator's access to the schema of a container.
     ///
     ///     try await cloud.schema(of: "iCloud.org.example.notes").importSchema(ContainerSchema(text: text))
     package func schema(of containerIdentifier: String) throws -> SchemaService {
@@ -104,8 +104,8 @@ package final class InProcessCloud: Sendable {
             surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
     }
 
-    /// Gives fields of a record type in development all the indexes they can have; system fields by their names in the
-    /// schema, such as `___recordID`.
+    /// Adds all possible indexes to fields of a record type in development. System fields have their schema names, such
+    /// as `___recordID`.
     package func addIndexes(toType recordType: String, fields: [String], container containerIdentifier: String) async throws {
         let service = try schema(of: containerIdentifier)
         var schema = try await service.export(.development)
@@ -121,7 +121,7 @@ package final class InProcessCloud: Sendable {
         _ = try await service.importSchema(schema)
     }
 
-    /// Gives a user roles of a container's schema in development, in place of those before.
+    /// Replaces a user's roles of a container's schema in development.
     package func setRoles(_ roles: Set<String>, of user: String, container containerIdentifier: String) async throws {
         guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
         try await service.setRoles(
@@ -129,7 +129,7 @@ package final class InProcessCloud: Sendable {
             environment: .development)
     }
 
-    /// Deletes a zone of a user's private database in development, as the operator does. Devices are not told.
+    /// Deletes a zone of a user's private database in development, as the operator does. Devices are not notified.
     package func deleteZone(
         _ zoneName: String, of user: String, because reason: ZoneDeletionReason, container containerIdentifier: String
     ) async throws {
@@ -146,17 +146,17 @@ package final class InProcessCloud: Sendable {
     private func recordName(of user: String, _ containerIdentifier: String) async throws -> String {
         let store = try store()
         guard let account = try await store.account(named: user) else {
-            throw StorageFailure(.unknownName, "there is no user of this name")
+            throw StorageFailure(.unknownName, "no user has this name")
         }
         return try await store.userRecordName(
             account: account, containerIdentifier: containerIdentifier, proposal: "_" + Hex.text(random.next(16)))
     }
 
-    // MARK: What is there
+    // MARK: Content
 
     package struct DatabaseContent: Sendable {
         package var scope: DatabaseScope
-        /// User record name of the owner; empty in the public database.
+        /// User record name of the owner. Empty in the public database.
         package var owner: String
         package var zones: [ZoneContent]
     }
@@ -166,7 +166,7 @@ package final class InProcessCloud: Sendable {
         package var records: [Record]
     }
 
-    /// Everything in the databases of a container in development, as it is stored: zones and records by name.
+    /// The stored content of a container's databases in development: zones and records by name.
     package func databases(of containerIdentifier: String) async throws -> [DatabaseContent] {
         let store = try store()
         var databases: [DatabaseContent] = []
@@ -175,12 +175,12 @@ package final class InProcessCloud: Sendable {
             let zones = try await store.read(partition) { view -> [ZoneContent] in
                 var contents: [Int64: ZoneContent] = [:]
                 for zone in try view.zones() { contents[zone.key] = ZoneContent(name: zone.name, records: []) }
-                var place: RecordPlace?
+                var position: RecordPlace?
                 while true {
-                    let page = try view.records(after: place, limit: 500)
+                    let page = try view.records(after: position, limit: 500)
                     guard let last = page.last else { break }
-                    for (place, record) in page { contents[place.zone]?.records.append(record) }
-                    place = last.place
+                    for (key, record) in page { contents[key.zone]?.records.append(record) }
+                    position = last.place
                 }
                 return contents.values.sorted { $0.name < $1.name }
             }
@@ -190,11 +190,11 @@ package final class InProcessCloud: Sendable {
         return databases.sorted { ($0.scope.rawValue, $0.owner) < ($1.scope.rawValue, $1.owner) }
     }
 
-    // MARK: The server's life
+    // MARK: Lifecycle
 
     /// Starts the server again after `stop`, on the same data.
     ///
-    /// - Parameter offering: What it offers from now on; nil is what it did before.
+    /// - Parameter offering: The capabilities to offer. `nil` offers those of before.
     package func start(offering: Set<Capability>? = nil) throws {
         let offered = offered.withLock { offered in
             offered = offering ?? offered
@@ -212,13 +212,13 @@ package final class InProcessCloud: Sendable {
             defer { running = Running(store: store, hub: hub, service: service) }
             return running
         }
-        precondition(previous == nil, "a server that runs is started again")
+        precondition(previous == nil, "a running server cannot be started")
     }
 
     /// Copies the server's data to a new folder, as `tarn backup` does.
     package func backUp(to path: String) async throws { _ = try await store().backUp(to: path) }
 
-    /// Stops the server, puts a backup in the place of its data, as `tarn restore` does, and starts it again.
+    /// Stops the server, replaces its data by a backup, as `tarn restore` does, and starts it again.
     package func restore(from backup: String) async throws {
         try stop()
         try FileManager.default.removeItem(atPath: folder.path)
@@ -226,7 +226,7 @@ package final class InProcessCloud: Sendable {
         try start()
     }
 
-    /// Ends the server: held connections end, and devices find nobody until `start`.
+    /// Stops the server: open connections end, and requests fail until `start`.
     package func stop() throws {
         let ended = running.withLock { running in
             defer { running = nil }
@@ -236,33 +236,33 @@ package final class InProcessCloud: Sendable {
         try ended?.store.close()
     }
 
-    /// Ends the server for good, and removes what it stored, whoever still holds this.
+    /// Stops the server permanently and removes its data, even if references to this object remain.
     package func discard() throws {
         defer { folder.remove() }
         try stop()
     }
 
-    /// Where its data is.
+    /// The path of the data folder.
     package var path: String { folder.path }
 
     package var isStopped: Bool { running.withLock { $0 == nil } }
 
-    /// Sends a heartbeat on every held connection.
+    /// Sends a heartbeat on every push stream.
     package func beat() { running.withLock { $0?.hub }?.beat() }
 
-    /// How many devices hold a push stream.
+    /// The number of open push streams.
     package var listeners: Int { running.withLock { $0?.hub }?.listeners ?? 0 }
 
-    /// Does what the server does every hour.
+    /// Runs the hourly cleanup of the server.
     package func removeExpired() async throws { try await store().removeExpired(now: clock.milliseconds) }
 
-    /// Tells participants what an earlier life of the server left untold, as the server does when it starts, and every hour.
+    /// Delivers the pending notifications to participants, as the server does when it starts and every hour.
     package func deliverPendingNews() async throws {
         guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
         try await service.deliverPendingNews()
     }
 
-    /// The service while the server runs.
+    /// The service, while the server runs.
     var service: CloudService? { running.withLock { $0?.service } }
 
     private func store() throws -> SQLiteServerStore {
@@ -273,7 +273,7 @@ package final class InProcessCloud: Sendable {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until the test moves it.
 package final class HandDrivenClock: Sendable {
     private let time: Mutex<Int64>
 
@@ -289,7 +289,7 @@ package final class HandDrivenClock: Sendable {
     }
 }
 
-/// Bytes that follow from a seed (SplitMix64).
+/// Bytes that are determined by a seed (SplitMix64).
 final class SeededBytes: Sendable {
     private let state: Mutex<UInt64>
 

@@ -7,14 +7,14 @@ import CloudWire
 import Foundation
 import Synchronization
 
-/// One device's way to a server in the same process. It can be cut, and answers can be lost.
+/// The connection of one device to a server in the same process. It can be cut, and requests and responses can be lost.
 package final class InProcessTransport: CloudTransport {
     private struct State {
         var isOffline = false
         var requestsToLose = 0
         var answersToLose = 0
         var log: [String] = []
-        /// Ends the held connections when the device goes offline.
+        /// Closes the open connections when the device goes offline.
         var held: [Int: @Sendable () -> Void] = [:]
         var nextHeld = 0
     }
@@ -26,7 +26,7 @@ package final class InProcessTransport: CloudTransport {
     private let state = Mutex(State())
     package var credential: String? { token.map(CredentialDigest.text) }
 
-    /// - Parameter token: nil if nobody is signed in.
+    /// - Parameter token: `nil` if no user is signed in.
     init(cloud: InProcessCloud, token: String?, deviceID: String, executor: (any TaskExecutor)? = nil) {
         self.executor = executor
         self.cloud = cloud
@@ -36,7 +36,7 @@ package final class InProcessTransport: CloudTransport {
 
     // MARK: Faults
 
-    /// Cuts the device off: requests fail with `.networkUnavailable`, and held connections break.
+    /// Disconnects the device: requests fail with `.networkUnavailable`, and open connections break.
     package func goOffline() {
         let held = state.withLock { state in
             state.isOffline = true
@@ -50,16 +50,16 @@ package final class InProcessTransport: CloudTransport {
 
     package var isOffline: Bool { state.withLock { $0.isOffline } }
 
-    /// The next requests break off before the server sees them.
+    /// Loses the next requests before they reach the server.
     package func loseNextRequests(_ count: Int = 1) { state.withLock { $0.requestsToLose += count } }
 
-    /// The next requests are carried out, committed included, and break off before the answer arrives.
+    /// Loses the responses of the next requests, after the server has committed them.
     package func loseNextAnswers(_ count: Int = 1) { state.withLock { $0.answersToLose += count } }
 
-    /// Operations that were asked for, those that failed included, in order: `records/modify`, `asset`, `push/stream`.
+    /// The requested operations, failed ones included, in order: `records/modify`, `asset`, `push/stream`.
     package var log: [String] { state.withLock { $0.log } }
 
-    /// Puts a request into the log that is answered before it comes here.
+    /// Logs a request that is answered before it reaches this transport.
     package func note(_ request: TransportRequest) {
         let path =
             switch request.target {
@@ -72,15 +72,15 @@ package final class InProcessTransport: CloudTransport {
 
     // MARK: CloudTransport
 
-    /// No connection in a process falls silent without ending, however long the process is held up.
-    package var fallsSilent: Bool { false }
+    /// Connections in a process always report their end, however long the process is suspended.
+    package var needsIdleTimeout: Bool { false }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         let response = try await exchange(request)
         var body: [UInt8] = []
         for try await piece in pieces(of: response) {
             guard body.count + piece.count <= request.responseBytesMax else {
-                throw CKError(.networkFailure, "the server's answer is too large")
+                throw CKError(.networkFailure, "the server's response is too large")
             }
             body += piece
         }
@@ -112,7 +112,7 @@ package final class InProcessTransport: CloudTransport {
         }
         guard !isLost else {
             if case .events(let listener) = response.body { listener.close() }
-            throw CKError(request.changesData ? .serverResponseLost : .networkFailure, "the answer was lost")
+            throw CKError(request.changesData ? .serverResponseLost : .networkFailure, "the response was lost")
         }
         return response
     }
@@ -143,16 +143,16 @@ package final class InProcessTransport: CloudTransport {
             method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
     }
 
-    /// The file, told of in pieces as if it were sent.
-    private func content(of url: URL, _ start: Int64, _ count: Int64, _ sent: (any SentBytes)?) async throws -> [UInt8] {
+    /// Reads the file, and reports its pieces as if they were sent.
+    private func content(of url: URL, _ start: Int64, _ count: Int64, _ sent: (any UploadObserver)?) async throws -> [UInt8] {
         let bytes = [UInt8](try Data(contentsOf: url).dropFirst(Int(start)).prefix(Int(count)))
         await sent?.begin(at: start)
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let piece = rest.prefix(Self.pieceBytes)
+        var remaining = bytes[...]
+        while !remaining.isEmpty {
+            let piece = remaining.prefix(Self.pieceBytes)
             piece.withUnsafeBytes { sent?.see($0) }
             await sent?.moved(piece.count)
-            rest = rest.dropFirst(Self.pieceBytes)
+            remaining = remaining.dropFirst(Self.pieceBytes)
         }
         return bytes
     }
@@ -203,7 +203,7 @@ package final class InProcessTransport: CloudTransport {
 
     private static let pieceBytes = 1 << 16
 
-    /// One notification a line; an empty line is a heartbeat.
+    /// One notification per line; an empty line is a heartbeat.
     private func lines(of listener: PushListener) -> AsyncThrowingStream<[UInt8], any Error> {
         AsyncThrowingStream { continuation in
             let broken = CKError(.networkFailure, "the device went offline")

@@ -7,8 +7,10 @@ import CloudWire
 import Foundation
 
 extension TestCloud {
-    /// The whole cloud as text, in a fixed order: the public database, then the accounts with their private databases, what
-    /// others share with them, and subscriptions. Records have their fields and tags.
+    /// Returns the content of the whole cloud as text, in a fixed order: the public database, then each account's
+    /// private database, shared zones and subscriptions. Records have their fields and change tags.
+    ///
+    /// - Throws: ``CKError`` if the server is stopped.
     public func picture() async throws -> String {
         var lines = ["\(containerIdentifier)"]
         let databases = try await engine.databases(of: containerIdentifier)
@@ -40,7 +42,7 @@ extension TestCloud {
         ["    zone \(zone.name)"] + zone.records.flatMap { lines($0) }
     }
 
-    /// What others share with an account, without the fields, which are shown where the records are.
+    /// The zones shared with an account, without fields, which are listed with the owner's records.
     private func sharedZones(_ client: CloudDatabaseClient) async throws -> [String] {
         var lines: [String] = []
         for case .zone(let zone) in try await client.listZones().zones {

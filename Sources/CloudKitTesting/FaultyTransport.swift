@@ -6,7 +6,7 @@ import CloudKit
 import CloudWire
 import Synchronization
 
-/// A device's way to the server, on which things go wrong when that is asked for.
+/// The connection of a device to the server, which injects faults.
 final class FaultyTransport: CloudTransport {
     private struct Plan {
         var fault: TestFault
@@ -15,7 +15,7 @@ final class FaultyTransport: CloudTransport {
     }
 
     let base: InProcessTransport
-    var fallsSilent: Bool { base.fallsSilent }
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
     var credential: String? { base.credential }
     private let clock: TestClock
     private let containerIdentifier: String
@@ -32,28 +32,30 @@ final class FaultyTransport: CloudTransport {
     }
 
     func stream(_ request: TransportRequest) async throws -> TransportStream {
-        guard let fault = take(for: request, where: \.concernsStreams), let answer = try await answer(to: request, fault) else {
+        guard let fault = nextFault(for: request, where: \.concernsStreams),
+            let response = try await injectedResponse(to: request, fault)
+        else {
             return try await base.stream(request)
         }
         let body = AsyncThrowingStream<[UInt8], any Error> { continuation in
-            continuation.yield(answer.body)
+            continuation.yield(response.body)
             continuation.finish()
         }
-        return TransportStream(status: answer.status, headers: answer.headers, chunks: body)
+        return TransportStream(status: response.status, headers: response.headers, chunks: body)
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        guard let fault = take(for: request) else { return try await base.send(request) }
+        guard let fault = nextFault(for: request) else { return try await base.send(request) }
         if fault == .halfAnswer {
             var response = try await base.send(request)
             response.body = Array(response.body.prefix(response.body.count / 2))
             return response
         }
-        guard let answer = try await answer(to: request, fault) else { return try await base.send(request) }
-        return answer
+        guard let response = try await injectedResponse(to: request, fault) else { return try await base.send(request) }
+        return response
     }
 
-    private func take(for request: TransportRequest, where isPossible: (TestFault) -> Bool = { _ in true }) -> TestFault? {
+    private func nextFault(for request: TransportRequest, where isPossible: (TestFault) -> Bool = { _ in true }) -> TestFault? {
         guard case .service(let path) = request.target else { return nil }
         return plans.withLock { plans in
             let index = plans.firstIndex { plan in isPossible(plan.fault) && plan.operation.map(path.hasSuffix) ?? true }
@@ -65,30 +67,30 @@ final class FaultyTransport: CloudTransport {
         }
     }
 
-    /// - Returns: What comes in the place of the server's answer; nil if the server is to be asked.
-    /// - Throws: `CKError` for what does not arrive there.
-    private func answer(to request: TransportRequest, _ fault: TestFault) async throws -> TransportResponse? {
-        let answer: TransportResponse
+    /// - Returns: The injected response. `nil` sends the request to the server.
+    /// - Throws: `CKError` if the request does not reach the server.
+    private func injectedResponse(to request: TransportRequest, _ fault: TestFault) async throws -> TransportResponse? {
+        let response: TransportResponse
         switch fault {
         case .answerLost: base.loseNextAnswers(); return nil
-        case .slow(let duration): try await clock.pace.sleep(duration); return nil
+        case .slow(let duration): try await clock.clientClock.sleep(duration); return nil
         case .conflict: try await touchRecords(of: request); return nil
         case .halfAnswer: return nil
         case .unreachable: base.note(request); throw CKError(.networkUnavailable, "the server cannot be reached")
         case .requestLost: base.note(request); throw CKError(.networkFailure, "the request was lost")
-        case .throttled(let seconds): answer = refusal(WireError(.throttled, "too many requests", retryAfter: seconds))
-        case .unavailable(let seconds): answer = refusal(WireError(.tryAgainLater, "the server is busy", retryAfter: seconds))
-        case .quotaExceeded: answer = refusal(WireError(.quotaExceeded, "the storage is full"))
-        case .signedOut: answer = refusal(WireError(.authenticationFailed, "the token is not valid"))
+        case .throttled(let seconds): response = refusal(WireError(.throttled, "too many requests", retryAfter: seconds))
+        case .unavailable(let seconds): response = refusal(WireError(.tryAgainLater, "the server is busy", retryAfter: seconds))
+        case .quotaExceeded: response = refusal(WireError(.quotaExceeded, "the quota is exceeded"))
+        case .signedOut: response = refusal(WireError(.authenticationFailed, "the token is not valid"))
         case .tokenExpired:
             guard let refused = try expired(request) else { return nil }
-            answer = refused
+            response = refused
         case .webPage:
-            answer = TransportResponse(
+            response = TransportResponse(
                 status: 200, headers: [HeaderNames.contentType: "text/html"], body: Array("<html><body>Welcome</body></html>".utf8))
         }
         base.note(request)
-        return answer
+        return response
     }
 
     private func refusal(_ error: WireError) -> TransportResponse {
@@ -96,7 +98,7 @@ final class FaultyTransport: CloudTransport {
             status: error.code.httpStatus, headers: [HeaderNames.contentType: HeaderNames.json], body: error.encoded())
     }
 
-    /// Writes the records that a request is about to write, so that the tags it carries are old.
+    /// Writes the records that a request is about to write, so that its change tags are stale.
     private func touchRecords(of request: TransportRequest) async throws {
         guard case .service(let path) = request.target, path.hasSuffix(ServicePath.Operation.modifyRecords.rawValue),
             case .bytes(let body) = request.body, var modify = try? ModifyRecordsRequest(json: body)
@@ -130,7 +132,7 @@ final class FaultyTransport: CloudTransport {
 }
 
 extension TestFault {
-    /// Whether it may befall a connection that is held for what comes, which asks for nothing by itself.
+    /// Whether the fault applies to long-lived connections, which send no requests of their own.
     fileprivate var concernsStreams: Bool {
         switch self {
         case .conflict, .tokenExpired, .halfAnswer, .quotaExceeded: false

@@ -5,10 +5,10 @@ import CloudInProcess
 public import CloudKit
 import Synchronization
 
-/// The time of a test's cloud: the server's dates, and how long devices wait before they try again.
+/// The clock of a test's cloud: the server's dates, and the delays before retries of devices.
 ///
-/// It stands still until it is moved. Whoever waits for it is woken when its time has come. By default, a wait within an
-/// operation moves the clock itself, so that nothing ever waits in truth; waits in the background are always held.
+/// It stands still until the test moves it, which resumes the waits that end by then. By default, a wait inside an
+/// operation moves the clock itself, so that no test waits in real time. Waits in the background always hold.
 public final class TestClock: Sendable {
     private struct Sleeper {
         var due: Duration
@@ -30,15 +30,16 @@ public final class TestClock: Sendable {
     /// The server's date.
     public var now: Date { Date(timeIntervalSince1970: Double(server.milliseconds) / 1000) }
 
-    /// Whether a wait moves the clock instead of being held until somebody else does.
+    /// Whether a wait moves the clock, instead of waiting for another task to move it.
     public var skipsWaits: Bool {
         get { state.withLock { $0.skipsWaits } }
         set { state.withLock { $0.skipsWaits = newValue } }
     }
 
-    /// How many waits are held at the moment.
+    /// The number of tasks that wait at present.
     public var waits: Int { state.withLock { $0.sleepers.count } }
 
+    /// Moves the clock, and resumes the waits that end by then.
     public func advance(by duration: Duration) {
         server.advance(by: duration)
         let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
@@ -50,15 +51,15 @@ public final class TestClock: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    var pace: Pace {
-        Pace(
+    var clientClock: ClientClock {
+        ClientClock(
             now: { self.state.withLock { $0.now } },
             sleep: { duration in
                 if self.skipsWaits { self.advance(by: duration) } else { try await self.sleep(duration) }
             }, idle: { try await self.sleep($0) })
     }
 
-    /// Held until the clock was moved that far.
+    /// Waits until the clock was moved that far.
     func sleep(_ duration: Duration) async throws {
         try Task.checkCancellation()
         let number = state.withLock { state in

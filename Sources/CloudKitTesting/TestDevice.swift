@@ -8,8 +8,9 @@ import Synchronization
 
 /// One device of a test's cloud.
 public final class TestDevice: Sendable {
+    /// The name of the device.
     public let name: String
-    /// The container as this device sees it. Each device has its own.
+    /// The container as this device sees it. Each device has its own object.
     public let container: CKContainer
     private let cloud: TestCloud
     private let connection: OwnConnection
@@ -19,9 +20,9 @@ public final class TestDevice: Sendable {
         var account: String?
         var transport: FaultyTransport?
         var isOffline = false
-        var longLived: LongLivedHome?
+        var longLived: LongLivedOperationStore?
         /// By account.
-        var homes: [String: LongLivedHome] = [:]
+        var operationStores: [String: LongLivedOperationStore] = [:]
     }
 
     init(_ name: String, in cloud: TestCloud) {
@@ -35,24 +36,27 @@ public final class TestDevice: Sendable {
 
     // MARK: Account
 
-    /// Nil while nobody is signed in.
+    /// The signed-in account. `nil` if the device is signed out.
     public var account: String? { state.withLock { $0.account } }
 
-    /// Signs in, after signing out whoever was signed in, and posts `.CKAccountChanged`.
+    /// Signs in to an account, after signing out of another one, and posts `.CKAccountChanged`. A new account is
+    /// created.
+    ///
+    /// - Throws: ``CKError`` if the server is stopped.
     public func signIn(to account: String) async throws {
         let transport = FaultyTransport(
             try await cloud.transport(of: name, account: account), cloud.clock, containerIdentifier: cloud.containerIdentifier)
         if isOffline { transport.base.goOffline() }
-        let home = home(of: account)
+        let operationStore = operationStore(of: account)
         state.withLock { state in
             state.account = account
             state.transport = transport
-            state.longLived = home
+            state.longLived = operationStore
         }
-        change(to: connected(transport, home))
+        change(to: connected(transport, operationStore))
     }
 
-    /// Signs out, and posts `.CKAccountChanged`. The public database can still be read.
+    /// Signs out, and posts `.CKAccountChanged`. The public database stays readable.
     public func signOut() {
         let visitor = cloud.visitorTransport(of: name)
         if isOffline { visitor.base.goOffline() }
@@ -65,40 +69,41 @@ public final class TestDevice: Sendable {
         change(to: Self.signedOut(visitor, cloud))
     }
 
-    private func connected(_ transport: FaultyTransport, _ home: LongLivedHome) -> Connection {
-        Connection(environment: .development, transport: transport, pace: cloud.clock.pace, longLived: home)
+    private func connected(_ transport: FaultyTransport, _ operationStore: LongLivedOperationStore) -> Connection {
+        Connection(environment: .development, transport: transport, clock: cloud.clock.clientClock, longLived: operationStore)
     }
 
     // MARK: Processes
 
-    /// Ends the app's process as a kill does, and starts another one, which uses ``container``: long-lived operations of before
-    /// call no block any more, and go on. A request that is on its way is broken off; the server may have seen it.
+    /// Ends the app's process as a kill does, and starts another one, which uses ``container``. Long-lived operations
+    /// of the earlier process call no more blocks, and resume. Requests in flight are cancelled; the server may have
+    /// executed them.
     ///
-    /// Other operations, and objects that the app made, are not ended.
+    /// Other operations, and objects of the app, continue.
     public func restart() {
-        let (before, transport, account) = state.withLock { state in
-            defer { state.homes = [:] }
-            return (state.homes.values, state.transport, state.account)
+        let (previousStores, transport, account) = state.withLock { state in
+            defer { state.operationStores = [:] }
+            return (state.operationStores.values, state.transport, state.account)
         }
-        for home in before { home.abandon() }
+        for operationStore in previousStores { operationStore.simulateProcessEnd() }
         guard let transport, let account else { return }
-        let home = home(of: account)
-        state.withLock { $0.longLived = home }
-        connect(to: connected(transport, home))
-        home.begin(container)
+        let operationStore = operationStore(of: account)
+        state.withLock { $0.longLived = operationStore }
+        connect(to: connected(transport, operationStore))
+        operationStore.resumeOperations(container)
     }
 
-    /// Waits until the long-lived operations that go on after ``restart()`` are done, or cannot go on.
-    public func finishLongLivedOperations() async { await state.withLock { $0.longLived }?.rest() }
+    /// Waits until the long-lived operations that resume after ``restart()`` end, or cannot continue.
+    public func finishLongLivedOperations() async { await state.withLock { $0.longLived }?.waitUntilIdle() }
 
-    /// The same one for as long as a process lives.
-    private func home(of account: String) -> LongLivedHome {
+    /// The same object for the life of a process.
+    private func operationStore(of account: String) -> LongLivedOperationStore {
         state.withLock { state in
-            let home =
-                state.homes[account]
-                ?? LongLivedHome(folder: cloud.folder(of: name, account), now: { [clock = cloud.clock] in clock.now })
-            state.homes[account] = home
-            return home
+            let operationStore =
+                state.operationStores[account]
+                ?? LongLivedOperationStore(folder: cloud.folder(of: name, account), now: { [clock = cloud.clock] in clock.now })
+            state.operationStores[account] = operationStore
+            return operationStore
         }
     }
 
@@ -114,14 +119,14 @@ public final class TestDevice: Sendable {
 
     private static func signedOut(_ visitor: FaultyTransport, _ cloud: TestCloud) -> Connection {
         Connection(
-            environment: .development, signedOut: CKError(.notAuthenticated, "nobody is signed in on this device"),
-            visitor: visitor, pace: cloud.clock.pace)
+            environment: .development, signedOut: CKError(.notAuthenticated, "no user is signed in on this device"),
+            visitor: visitor, clock: cloud.clock.clientClock)
     }
 
     private static let ofProcess = Mutex<ObjectIdentifier?>(nil)
 
-    /// Makes this the device that all containers of the process belong to, `CKContainer.default()` and those of Core
-    /// Data's stores included, until another device is. Stores whose options were made with ``container`` stay with it.
+    /// Makes this the device of all containers of the process, including `CKContainer.default()` and those of Core
+    /// Data's stores, until another device replaces it. Stores with options made from ``container`` keep their device.
     public func useForWholeProcess() {
         Self.ofProcess.withLock { $0 = ObjectIdentifier(self) }
         CKContainer.connect(connection.connection, for: nil)
@@ -129,7 +134,7 @@ public final class TestDevice: Sendable {
 
     // MARK: Faults
 
-    /// Cuts the device off: requests fail with `.networkUnavailable`, and held connections break.
+    /// Disconnects the device: requests fail with `.networkUnavailable`, and open connections break.
     public func goOffline() {
         state.withLock { state in
             state.isOffline = true
@@ -137,6 +142,7 @@ public final class TestDevice: Sendable {
         }
     }
 
+    /// Connects the device again.
     public func goOnline() {
         state.withLock { state in
             state.isOffline = false
@@ -144,31 +150,33 @@ public final class TestDevice: Sendable {
         }
     }
 
+    /// Whether the device is offline.
     public var isOffline: Bool { state.withLock { $0.isOffline } }
 
-    /// Lets the next requests of this device fail.
+    /// Makes the next requests of this device fail.
     ///
     /// - Parameters:
-    ///   - count: How many requests.
-    ///   - operation: Only requests of this kind, such as `records/modify`; nil is for all.
+    ///   - fault: The fault to inject.
+    ///   - count: The number of requests.
+    ///   - operation: The kind of requests, such as `records/modify`. `nil` means all.
     public func fail(_ fault: TestFault, count: Int = 1, operation: String? = nil) {
         state.withLock { $0.transport }?.add(fault, count: count, operation: operation)
     }
 
-    /// What this device asked for, failed requests included, in order: `records/modify`, `changes/zone` …
+    /// The requested operations of this device, failed ones included, in order: `records/modify`, `changes/zone` …
     public var requests: [String] { state.withLock { $0.transport }?.base.log ?? [] }
 }
 
-/// What can go wrong with a request.
+/// A fault of a request.
 public enum TestFault: Hashable, Sendable {
-    /// `.networkUnavailable`; the server saw nothing.
+    /// `.networkUnavailable`; the request does not reach the server.
     case unreachable
-    /// The request breaks off on the way: `.networkFailure`; the server saw nothing.
+    /// The request is lost: `.networkFailure`; it does not reach the server.
     case requestLost
-    /// The server did what was asked, and its answer breaks off on the way: `.serverResponseLost` if it was asked to save or
-    /// delete, else `.networkFailure`.
+    /// The server executes the request, and the response is lost: `.serverResponseLost` for a request that saves or
+    /// deletes, else `.networkFailure`.
     case answerLost
-    /// The answer takes a while of the virtual clock.
+    /// The response is delayed, by the virtual clock.
     case slow(Duration)
     /// `.requestRateLimited`, with the seconds to wait.
     case throttled(retryAfter: Double)
@@ -176,14 +184,14 @@ public enum TestFault: Hashable, Sendable {
     case unavailable(retryAfter: Double)
     /// `.quotaExceeded`
     case quotaExceeded
-    /// The records to be saved were changed by somebody else just before: `.serverRecordChanged`.
+    /// Another client changed the records immediately before the save: `.serverRecordChanged`.
     case conflict
-    /// `.changeTokenExpired` for requests that carry a token.
+    /// `.changeTokenExpired` for requests with a token.
     case tokenExpired
     /// `.notAuthenticated`
     case signedOut
-    /// A web page of something between here and the server.
+    /// A web page, as of a captive portal.
     case webPage
-    /// Half of the answer.
+    /// The first half of the response.
     case halfAnswer
 }

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension Limits {
-    /// A limit that an operator may set, by name.
+    /// A limit that an operator can set, by name.
     package struct Setting: Sendable {
         package let name: String
         package let key: any WritableKeyPath<Limits, Int> & Sendable
-        /// What the number counts.
+        /// The unit and the scope of the number, for the list of limits.
         package let what: String
         package let least: Int
         package let most: Int
@@ -20,38 +20,46 @@ extension Limits {
         }
     }
 
-    /// In alphabetical order. What is not here follows from formats or from what clients rely on.
+    /// In alphabetical order. All other limits follow from formats, or clients rely on them.
     package static let settings: [Setting] = [
-        Setting("anonymousBodyBytes", \.anonymousBodyBytes, "of one request of nobody who is signed in", most: messageBytes),
+        Setting("anonymousBodyBytes", \.anonymousBodyBytes, "bytes of one request of an anonymous client", most: messageBytes),
         Setting("assetBytes", \.assetBytesNumber, "bytes of one file", most: 1 << 40),
-        Setting("assetDownloadSeconds", \.assetDownloadSeconds, "for which the address of a file works", most: 604_800),
-        Setting("assetResumeSeconds", \.assetResumeSeconds, "for which an upload in parts goes on after its address would no longer begin one", least: 0, most: 86_400),
+        Setting("assetDownloadSeconds", \.assetDownloadSeconds, "seconds for which the download address of a file is valid", most: 604_800),
+        Setting(
+            "assetResumeSeconds", \.assetResumeSeconds, "seconds for which a begun upload can be resumed after its address has expired",
+            least: 0, most: 86_400),
         Setting("assetTokensPerRequest", \.assetTokensPerRequest, "uploads that one request asks for", most: 2000),
-        Setting("assetUploadSeconds", \.assetUploadSeconds, "for which the address of an upload works", most: 86_400),
-        Setting("bodyBytesPerSecond", \.bodyBytesPerSecond, "with which a request arrives at least after its grace; 0 for any pace", least: 0, most: 1_000_000),
-        Setting("bodyGraceSeconds", \.bodyGraceSeconds, "for which a request may arrive at any pace", least: 0, most: 3600),
+        Setting("assetUploadSeconds", \.assetUploadSeconds, "seconds for which the address of an upload is valid", most: 86_400),
+        Setting(
+            "bodyBytesPerSecond", \.bodyBytesPerSecond,
+            "bytes per second at which a request must arrive after its grace period; 0 for no minimum", least: 0, most: 1_000_000),
+        Setting("bodyGraceSeconds", \.bodyGraceSeconds, "seconds for which a request may arrive at any speed", least: 0, most: 3600),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, "filters of one query", most: 1000),
-        Setting("historyDays", \.historyDays, "for which it is kept what records were; 0 keeps nothing", least: 0, most: 3650),
-        Setting("idleSeconds", \.idleSeconds, "after which a connection without a request is closed", most: 86_400),
+        Setting("historyDays", \.historyDays, "days for which earlier versions of records are stored; 0 stores none", least: 0, most: 3650),
+        Setting("idleSeconds", \.idleSeconds, "seconds after which a connection without a request is closed", most: 86_400),
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
-        Setting("publicBytes", \.publicBytes, "of records and files in a public database; 0 for any number", least: 0, most: 1 << 50),
-        Setting("recordBytes", \.recordBytes, "of one record without its files", most: 16_000_000),
-        Setting("recordsPerLargePage", \.recordsPerLargePage, "records in one page of changes, for clients that ask for large pages", most: 10_000),
-        Setting("recordsPerResponse", \.recordsPerResponse, "records in one answer", most: 2000),
-        Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records looked at for one page of a query", most: 1_000_000),
-        Setting("recordsTakenAlong", \.recordsTakenAlong, "records that go with one that is deleted", most: 100_000),
+        Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
+        Setting("recordBytes", \.recordBytes, "bytes of one record without its files", most: 16_000_000),
+        Setting(
+            "recordsPerLargePage", \.recordsPerLargePage, "records in one change page, for clients that request large pages",
+            most: 10_000),
+        Setting("recordsPerResponse", \.recordsPerResponse, "records in one response", most: 2000),
+        Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records scanned for one page of a query", most: 1_000_000),
+        Setting("recordsTakenAlong", \.recordsTakenAlong, "records that the deletion of one record deletes by cascade", most: 100_000),
         Setting("requestBodyBytes", \.requestBodyBytes, "of one request", most: messageBytes),
-        Setting("requestMemoryBytes", \.requestMemoryBytes, "of memory that all requests take together", least: 1_000_000, most: 1 << 40),
-        Setting("requestRecordBytes", \.requestRecordBytes, "of the records in one request", most: 16_000_000),
-        Setting("requestsPerMinute", \.requestsPerMinute, "requests of one user in a minute; 0 for any number", least: 0, most: 10_000_000),
-        Setting("responseRecordBytes", \.responseRecordBytes, "after which a page of changes ends", most: 16_000_000),
-        Setting("shortBodyBytes", \.shortBodyBytes, "of one request that brings no records", most: messageBytes),
-        Setting("sortsPerQuery", \.sortsPerQuery, "orders of one query", most: 32),
-        Setting("stopSeconds", \.stopSeconds, "that requests under way have once the server is told to stop", most: 86_400),
+        Setting("requestMemoryBytes", \.requestMemoryBytes, "bytes of memory for all concurrent requests", least: 1_000_000, most: 1 << 40),
+        Setting("requestRecordBytes", \.requestRecordBytes, "bytes of the records in one request", most: 16_000_000),
+        Setting("requestsPerMinute", \.requestsPerMinute, "requests of one user per minute; 0 for no limit", least: 0, most: 10_000_000),
+        Setting("responseRecordBytes", \.responseRecordBytes, "bytes of records after which a change page ends", most: 16_000_000),
+        Setting("shortBodyBytes", \.shortBodyBytes, "bytes of one request without records", most: messageBytes),
+        Setting("sortsPerQuery", \.sortsPerQuery, "sort keys of one query", most: 32),
+        Setting("stopSeconds", \.stopSeconds, "seconds for requests in flight to finish when the server stops", most: 86_400),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, "subscriptions of a user in one database", most: 10_000),
-        Setting("userBytes", \.userBytes, "of records and files in a user's private database; 0 for any number", least: 0, most: 1 << 50),
+        Setting(
+            "userBytes", \.userBytes, "bytes of records and files in a user's private database; 0 for no limit", least: 0,
+            most: 1 << 50),
         Setting("valuesPerFilter", \.valuesPerFilter, "values in the list of one filter", most: 10_000),
         Setting("valuesPerRequest", \.valuesPerRequest, "members and elements in one request", most: 10_000_000),
         Setting("zonesPerDatabase", \.zonesPerDatabase, "zones of one database", most: 100_000),
@@ -62,10 +70,10 @@ extension Limits {
         set { assetBytes = Int64(newValue) }
     }
 
-    /// - Returns: Nil, or a sentence that says why the limit cannot be set so.
+    /// - Returns: `nil` after success, else the reason why the limit cannot have the value.
     package mutating func set(_ name: String, to value: Int) -> String? {
         guard let setting = Self.settings.first(where: { $0.name == name }) else {
-            return "There is no limit named \(name); there are \(Self.settings.map(\.name).joined(separator: ", "))."
+            return "The limit \(name) is unknown. Choose one of \(Self.settings.map(\.name).joined(separator: ", "))."
         }
         guard (setting.least...setting.most).contains(value) else {
             return "The limit \(name) is a number from \(setting.least) to \(setting.most)."

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Sizes and counts that both sides keep to. They stand here once; an operator may lower them.
+/// Sizes and counts that both sides enforce. This is their only definition; an operator may lower them.
 ///
 /// Source: *CloudKit Web Services Reference*, "Data Size Limits"; the framework's own numbers (400 items,
 /// 2 MB a request) come from Apple's `CKModifyRecordsOperation` documentation.
 package struct Limits: Hashable, Sendable {
-    /// Bytes of a JSON text that are read at most, on either side. Not for operators: answers may be as large.
+    /// Maximum size of a JSON text in bytes, on either side. Not configurable, since responses may be as large.
     package static let messageBytes = 64_000_000
 
     package var operationsPerRequest = 400
     package var recordsPerResponse = 200
-    /// Records of one page of changes for who asks for ``Capability/largePages``.
+    /// Records of one change page, for clients that request ``Capability/largePages``.
     package var recordsPerLargePage = 1000
     package var assetTokensPerRequest = 200
     /// Bytes of one record without assets.
@@ -22,28 +22,28 @@ package struct Limits: Hashable, Sendable {
     package var requestsPerSaveGroup = 128
     /// Bytes of the bodies of one ``SaveGroup``.
     package var saveGroupBytes = 128_000_000
-    /// Groups of which parts wait for the last one, for each device, and for all devices of a user; the oldest are dropped.
+    /// Incomplete groups of each device, and of all devices of a user. The oldest groups are dropped.
     package var saveGroupsPerDevice = 4
     package var saveGroupsPerUser = 32
-    /// Bytes of the bodies of all groups that wait, for each user of a database; the oldest groups are dropped.
+    /// Bytes of the bodies of all incomplete groups, for each user of a database. The oldest groups are dropped.
     package var stagedBytesPerUser = 256_000_000
-    /// Bytes of any JSON body; larger bodies are refused unread.
+    /// Bytes of any JSON body. Larger bodies are rejected before they are read.
     package var requestBodyBytes = 16_000_000
-    /// The same for requests that bring no records, and for those of nobody who is signed in.
+    /// Bytes of bodies without records, and of bodies of anonymous clients.
     package var shortBodyBytes = 1_000_000
     package var anonymousBodyBytes = 256_000
     /// Members of objects and elements of lists in the body of one request.
     package var valuesPerRequest = 500_000
-    /// Bytes of memory that all requests take together while they are read, decoded and answered.
+    /// Bytes of memory for all concurrent requests while they are read, decoded and answered.
     package var requestMemoryBytes = 256_000_000
     package var assetBytes: Int64 = 50_000_000
-    /// Seconds during which an asset upload address works.
+    /// Seconds for which an asset's upload address is valid.
     package var assetUploadSeconds = 900
-    /// Seconds for which an upload in parts goes on after its address would no longer begin one.
+    /// Seconds for which a begun upload can be resumed after its address has expired.
     package var assetResumeSeconds = 86_400
-    /// Seconds during which a download address of an asset works.
+    /// Seconds for which an asset's download address is valid.
     package var assetDownloadSeconds = 3600
-    /// Bytes after which a page of changes ends, without assets.
+    /// Bytes of records after which a change page ends, without assets.
     package var responseRecordBytes = 4_000_000
     package var zonesPerDatabase = 1000
     package var subscriptionsPerDatabase = 200
@@ -53,41 +53,41 @@ package struct Limits: Hashable, Sendable {
     package var fieldsPerRecord = 256
     /// `DELETE_SELF` references to one record.
     package var deletingReferencesPerRecord = 750
-    /// Records that go with one that is deleted, by their references and those to them.
+    /// Records that the deletion of one record deletes by cascade, and the references to them.
     package var recordsTakenAlong = 10_000
-    /// Requests a user may send in a minute, of which as many may come at once; 0 means without limit.
+    /// Requests of one user per minute, which is also the size of a burst; 0 means no limit.
     package var requestsPerMinute = 0
-    /// Bytes of records and assets that a user's private database may take in one container and environment, and that the
-    /// public database may; 0 means without limit. The operator may set another number for a user.
+    /// Bytes of records and assets in a user's private database of one container and environment, and in the public
+    /// database; 0 means no limit. The operator may set another number for a user.
     package var userBytes = 0
     package var publicBytes = 0
-    /// Days for which it is kept what records were, so that a zone can be brought back to what it was; 0 keeps nothing.
+    /// Days for which earlier versions of records are stored, so that a zone can be restored; 0 stores none.
     package var historyDays = 0
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.
     package var valuesPerFilter = 256
-    /// Records looked at for one page of a query; a page that ends by it is short and has a continuation marker.
+    /// Records scanned for one page of a query. A page that ends at this limit is short and has a continuation marker.
     package var recordsScannedPerPage = 10_000
 
-    /// Seconds during which a web auth token works, and the same for who asked to stay signed in.
+    /// Seconds for which a web auth token is valid, and the same for sessions that stay signed in.
     package var webTokenSeconds = 1800
     package var webTokenKeptSeconds = 14 * 86_400
-    /// Seconds after which somebody signs in again, however busy.
+    /// Seconds after which a user must sign in again, even if active.
     package var webSessionSeconds = 90 * 86_400
     /// Seconds by which the date of a signed request may differ from the server's clock.
     package var signatureDateSeconds = 600
-    /// Seconds during which a sign-in page works.
+    /// Seconds for which a sign-in page is valid.
     package var signInSeconds = 900
-    /// Wrong passwords in a row after which an account has to wait.
+    /// Failed passwords in a row after which an account must wait.
     package var passwordFailures = 5
     package var participantsPerShare = 100
-    /// Seconds after which a connection is closed on which no request is under way, or one stopped to arrive.
+    /// Idle timeout of a connection, in seconds: no request is in flight, or a body stopped arriving.
     package var idleSeconds = 75
-    /// Bytes in a second with which the body of a request arrives at least, once it took longer than the grace; 0 means at any pace.
+    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum.
     package var bodyBytesPerSecond = 500
     package var bodyGraceSeconds = 30
-    /// Seconds that a server which is told to stop gives to requests that are under way.
+    /// Seconds that a stopping server gives to requests in flight.
     package var stopSeconds = 30
 
     package init() {}

@@ -3,9 +3,9 @@
 
 package import Foundation
 
-/// Files that survive a power cut: content and name are on the disk when a call returns.
+/// Writes files durably: when a call returns, the content and the name are on the disk.
 package enum DurableFile {
-    /// The calls that a disk can fail at; tests inject their own.
+    /// The system calls that a faulty disk can fail. Tests inject their own.
     package struct Disk: Sendable {
         /// As `fsync`: 0, or -1 and `errno`.
         package var synchronize: @Sendable (Int32) -> Int32
@@ -17,17 +17,17 @@ package enum DurableFile {
 
     // MARK: Whole files
 
-    /// Replaces the content of a file in an open folder, readable by its owner only. A reader finds the old content or the
-    /// new one, also after a power cut. One writer at a time.
+    /// Replaces the content of a file in an open folder, readable by its owner only. A reader sees the previous or the
+    /// new content, also after a power failure. Supports one writer at a time.
     ///
-    /// - Throws: `POSIXError`; the old content stays unless only the folder could not be synchronized.
+    /// - Throws: `POSIXError`. The previous content stays, unless only the folder could not be synchronized.
     package static func replace(_ name: String, inFolder folder: Int32, with content: Data, disk: Disk = .real) throws {
         let temporary = ".new-" + name
         let file = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try check(file)
         defer { close(file) }
         do {
-            // A file that an earlier attempt left keeps its permissions.
+            // A file left by an earlier attempt keeps the permissions it had.
             try check(fchmod(file, 0o600))
             try write(content, to: file)
             try check(disk.synchronize(file))
@@ -72,7 +72,7 @@ package enum DurableFile {
         try synchronize(folder: URL(fileURLWithPath: destination).deletingLastPathComponent(), disk: disk)
     }
 
-    /// Creates a folder and those above it that are missing, for its owner only; their names are durable.
+    /// Creates a folder and its missing parents, readable by the owner only, with durable names.
     package static func createFolder(_ url: URL, disk: Disk = .real) throws {
         let manager = FileManager.default
         if manager.fileExists(atPath: url.path) { return }

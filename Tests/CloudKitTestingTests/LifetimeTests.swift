@@ -6,31 +6,31 @@ import CloudKitTesting
 import CloudMirroring
 import Testing
 
-/// A test process makes hundreds of clouds: each goes with the last that uses it, and its files with it.
+/// A test process makes hundreds of clouds: each is released with its last user, and its files are removed.
 @Suite(.timeLimit(.minutes(2))) struct LifetimeTests {
-    private struct Remembered {
+    private struct WeakReferences {
         weak var cloud: TestCloud?
 
-        func isGone() async {
+        func isReleased() async {
             while cloud != nil { await Task.yield() }
         }
     }
 
-    @Test func aCloudGoesWithItsDevices() async throws {
-        func use() async throws -> Remembered {
+    @Test func aCloudIsReleasedWithItsDevices() async throws {
+        func use() async throws -> WeakReferences {
             let cloud = try TestCloud()
             let phone = try await cloud.device("phone", account: "mia")
             try await phone.container.privateCloudDatabase.save(CKRecord(recordType: "Plant"))
             phone.restart()
             phone.signOut()
             try await phone.signIn(to: "ben")
-            return Remembered(cloud: cloud)
+            return WeakReferences(cloud: cloud)
         }
-        try await use().isGone()
+        try await use().isReleased()
     }
 
-    @Test func aCloudGoesWithTheStoresThatMirrorIt() async throws {
-        func use() async throws -> Remembered {
+    @Test func aCloudIsReleasedWithItsMirroredStores() async throws {
+        func use() async throws -> WeakReferences {
             let cloud = try TestCloud()
             let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared, .public])
             let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"))
@@ -38,8 +38,8 @@ import Testing
             try await phone.sync(timeout: .seconds(600))
             try await tablet.sync(timeout: .seconds(600))
             #expect(try await tablet.texts() == ["Milk"])
-            return Remembered(cloud: cloud)
+            return WeakReferences(cloud: cloud)
         }
-        try await use().isGone()
+        try await use().isReleased()
     }
 }

@@ -33,7 +33,7 @@ import Testing
         await #expect(throws: (any Error).self) { try await cloud.importSchema("DEFINE NOTHING") }
     }
 
-    @Test func recordsAreFoundByWhoWroteThem() async throws {
+    @Test func recordsAreFoundByTheirAuthor() async throws {
         let cloud = try TestCloud()
         let mia = try await cloud.device("phone", account: "mia").container
         let ben = try await cloud.device("tablet", account: "ben").container

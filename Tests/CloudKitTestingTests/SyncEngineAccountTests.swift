@@ -8,8 +8,8 @@ import Testing
 
 private let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-/// An app whose device changes hands at some event of its sync engine.
-private final class Diary: CKSyncEngineDelegate {
+/// An app that changes its account at some event of its sync engine.
+private final class AccountSwitchingApp: CKSyncEngineDelegate {
     private struct State {
         var pages: [String] = []
         var accounts: [String] = []
@@ -73,9 +73,9 @@ private final class Diary: CKSyncEngineDelegate {
     }
 }
 
-/// What is one account's is not sent as another, whenever the device changes hands.
+/// Pending changes of one account are never sent for another, at any time of the account change.
 @Suite(.timeLimit(.minutes(1))) struct SyncEngineAccountTests {
-    private func engine(_ device: TestDevice, _ diary: Diary, automatically: Bool = false) -> CKSyncEngine {
+    private func engine(_ device: TestDevice, _ diary: AccountSwitchingApp, automatically: Bool = false) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
             database: device.container.privateCloudDatabase, stateSerialization: nil, delegate: diary)
         configuration.automaticallySync = automatically
@@ -87,28 +87,28 @@ private final class Diary: CKSyncEngineDelegate {
         return changes.modificationResultsByID.keys.map(\.recordName).sorted()
     }
 
-    @Test(arguments: [false, true]) func whatOneAccountHasPendingIsNotSentAsAnother(_ isAsked: Bool) async throws {
+    @Test(arguments: [false, true]) func pendingChangesAreNotSentForAnotherAccount(_ isAsked: Bool) async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone", account: "mia")
         let (mia, ben) = (try await cloud.device("a", account: "mia").container, try await cloud.device("b", account: "ben").container)
         for container in [mia, ben] { try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID)) }
-        let diary = Diary()
+        let diary = AccountSwitchingApp()
         let engine = engine(phone, diary)
         diary.write(["secret"], thenOnce: isAsked) { try? await phone.signIn(to: "ben") }
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(CKRecord.ID(recordName: "secret", zoneID: zoneID))])
         try await engine.sendChanges()
         #expect(try await names(ben).isEmpty, "what mia wrote is not ben's")
-        #expect(try await names(mia).isEmpty, "what the app gives out after mia left need not be mia's")
+        #expect(try await names(mia).isEmpty, "records that the app provides after mia signed out need not be mia's")
         #expect(diary.accounts == ["in", "other"])
         #expect(engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    @Test func whoLeavesWhileSomethingIsToBeSentHasNothingSent() async throws {
+    @Test func signingOutDuringASendSendsNothing() async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone", account: "mia")
         let mia = try await cloud.device("a", account: "mia").container
         try await mia.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
-        let diary = Diary()
+        let diary = AccountSwitchingApp()
         let engine = engine(phone, diary)
         diary.write(["secret"], thenOnce: true) { phone.signOut() }
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(CKRecord.ID(recordName: "secret", zoneID: zoneID))])
@@ -118,18 +118,18 @@ private final class Diary: CKSyncEngineDelegate {
         #expect(diary.accounts == ["in", "out"])
     }
 
-    @Test func pushesAreThoseOfWhoeverIsSignedIn() async throws {
+    @Test func pushesBelongToTheSignedInAccount() async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone", account: "mia")
         let ben = try await cloud.device("b", account: "ben").container.privateCloudDatabase
         try await ben.save(CKRecordZone(zoneID: zoneID))
         try await ben.save(CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "first", zoneID: zoneID)))
-        let diary = Diary()
+        let diary = AccountSwitchingApp()
         let engine = engine(phone, diary, automatically: true)
         try await engine.fetchChanges()
         try await phone.signIn(to: "ben")
         await diary.waitForPage("first")
-        // Whatever was still to be fetched by itself comes before these; from now on a push must tell.
+        // Pending automatic fetches end before these; from now on a push must notify.
         for _ in 1...3 { try await engine.fetchChanges() }
         try await ben.save(CKRecord(recordType: "Page", recordID: CKRecord.ID(recordName: "second", zoneID: zoneID)))
         await diary.waitForPage("second")

@@ -86,7 +86,7 @@ private final class Notes: CKSyncEngineDelegate {
 }
 
 @Suite struct SyncEngineTests {
-    @Test func whatOneDeviceSendsAnotherFetches() async throws {
+    @Test func oneDeviceSendsAndAnotherFetches() async throws {
         let cloud = try TestCloud()
         let (here, there) = (Notes(), Notes())
         let phone = here.engine(on: try await cloud.device("phone"))
@@ -116,7 +116,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(there.value.texts.isEmpty)
     }
 
-    @Test func aConflictGoesToTheApp() async throws {
+    @Test func aConflictIsDeliveredToTheApp() async throws {
         let cloud = try TestCloud()
         let (here, there) = (Notes(), Notes())
         let phone = here.engine(on: try await cloud.device("phone"))
@@ -151,7 +151,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(engine.state.pendingDatabaseChanges.count == 1)
     }
 
-    @Test func anOppositeChangeTakesTheFirstOnesPlace() async throws {
+    @Test func anOppositeChangeReplacesTheFirst() async throws {
         let notes = Notes()
         let engine = notes.engine(on: try await TestCloud().device("phone"))
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(id("a")), .saveRecord(id("a")), .saveRecord(id("b"))])
@@ -162,7 +162,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(engine.state.pendingRecordZoneChanges == [.deleteRecord(id("a"))])
     }
 
-    @Test func whatFailsForNowStaysPending() async throws {
+    @Test func aTransientFailureStaysPending() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         let notes = Notes()
@@ -194,7 +194,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(notes.value.events.filter { $0 == "accountChange" }.count == 3)
     }
 
-    @Test func enginesThatSyncByThemselvesHearOfEachOther() async throws {
+    @Test func automaticEnginesNotifyEachOther() async throws {
         let cloud = try TestCloud()
         let (here, there) = (Notes(), Notes())
         let phone = here.engine(on: try await cloud.device("phone"), automatically: true)

@@ -10,7 +10,7 @@ import Testing
 /// SHA-256 of `hello`.
 private let helloChecksum = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
-private final class Parts: Sendable {
+private final class ProgressLog: Sendable {
     private let parts = Mutex<[Double]>([])
     var all: [Double] { parts.withLock { $0 } }
     func add(_ part: Double) { parts.withLock { $0.append(part) } }
@@ -21,7 +21,7 @@ private final class Parts: Sendable {
         AssetValue(fileChecksum: checksum, size: 5, downloadURL: "/a/1")
     }
 
-    @Test func contentWithAnotherChecksumIsRefusedAndLeavesNothing() async throws {
+    @Test func contentWithWrongChecksumIsRejectedAndLeavesNoFile() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("photo")
         let transport = RecordingTransport(
@@ -29,19 +29,19 @@ private final class Parts: Sendable {
         let client = CloudDatabaseClient(transport)
         let error = await failure { try await client.downloadAsset(asset(), to: file) }
         #expect(error?.code == .networkFailure)
-        #expect(error?.localizedDescription == "the content of an asset came with another checksum than its record says; try again")
+        #expect(error?.localizedDescription == "the checksum of a downloaded asset differs from its record's; fetch the record again")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
         try await client.downloadAsset(asset(), to: file)
         #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
     }
 
-    @Test func aSignatureOfAnotherServiceIsTaken() async throws {
+    @Test func aSignatureOfAnotherServiceIsAccepted() async throws {
         let transport = RecordingTransport(.pieces(status: 200, [Array("hallo".utf8)], endless: false))
         let other = String(helloChecksum.dropLast(1)) + "g"
         #expect(text(try await CloudDatabaseClient(transport).downloadAsset(asset(other))) == "hallo")
     }
 
-    @Test func whereRangesAreIgnoredWhatIsThereIsPassedOver() async throws {
+    @Test func downloadSkipsReceivedBytesIfRangesAreIgnored() async throws {
         let transport = RecordingTransport(
             .pieces(status: 200, [Array("hel".utf8)], endless: false),
             .pieces(status: 200, [Array("he".utf8), Array("ll".utf8), Array("o".utf8)], endless: false))
@@ -49,7 +49,7 @@ private final class Parts: Sendable {
         #expect(transport.requests.map { $0.headers["Range"] } == [nil, "bytes=3-"])
     }
 
-    @Test func aServerThatFallsSilentInABodyIsAskedForTheRest() async throws {
+    @Test func downloadResumesAfterAnIdleTimeout() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("photo")
         let clock = ManualClock()
@@ -57,8 +57,8 @@ private final class Parts: Sendable {
             .pieces(status: 200, [Array("hel".utf8)], endless: true), .pieces(status: 206, [Array("lo".utf8)], endless: false))
         let progress = ByteProgress(total: 5) { part in
             guard part == 0.6 else { return }
-            await clock.untilSomebodySleeps()
-            clock.advance(by: CloudDatabaseClient.silenceDeadline)
+            await clock.untilATaskSleeps()
+            clock.advance(by: CloudDatabaseClient.idleTimeout)
         }
         try await CloudDatabaseClient(transport).downloadAsset(asset(), to: file, progress: progress, clock: clock)
         #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
@@ -66,13 +66,13 @@ private final class Parts: Sendable {
     }
 
     @Test(arguments: [(429, CKError.Code.requestRateLimited), (503, .serviceUnavailable), (404, .assetNotAvailable)])
-    func aRefusedDownloadSaysWhetherItMayBeRepeated(_ status: Int, _ code: CKError.Code) async {
+    func aRejectedDownloadHasARetriableCodeOrNot(_ status: Int, _ code: CKError.Code) async {
         let transport = RecordingTransport(.pieces(status: status, [], endless: false))
         #expect(await failure { try await CloudDatabaseClient(transport).downloadAsset(asset()) }?.code == code)
     }
 
-    @Test func progressIsToldInStepsAndNeverBackwards() async {
-        let parts = Parts()
+    @Test func progressIsReportedInStepsAndNeverDecreases() async {
+        let parts = ProgressLog()
         let progress = ByteProgress(total: 1000) { parts.add($0) }
         for _ in 0..<50 { await progress.moved(1) }
         #expect(parts.all == [0.01, 0.02, 0.03, 0.04, 0.05])
@@ -124,7 +124,7 @@ private final class Parts: Sendable {
             .uploadAsset(.file(file), recordType: "T", recordName: "p", fieldName: "photo")
     }
 
-    @Test func anUploadThatBreaksOffGoesOnWhereTheServerIs() async throws {
+    @Test func anInterruptedUploadResumesAtTheServersOffset() async throws {
         let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
         let transport = RecordingTransport(granted, broken, at(2), broken, at(4), receipt)
         #expect(try await upload(transport).fileChecksum == helloChecksum)
@@ -136,19 +136,19 @@ private final class Parts: Sendable {
         #expect(transport.requests.map(\.body.byteCount).dropFirst() == [5, 0, 3, 0, 1])
     }
 
-    @Test func aServerThatIsElsewhereIsFollowed() async throws {
+    @Test func uploadFollowsTheServersOffsetAfterAConflict() async throws {
         let transport = RecordingTransport(granted, at(3, status: 409), receipt)
         #expect(try await upload(transport).size == 5)
         #expect(transport.requests.compactMap { $0.headers["Upload-Offset"] } == ["0", "3"])
     }
 
-    @Test func anAttemptThatBringsNothingEndsIt() async throws {
+    @Test func uploadEndsAfterAnAttemptWithoutProgress() async throws {
         let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
         let transport = RecordingTransport(granted, broken, at(0), broken, at(0))
         #expect(await failure { try await upload(transport) }?.localizedDescription == "broken")
-        let gone = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
-        #expect(await failure { try await upload(gone) }?.code == .permissionFailure)
-        #expect(gone.requests.count == 2)
+        let deleted = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
+        #expect(await failure { try await upload(deleted) }?.code == .permissionFailure)
+        #expect(deleted.requests.count == 2)
     }
 }
 
@@ -164,7 +164,7 @@ extension Result where Failure == any Error {
         return await failure { try await CloudDatabaseClient(transport).listZones() }?.retryAfterSeconds
     }
 
-    @Test func aDateToWaitForIsReadByTheServersClock() async {
+    @Test func aRetryAfterDateIsReadByTheServersClock() async {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         #expect(await seconds(["Retry-After": date, "Date": "Sun, 06 Nov 1994 08:48:30 GMT"]) == 67)
         #expect(await seconds(["Retry-After": date, "Date": "Mon, 07 Nov 1994 08:48:30 GMT"]) == 0)
@@ -184,13 +184,13 @@ extension Result where Failure == any Error {
                 body: ZonesResponse(zones: []).encoded()))
     }
 
-    @Test func requestsWaitForTheirTurnOnceTheBudgetIsUsedUp() async throws {
+    @Test func requestsAreDelayedOnceTheRateLimitIsExhausted() async throws {
         let time = Mutex(Duration.zero)
-        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let clock = ClientClock(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
         let transport = RecordingTransport(
             answer(remaining: 1), answer(remaining: 0), answer(remaining: 0), answer(remaining: 0), answer(remaining: 5),
             answer(remaining: 4))
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
         var times: [Duration] = []
         for _ in 0..<6 {
@@ -201,14 +201,14 @@ extension Result where Failure == any Error {
         #expect(transport.requests.count == 6)
     }
 
-    @Test func aTurnThatIsFarAwayIsAnErrorAtOnce() async throws {
-        let pace = Pace(now: { .zero }, sleep: { _ in Issue.record("nobody is to wait for that long") })
+    @Test func aLongRateLimitDelayFailsImmediately() async throws {
+        let clock = ClientClock(now: { .zero }, sleep: { _ in Issue.record("no caller waits for that long") })
         let slow = RecordingTransport.Answer.response(
             TransportResponse(
                 status: 200, headers: ["RateLimit-Limit": "1", "RateLimit-Remaining": "0", "RateLimit-Reset": "60"],
                 body: ZonesResponse(zones: []).encoded()))
         let transport = RecordingTransport(slow)
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let database = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection)).privateCloudDatabase
         _ = try await database.allRecordZones()
         let error = await failure { try await database.allRecordZones() }
@@ -217,11 +217,11 @@ extension Result where Failure == any Error {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func anOperationKeepsToTheTimeForAllOfIt() async throws {
+    @Test func anOperationEndsAtItsResourceTimeout() async throws {
         let time = Mutex(Duration.zero)
-        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let clock = ClientClock(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
         let transport = RecordingTransport(.ok(ZonesResponse(zones: [])))
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = 60
@@ -235,7 +235,7 @@ extension Result where Failure == any Error {
 
 @Suite struct TimeLimitTests {
     @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, -1, .nan])
-    func limitsThatNoClockCountsToAreTaken(_ seconds: Double) async throws {
+    func timeoutsBeyondAClocksRangeAreClamped(_ seconds: Double) async throws {
         let transport = RecordingTransport(.ok(#"{"zones":[]}"#))
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = seconds
@@ -249,12 +249,12 @@ extension Result where Failure == any Error {
             operation.fetchRecordZonesResultBlock = { continuation.resume(returning: $0) }
             container(RecordingTransport(.ok(#"{"zones":[]}"#))).privateCloudDatabase.add(operation)
         }
-        #expect((try? result.get()) != nil || !(seconds > 0), "no time at all is over at once")
+        #expect((try? result.get()) != nil || !(seconds > 0), "a timeout of zero ends immediately")
     }
 }
 
 @Suite struct SecretTests {
-    @Test func nothingThatGivesAccessIsPrinted() async throws {
+    @Test func secretsAreNotPrinted() async throws {
         var asset = AssetValue(
             fileChecksum: "sum", size: 3, receipt: "s3cr3t-receipt", downloadURL: "https://c.example/s3cr3t-address")
         asset.wrappingKey = "s3cr3t-key"

@@ -49,21 +49,21 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(error?.retryAfterSeconds == 4)
     }
 
-    @Test func whatIsNoAnswerIsOneSentence() async {
+    @Test func anInvalidResponseIsOneErrorMessage() async {
         let page = TransportResponse(status: 200, headers: ["content-type": "text/html"], body: Array("<html>".utf8))
         let web = await failure { try await CloudDatabaseClient(RecordingTransport(.response(page))).listZones() }
         #expect(web?.code == .networkFailure)
-        #expect(web?.localizedDescription == "a web page came instead of an answer; is the configured address that of a Tarn server?")
+        #expect(web?.localizedDescription == "the response is a web page; is the configured address that of a Tarn server?")
         let half = await failure { try await CloudDatabaseClient(RecordingTransport(.ok(#"{"zones":["#))).listZones() }
-        #expect(half?.localizedDescription == "the answer is not what was asked for (the text ends too early, at zones[0] (byte 10))")
+        #expect(half?.localizedDescription == "the server's response cannot be decoded (the text ends too early, at zones[0] (byte 10))")
         let few = await failure {
             try await CloudDatabaseClient(RecordingTransport(.ok(#"{"zones":[]}"#)))
                 .modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "G"))]))
         }
-        #expect(few?.localizedDescription == "the server answered 0 of 1 operations")
+        #expect(few?.localizedDescription == "the server returned 0 results for 1 operations")
     }
 
-    /// Errors that this framework does not know, and answers that nobody would send.
+    /// Unknown errors, and responses that no server sends.
     @Test(arguments: [
         (#"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#, 400), (#"{"serverErrorCode":7,"reason":null}"#, 400),
         (#"{"serverErrorCode":"CONFLICT","reason":"r","nativeErrorCode":123456}"#, 409), (#"{"serverErrorCode":"THROTTLED","retryAfter":-1}"#, 503),
@@ -73,14 +73,14 @@ private let empty = ModifyRecordsRequest(operations: [])
         (String(repeating: "[", count: 100_000), 200), (#"{"zones":"# + String(repeating: "[", count: 100_000), 200),
         ("\u{0}\u{1}", 200), ("{\"zones\":[\u{FFFD}]}", 200),
     ])
-    func anAnswerThatNobodyExpectsIsAnError(_ body: String, _ status: Int) async {
+    func anUnexpectedResponseIsAnError(_ body: String, _ status: Int) async {
         let answer = TransportResponse(status: status, body: Array(body.utf8))
         let error = await failure { try await CloudDatabaseClient(RecordingTransport(.response(answer))).listZones() }
         #expect(error?.localizedDescription.isEmpty == false)
         #expect(error?.retryAfterSeconds.map { $0 >= 0 } ?? true)
     }
 
-    @Test func aRefusedAtomicRequestBringsItsItemsWithEitherStatus() async throws {
+    @Test func aRejectedAtomicRequestHasItsItemsWithEitherStatus() async throws {
         let items = ModifyRecordsResponse(results: [.failure(recordName: "p", WireError(.conflict, "stale"), serverRecord: nil)])
         let request = ModifyRecordsRequest(operations: [RecordOperation(.update, Record(recordName: "p"))])
         for status in [200, 400] {
@@ -127,7 +127,7 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(text(sent) == "hello")
     }
 
-    @Test func anUploadThatCannotBeIsRefused() async throws {
+    @Test func anInvalidUploadIsRejected() async throws {
         let missing = await failure { try await upload(.file(URL(fileURLWithPath: "/nowhere/x")), RecordingTransport()) }
         #expect(missing?.code == .assetFileNotFound)
         let short = RecordingTransport(.ok(granted), .ok(AssetUploadReceipt(asset: value)))
@@ -155,7 +155,7 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["photo"])
     }
 
-    @Test func aDownloadThatBreaksOffGoesOn() async throws {
+    @Test func anInterruptedDownloadResumes() async throws {
         let asset = AssetValue(fileChecksum: "x", size: 5, downloadURL: "/a/1")
         let transport = RecordingTransport(
             .pieces(status: 200, [Array("he".utf8)], endless: false), .pieces(status: 206, [Array("l".utf8)], endless: false),

@@ -35,7 +35,7 @@ private let twoServers = file(
         #expect(try resolve(sources).environment == .production)
     }
 
-    @Test func aTokenGoesOnlyToTheServerItWasWrittenDownFor() throws {
+    @Test func aTokenIsSentOnlyToItsOwnServer() throws {
         let files = ConfigurationSources(files: [twoServers])
         #expect(try resolve(files).token == "ta")
         #expect(try resolve(files, "iCloud.x").server.root == "https://b.example")
@@ -52,7 +52,7 @@ private let twoServers = file(
             #"{"server":"https://a.example","caCertificate":"own/ca.pem","#
                 + #""containers":{"iCloud.x":{"server":"https://b.example"},"iCloud.y":{"caCertificate":"/y.pem"}}}"#)
         var sources = ConfigurationSources(files: [file])
-        #expect(try resolve(sources).caCertificate == "/etc/app/own/ca.pem", "a relative path is beside the file")
+        #expect(try resolve(sources).caCertificate == "/etc/app/own/ca.pem", "a relative path is relative to the file")
         #expect(try resolve(sources, "iCloud.x").caCertificate == nil, "another server has none")
         #expect(try resolve(sources, "iCloud.y").caCertificate == "/y.pem")
         sources.environment = ["TARN_CA_CERTIFICATE": "/env.pem"]
@@ -80,7 +80,7 @@ private let twoServers = file(
                 """)
     }
 
-    @Test func whatIsMissingOrWrongIsSaidWithWhatToDo() async {
+    @Test func configurationErrorsNameTheNextStep() async {
         let none = await failure { try resolve(ConfigurationSources(searchedPaths: ["/a/tarn.json"])) }
         #expect(
             none?.localizedDescription
@@ -88,7 +88,7 @@ private let twoServers = file(
         let closed = await failure { try resolve(ConfigurationSources(files: [.init(path: "/a/tarn.json", content: nil)])) }
         #expect(closed?.localizedDescription == "/a/tarn.json cannot be read: check its permissions")
         let broken = await failure { try resolve(ConfigurationSources(files: [file(#"{"server":1}"#)])) }
-        #expect(broken?.localizedDescription == "/etc/app/tarn.json is not what it should be: expected a string, at server (byte 10)")
+        #expect(broken?.localizedDescription == "/etc/app/tarn.json is invalid: expected a string, at server (byte 10)")
         let empty = await failure { try resolve(ConfigurationSources(files: [file("{}")])) }
         #expect(empty?.localizedDescription.hasPrefix("/etc/app/tarn.json names no server") == true)
         let environment = await failure {
@@ -101,7 +101,7 @@ private let twoServers = file(
         #expect(identifier?.code == .badContainer)
     }
 
-    @Test func nobodySignedInIsNoAccount() async throws {
+    @Test func anAnonymousClientHasNoAccount() async throws {
         let container = CKContainer(identifier: "iCloud.configuration.nobody")
         CKContainer.configure(.init(server: "http://127.0.0.1:9", token: nil), for: "iCloud.configuration.nobody")
         #expect(try await container.accountStatus() == .noAccount)
@@ -111,10 +111,10 @@ private let twoServers = file(
     }
 
     @Test(arguments: [
-        (WireError.NativeCode.managedAccountRestricted, CKAccountStatus.restricted),
+        (AppErrorCode.managedAccountRestricted, CKAccountStatus.restricted),
         (.accountTemporarilyUnavailable, .temporarilyUnavailable),
     ])
-    func anAccountThatIsNotLetInSaysWhy(_ code: WireError.NativeCode, _ status: CKAccountStatus) async throws {
+    func aRejectedAccountHasAReason(_ code: AppErrorCode, _ status: CKAccountStatus) async throws {
         let transport = RecordingTransport(.refused(WireError(.accessDenied, "not now", nativeCode: code)))
         let container = CKContainer(
             identifier: "iCloud.configuration.account",
@@ -122,8 +122,8 @@ private let twoServers = file(
         #expect(try await container.accountStatus() == status)
     }
 
-    /// A mirror that meets another connection than the one it was set up with asks who is signed in, and reports that it had to.
-    @Test func whoeverAsksAtOnceGetsOneConnection() async throws {
+    /// With another connection, sync looks up the account again, and reports it.
+    @Test func concurrentCallersGetOneConnection() async throws {
         for round in 0..<100 {
             let identifier = "iCloud.configuration.once\(round)"
             CKContainer.configure(.init(server: "http://127.0.0.1:9", token: "t"), for: identifier)

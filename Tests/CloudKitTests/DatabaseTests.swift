@@ -107,7 +107,7 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         try FileManager.default.removeItem(at: file)
     }
 
-    @Test func aRecordThatIsNotThereIsAnUnknownItem() async {
+    @Test func aMissingRecordIsAnUnknownItem() async {
         let transport = RecordingTransport(
             .ok(LookupRecordsResponse(results: [.failure(recordName: "p", WireError(.notFound, "no such record"), serverRecord: nil)])))
         let error = await failure { try await container(transport).privateCloudDatabase.record(for: CKRecord.ID(recordName: "p")) }

@@ -11,9 +11,9 @@ import Synchronization
     import Musl
 #endif
 
-/// A server on a real socket whose answer does not end before somebody hangs up.
+/// A server on a real socket that sends until the client disconnects.
 final class EndlessServer: Sendable {
-    /// More than this and nobody is going to hang up.
+    /// After this number of bytes the client does not disconnect any more.
     static let bytesMax = 256 << 20
 
     let address: String
@@ -21,8 +21,8 @@ final class EndlessServer: Sendable {
     private let state = Mutex((sent: 0, connections: 0))
 
     /// - Parameters:
-    ///   - head: How the answer begins.
-    ///   - piece: What is sent over and over.
+    ///   - head: The beginning of the response.
+    ///   - piece: The repeated content.
     init(_ head: String, then piece: String) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var name = sockaddr_in()
@@ -53,7 +53,7 @@ final class EndlessServer: Sendable {
         close(listener)
     }
 
-    /// Bytes that somebody took, of all connections.
+    /// Bytes accepted by clients, of all connections.
     var sent: Int { state.withLock { $0.sent } }
     var connections: Int { state.withLock { $0.connections } }
 

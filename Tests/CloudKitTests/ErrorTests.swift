@@ -29,12 +29,12 @@ import Testing
         #expect(CKError(expired).code == .changeTokenExpired)
         #expect(CKError(WireError(.badRequest, "many", nativeCode: .limitExceeded)).code == .limitExceeded)
         #expect(CKError(WireError(.zoneNotFound, "gone", nativeCode: .userDeletedZone)).code == .userDeletedZone)
-        for native in WireError.NativeCode.allCases {
+        for native in AppErrorCode.withoutWireCode {
             #expect(CKError(WireError(.badRequest, "because", nativeCode: native)).errorCode == native.rawValue)
         }
     }
 
-    @Test func aZoneThatIsGoneWithItsKeysSaysSo() {
+    @Test func aZoneDeletedWithItsKeysIsReported() {
         var error = WireError(.zoneNotFound, "gone")
         #expect(CKError(error).userInfo[CKErrorUserDidResetEncryptedDataKey] == nil)
         error.didResetEncryptedData = true
@@ -44,12 +44,14 @@ import Testing
 
     @Test func numbersAndNamesAreApples() {
         #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+        #expect(CKError.Code.allCases.map { "\($0) \($0.rawValue)" } == AppErrorCode.allCases.map { "\($0) \($0.rawValue)" })
         #expect(CKError.Code.partialFailure.rawValue == 2)
         #expect(CKError.Code.serverRecordChanged.rawValue == 14)
         #expect(CKError.Code.changeTokenExpired.rawValue == 21)
         #expect(CKError.Code.zoneNotFound.rawValue == 26)
         #expect(CKError.Code.assetNotAvailable.rawValue == 35)
-        #expect(CKErrorDomain == "CKErrorDomain" && CKErrorRetryAfterKey == "CKRetryAfter")
+        #expect(CKErrorDomain == "CKErrorDomain")
+        #expect(CKErrorRetryAfterKey == "CKRetryAfter")
         #expect(CKPartialErrorsByItemIDKey == "CKPartialErrors")
         #expect(CKRecordChangedErrorServerRecordKey == "ServerRecord")
         #expect(CKDatabase.Scope.allCases.map(\.rawValue) == [1, 2, 3])
@@ -89,7 +91,7 @@ import Testing
     @Test func partialErrorsAreFoundByItem() throws {
         let id = CKRecord.ID(recordName: "a")
         let error = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: CKError(.unknownItem)] as [AnyHashable: any Error]])
-        let found = try #require(error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)
-        #expect(found.code == .unknownItem)
+        let fetched = try #require(error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)
+        #expect(fetched.code == .unknownItem)
     }
 }

@@ -48,37 +48,37 @@ import Testing
 
     // MARK: The codec
 
-    private static func again<Message: WireMessage>(_ type: Message.Type) -> @Sendable ([UInt8]) throws -> [UInt8] {
+    private static func roundTrip<Message: WireMessage>(_ type: Message.Type) -> @Sendable ([UInt8]) throws -> [UInt8] {
         { try Message(json: $0).encoded() }
     }
 
     private typealias Again = @Sendable ([UInt8]) throws -> [UInt8]
 
     private static let codecs: [String: (request: Again?, answer: Again)] = [
-        "zones/modify": (again(ZonesModifyRequest.self), again(ZonesResponse.self)),
-        "zones/list": (nil, again(ZonesResponse.self)),
-        "records/modify": (again(ModifyRecordsRequest.self), again(ModifyRecordsResponse.self)),
-        "records/lookup": (again(LookupRecordsRequest.self), again(LookupRecordsResponse.self)),
-        "records/query": (again(QueryRecordsRequest.self), again(QueryRecordsResponse.self)),
-        "changes/database": (again(DatabaseChangesRequest.self), again(DatabaseChangesResponse.self)),
-        "changes/zone": (again(ZoneChangesRequest.self), again(ZoneChangesResponse.self)),
-        "subscriptions/modify": (again(SubscriptionsModifyRequest.self), again(SubscriptionsResponse.self)),
-        "subscriptions/list": (nil, again(SubscriptionsResponse.self)),
-        "assets/upload": (again(AssetUploadRequest.self), again(AssetUploadResponse.self)),
-        "users/caller": (nil, again(UserIdentity.self)),
-        "users/discover": (again(DiscoverUsersRequest.self), again(UserIdentitiesResponse.self)),
+        "zones/modify": (roundTrip(ZonesModifyRequest.self), roundTrip(ZonesResponse.self)),
+        "zones/list": (nil, roundTrip(ZonesResponse.self)),
+        "records/modify": (roundTrip(ModifyRecordsRequest.self), roundTrip(ModifyRecordsResponse.self)),
+        "records/lookup": (roundTrip(LookupRecordsRequest.self), roundTrip(LookupRecordsResponse.self)),
+        "records/query": (roundTrip(QueryRecordsRequest.self), roundTrip(QueryRecordsResponse.self)),
+        "changes/database": (roundTrip(DatabaseChangesRequest.self), roundTrip(DatabaseChangesResponse.self)),
+        "changes/zone": (roundTrip(ZoneChangesRequest.self), roundTrip(ZoneChangesResponse.self)),
+        "subscriptions/modify": (roundTrip(SubscriptionsModifyRequest.self), roundTrip(SubscriptionsResponse.self)),
+        "subscriptions/list": (nil, roundTrip(SubscriptionsResponse.self)),
+        "assets/upload": (roundTrip(AssetUploadRequest.self), roundTrip(AssetUploadResponse.self)),
+        "users/caller": (nil, roundTrip(UserIdentity.self)),
+        "users/discover": (roundTrip(DiscoverUsersRequest.self), roundTrip(UserIdentitiesResponse.self)),
     ]
 
-    @Test func everyExchangeIsReadAndWrittenAlike() throws {
+    @Test func everyExchangeIsDecodedAndEncodedIdentically() throws {
         let all = try Self.all()
         try #require(all.count > 10)
         for exchange in all {
             let codec = try #require(Self.codecs[exchange.operation], "\(exchange.name)")
-            if let request = exchange.request, let again = codec.request {
-                #expect(try Self.isSame(again(Exchange.bytes(request)), request), "the request of \(exchange.name)")
+            if let request = exchange.request, let roundTripped = codec.request {
+                #expect(try Self.isSame(roundTripped(Exchange.bytes(request)), request), "the request of \(exchange.name)")
             }
-            let again = exchange.status == 200 ? codec.answer : Self.again(WireError.self)
-            #expect(try Self.isSame(again(Exchange.bytes(exchange.answer)), exchange.answer), "the answer of \(exchange.name)")
+            let roundTripped = exchange.status == 200 ? codec.answer : Self.roundTrip(WireError.self)
+            #expect(try Self.isSame(roundTripped(Exchange.bytes(exchange.answer)), exchange.answer), "the answer of \(exchange.name)")
         }
     }
 
@@ -94,14 +94,14 @@ import Testing
         #expect(try Self.isSame(sent, wanted), "\(exchange.name): \(text(sent))")
     }
 
-    @Test func theFrameworkAsksAsItIsWrittenDownAndUnderstandsTheAnswers() async throws {
+    @Test func theFrameworkSendsTheRecordedRequestsAndDecodesTheResponses() async throws {
         let lookup = try Self.one("05")
         var transport = RecordingTransport(try lookup.response)
         let ids = ["sage", "none"].map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
-        let found = try await container(transport).privateCloudDatabase.records(for: ids, desiredKeys: ["name"])
+        let fetched = try await container(transport).privateCloudDatabase.records(for: ids, desiredKeys: ["name"])
         try expectSent(lookup, transport)
-        #expect(try found[ids[0]]?.get()["name"] == "Sage")
-        #expect(throws: CKError.self) { try found[ids[1]]?.get() }
+        #expect(try fetched[ids[0]]?.get()["name"] == "Sage")
+        #expect(throws: CKError.self) { try fetched[ids[1]]?.get() }
 
         let ask = try Self.one("06")
         transport = RecordingTransport(try ask.response)

@@ -49,7 +49,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         #expect(received.components(separatedBy: "\r\n\r\n").last?.utf8.count == 200_000)
     }
 
-    @Test func aServerThatIsNotThereIsAnUnavailableNetworkAtOnce() async throws {
+    @Test func aMissingServerIsAnUnavailableNetworkImmediately() async throws {
         let closed = try CannedServer(nil)
         let refused = await failure { try await transport(closed.address).send(request) }
         #expect(refused?.code == .networkUnavailable)
@@ -59,16 +59,16 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
     }
 
     @Test(arguments: ["", answer("{}", length: 100), "HTTP/1.1 200 OK\r\nContent-Le", "not http at all\r\n\r\n"])
-    func anAnswerThatBreaksOffIsAFailedExchange(_ bytes: String) async throws {
+    func anIncompleteResponseIsANetworkFailure(_ bytes: String) async throws {
         let server = try CannedServer(bytes)
         let error = await failure { try await transport(server.address).send(request) }
         #expect(error?.code == .networkFailure)
     }
 
-    @Test func anAnswerThatIsTooLargeIsNotRead() async throws {
+    @Test func aTooLargeResponseIsNotRead() async throws {
         let server = try CannedServer(answer(String(repeating: "x", count: 1001)))
         let error = await failure { try await transport(server.address).send(request) }
-        #expect(error?.localizedDescription == "the server's answer is too large")
+        #expect(error?.localizedDescription == "the server's response is too large")
     }
 
     /// The connection is closed long before there is much in memory.
@@ -78,7 +78,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         ("HTTP/1.1 200 OK\r\n\r\n", "until you hang up "), ("HTTP/1.1 200 OK\r\nX-Long: ", "xxxxxxxx"),
         ("HTTP/1.1 200 OK\r\n", "X-Again: yes\r\n"),
     ])
-    func anAnswerWithoutEndIsNotTakenIn(_ head: String, _ piece: String) async throws {
+    func anEndlessResponseIsBounded(_ head: String, _ piece: String) async throws {
         let server = try EndlessServer(head, then: piece)
         let error = await failure { try await transport(server.address).send(request) }
         #expect(error?.code == .networkFailure)
@@ -87,7 +87,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
     }
 
     @Test(arguments: [("", "HTTP/1.1 100 Continue\r\n\r\n"), ("HTTP/1.1 200 ", "OK")])
-    func anAnswerThatNeverComesToThePointIsGivenUp(_ head: String, _ piece: String) async throws {
+    func anEndlessResponseHeadTimesOut(_ head: String, _ piece: String) async throws {
         let server = try EndlessServer(head, then: piece)
         let error = await failure { try await transport(server.address, request: .milliseconds(300)).send(request) }
         #expect(error?.code == .networkFailure)
@@ -105,11 +105,11 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         #expect(elsewhere.requests.isEmpty, "the token is for one server only")
     }
 
-    @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
+    @Test func aServerWithoutResponseTimesOut() async throws {
         let server = try CannedServer("", then: .stayOpen)
         let error = await failure { try await transport(server.address, request: .milliseconds(50)).send(request) }
         #expect(error?.code == .networkFailure)
-        #expect(error?.localizedDescription == "the server did not answer in time")
+        #expect(error?.localizedDescription == "the request timed out")
     }
 
     @Test func aStreamIsReadWhileItIsOpen() async throws {
@@ -133,7 +133,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
             bad.target = .asset(address: address)
             let transport = HTTPTransport(server: server, token: "t")
             let error = await failure { try await transport.send(bad) }
-            #expect(error?.localizedDescription == "the server gave an address for an asset that is none")
+            #expect(error?.localizedDescription == "the server returned an invalid asset address")
         }
     }
 }

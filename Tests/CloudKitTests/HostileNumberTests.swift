@@ -16,7 +16,7 @@ struct HostileNumberTests {
         private let changed: Int
         private let replacement: TransportResponse
         private let position = Mutex(0)
-        var fallsSilent: Bool { false }
+        var needsIdleTimeout: Bool { false }
 
         init(_ recorded: [TransportResponse], changing changed: Int, to replacement: TransportResponse) {
             (self.recorded, self.changed, self.replacement) = (recorded, changed, replacement)
@@ -48,7 +48,7 @@ struct HostileNumberTests {
     private final class Recorder: CloudTransport {
         private let base: InProcessTransport
         private let responses = Mutex<[TransportResponse]>([])
-        var fallsSilent: Bool { false }
+        var needsIdleTimeout: Bool { false }
 
         init(_ base: InProcessTransport) { self.base = base }
 
@@ -95,7 +95,7 @@ struct HostileNumberTests {
         return record
     }
 
-    /// Reads whatever a response can have put into a record.
+    /// Reads all values that a response can set in a record.
     @discardableResult
     private static func read(_ record: CKRecord) throws -> CKRecord {
         _ = (record.creationDate, record.modificationDate, record.creatorUserRecordID, record.recordChangeTag, record.share, record.parent)

@@ -28,8 +28,8 @@ private let news = PushNotification(
             ])
     }
 
-    @Test func aStreamThatNothingComesThroughIsLeft() async throws {
-        // Something on the way ends the answer before a heartbeat came.
+    @Test func aBlockedStreamIsReplacedByPolling() async throws {
+        // A proxy ends the response before the first heartbeat.
         let transport = RecordingTransport(
             .failure(CKError(.networkFailure)), .ok(token), .ok(news), .failure(CKError(.networkFailure)))
         var events: [PushEvent] = []
@@ -39,7 +39,7 @@ private let news = PushNotification(
         #expect(events == [.connected, .notification(news)])
     }
 
-    @Test func whoIsOfflineIsNotPolling() async {
+    @Test func anOfflineDeviceDoesNotPoll() async {
         let transport = RecordingTransport(.failure(CKError(.networkUnavailable)))
         let error = await failure { for try await _ in CloudDatabaseClient(transport).pushStream() {} }
         #expect(error?.code == .networkUnavailable)

@@ -6,7 +6,7 @@ import CloudWire
 import Synchronization
 import Testing
 
-/// A clock that moves when it is told to.
+/// A clock that the test moves.
 final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -45,8 +45,8 @@ final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Waits until somebody sleeps.
-    func untilSomebodySleeps() async {
+    /// Waits until a task sleeps.
+    func untilATaskSleeps() async {
         await withCheckedContinuation { continuation in
             let sleeps = state.withLock { state in
                 if state.sleepers.isEmpty { state.watchers.append(continuation) }
@@ -83,14 +83,14 @@ private let notification = PushNotification(
         }
     }
 
-    @Test func aLineWithoutEndIsRefused() {
+    @Test func anEndlessLineIsRejected() {
         var lines = PushLines()
         #expect(throws: WireError.self) {
             for _ in 0..<100 { _ = try lines.receive([UInt8](repeating: 0x20, count: 1000)) }
         }
     }
 
-    @Test func theStreamTellsAndEndsWhenTheServerClosesIt() async {
+    @Test func theStreamDeliversAndEndsWhenTheServerClosesIt() async {
         let transport = RecordingTransport(.pieces(status: 200, [notification.encoded() + [10], [10]], endless: false))
         var events: [PushEvent] = []
         let error = await failure {
@@ -101,14 +101,14 @@ private let notification = PushNotification(
         #expect(transport.calls == ["GET /device/1/iCloud.n/development/push/stream"])
     }
 
-    @Test func aStreamThatIsRefusedEndsWithTheReason() async {
+    @Test func aRejectedStreamEndsWithTheReason() async {
         let transport = RecordingTransport(.refused(WireError(.authenticationFailed, "unknown token")))
         let error = await failure { for try await _ in CloudDatabaseClient(transport).pushStream() {} }
         #expect(error?.code == .notAuthenticated)
         #expect(error?.localizedDescription == "unknown token")
     }
 
-    @Test func aStreamThatFallsSilentIsGivenUp() async {
+    @Test func anIdleStreamTimesOut() async {
         let clock = ManualClock()
         let transport = RecordingTransport(.pieces(status: 200, [[10]], endless: true))
         var events: [PushEvent] = []
@@ -116,11 +116,11 @@ private let notification = PushNotification(
             for try await event in CloudDatabaseClient(transport).pushStream(clock: clock) {
                 events.append(event)
                 guard event == .heartbeat else { continue }
-                await clock.untilSomebodySleeps()
-                clock.advance(by: CloudDatabaseClient.heartbeatDeadline)
+                await clock.untilATaskSleeps()
+                clock.advance(by: CloudDatabaseClient.heartbeatTimeout)
             }
         }
         #expect(events == [.connected, .heartbeat])
-        #expect(error?.localizedDescription == "the push stream fell silent; it is to be opened again")
+        #expect(error?.localizedDescription == "the push stream timed out; open it again")
     }
 }

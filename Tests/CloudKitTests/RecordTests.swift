@@ -61,7 +61,7 @@ import Testing
         #expect(record.recordChangeTag == "a")
     }
 
-    @Test func whatTheServerSaysOfARecordIsRead() {
+    @Test func systemFieldsAreDecoded() {
         var wire = Record(recordName: "p", recordType: "T", zoneID: ZoneID(zoneName: "G", ownerRecordName: "_7a1c"))
         wire.created = RecordStamp(timestamp: 1_500, userRecordName: "_7a1c")
         wire.modified = RecordStamp(timestamp: 2_500, userRecordName: "_other")
@@ -89,11 +89,11 @@ import Testing
         let data = try NSKeyedArchiver.archivedData(withRootObject: id, requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.ID.self, from: data) == id)
         let token = CKServerChangeToken("AQ.t")
-        let kept = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
-        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: kept) == token)
+        let stored = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: stored) == token)
     }
 
-    @Test func aValueThatFieldsCannotHoldStopsTheProgram() async {
+    @Test func anUnsupportedValueTraps() async {
         await #expect(processExitsWith: .failure) {
             CKRecord(recordType: "T")["big"] = UInt64.max
         }

@@ -56,7 +56,7 @@ import Testing
         #expect(answer.saveGroup == .saved)
         #expect(answer.results.map(\.recordName) == ["a", "b", "c", "d"])
         #expect(try await fixture.names() == ["a", "b", "c", "d"])
-        // The answer was lost: the last request is answered as it was, and executes nothing.
+        // The response was lost: the last request gets the same response, and executes nothing.
         #expect(try await fixture.send(Self.create("d"), 2, of: 3, count: 4) == answer)
         try fixture.cloud.discard()
     }
@@ -72,7 +72,7 @@ import Testing
         try fixture.cloud.discard()
     }
 
-    @Test func anAtomicGroupSavesNothingIfAnItemIsRefused() async throws {
+    @Test func anAtomicGroupSavesNothingIfAnItemIsRejected() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(Self.create("taken"), 0, of: 1, id: "first", count: 1)
         #expect(try await fixture.send(Self.create("a", "taken"), 0, of: 2, count: 3).saveGroup == .staged)
@@ -80,15 +80,17 @@ import Testing
         #expect(answer.saveGroup == .refused)
         #expect(answer.results.map(\.recordName) == ["taken"])
         guard case .failure(_, let error, let record?) = answer.results[0] else { throw CKError(.internalError, "a failure with its record") }
-        #expect(error.code == .conflict && record.recordName == "taken")
+        #expect(error.code == .conflict)
+        #expect(record.recordName == "taken")
         #expect(try await fixture.names() == ["taken"])
-        // Also if the answer was lost and there is room by now.
+        // Also after a lost response and with enough quota.
         #expect(try await fixture.send(Self.create("b"), 1, of: 2, count: 3) == answer)
         // The same of one request, and without being atomic.
         #expect(try await fixture.send(Self.create("c", "taken"), 0, of: 1, id: "two", count: 2).saveGroup == .refused)
         #expect(try await fixture.names() == ["taken"])
         let lenient = try await fixture.send(Self.create("c", "taken"), 0, of: 1, id: "three", isAtomic: false, count: 2)
-        #expect(lenient.saveGroup == .saved && lenient.results.count == 2)
+        #expect(lenient.saveGroup == .saved)
+        #expect(lenient.results.count == 2)
         #expect(try await fixture.names() == ["taken", "c"])
         try fixture.cloud.discard()
     }
@@ -125,7 +127,7 @@ import Testing
         try fixture.cloud.discard()
     }
 
-    /// What is staged takes room like what is saved, until it is executed, dropped or expired.
+    /// Staged requests count as saved records do, until they are executed, dropped or expired.
     @Test func stagedRequestsCountAgainstTheQuota() async throws {
         var limits = Limits()
         limits.userBytes = 5_000
@@ -149,13 +151,13 @@ import Testing
         // In the same group and in another one.
         #expect(try await isRefused(operations(.create, ["b"], bytes: 2_000), 1, id: "one"))
         #expect(try await isRefused(operations(.create, ["b"], bytes: 2_000), 1, id: "two"))
-        // The same request again takes no more room, and neither does what replaces or deletes something.
+        // A repetition does not count twice, and neither do replacements and deletions.
         #expect(try await !isRefused(operations(.create, ["a"], bytes: 2_500), 0, id: "one"))
         let tags = ["old": old.recordChangeTag ?? ""]
         #expect(try await !isRefused(operations(.update, ["old"], bytes: 1_900, tags: tags), 1, id: "two"))
         #expect(try await !isRefused([RecordOperation(.delete, Record(recordName: "old", recordType: "Plant", recordChangeTag: tags["old"]))], 1, id: "three"))
         #expect(try await isRefused(operations(.create, ["b"], bytes: 1_000), 0, id: "two"))
-        // What expires makes room.
+        // Expired requests free their quota.
         fixture.cloud.clock.advance(by: .seconds(2 * 86_400))
         try await fixture.cloud.removeExpired()
         #expect(try await !isRefused(operations(.create, ["b"], bytes: 3_500), 1, id: "one"))
@@ -163,7 +165,7 @@ import Testing
     }
 
     /// A client that stages for ever, with any number of devices, has the newest groups and no more bytes than the limit.
-    @Test func aUserWhoStagesForEverHoldsNoMoreThanTheLimit() async throws {
+    @Test func stagedRequestsOfAUserAreBounded() async throws {
         var limits = Limits()
         limits.saveGroupsPerUser = 6
         limits.saveGroupBytes = 1_000
@@ -227,15 +229,16 @@ import Testing
         #expect(try await names() == [])
         #expect(try await send(["b"], 1, by: mia, id: "mia's", count: 2) == .saved)
         #expect(try await names() == ["a", "b"])
-        // There is no room for both any more.
+        // The quota does not allow both.
         #expect(try await send(["z"], 1, by: bo, id: "bo's", count: 3) == .refused)
         try cloud.discard()
     }
 
-    @Test func aServerWithoutTheCapabilityExecutesEachRequestAsItComes() async throws {
+    @Test func withoutTheCapabilityEachRequestIsExecutedOnArrival() async throws {
         let fixture = try await Fixture(offered: Set(Capability.allCases).subtracting([.wholeSaves]))
         let answer = try await fixture.send(Self.create("a"), 0, of: 2, count: 2)
-        #expect(answer.saveGroup == nil && answer.results.count == 1)
+        #expect(answer.saveGroup == nil)
+        #expect(answer.results.count == 1)
         #expect(try await fixture.names() == ["a"])
         try fixture.cloud.discard()
     }

@@ -6,7 +6,7 @@ import CloudWire
 import Foundation
 import Testing
 
-/// Tokens, keys, and addresses that prove a right, are not in what logs and crashes print.
+/// Logs and crash reports do not contain tokens, keys, and addresses that grant access.
 @Suite struct SecretsTests {
     private static func texts(of value: Any) -> [String] {
         var dumped = ""
@@ -41,7 +41,7 @@ import Testing
         #expect(Self.texts(of: sources).allSatisfy { $0.contains("/t.json") })
     }
 
-    @Test func whatTravelsIsNotPrinted() throws {
+    @Test func requestsAndResponsesAreNotPrinted() throws {
         var request = TransportRequest(
             method: "GET", target: .asset(address: "/asset/s3cr3t"), headers: ["Authorization": "s3cr3t"],
             body: .bytes(Array("s3cr3t".utf8)), responseBytesMax: 10)
@@ -58,7 +58,7 @@ import Testing
         record.sharing.shortGUID = "s3cr3t"
         record.sharing.details = ShareDetails(participants: [participant])
         let zoneID = CKRecordZone.ID(zoneName: "Garden")
-        let share = CKShare.kept(record, in: zoneID, scope: .private, linkBase: "https://h.example")
+        let share = CKShare.restored(record, in: zoneID, scope: .private, linkBase: "https://h.example")
         let metadata = ShareMetadata(
             shortGUID: ShortGUID(value: "s3cr3t"), containerIdentifier: "iCloud.a", environment: .development, scope: .shared,
             zoneID: zoneID.wire, rootRecordName: nil, share: record, owner: UserIdentity(userRecordName: "_b"),
@@ -70,7 +70,7 @@ import Testing
         #expect(Self.texts(of: participant).allSatisfy { $0.contains("_a") })
     }
 
-    @Test func errorsDoNotTellThem() async throws {
+    @Test func errorsDoNotContainSecrets() async throws {
         let container = CKContainer(
             identifier: "iCloud.a",
             connection: OwnConnection(

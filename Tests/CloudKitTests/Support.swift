@@ -7,7 +7,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A transport that keeps what it is asked to send and answers from a list.
+/// A transport that records the requests and responds from a list.
 final class RecordingTransport: CloudTransport {
     enum Answer: Sendable {
         case response(TransportResponse)
@@ -110,7 +110,7 @@ func container(_ transport: RecordingTransport) -> CKContainer {
 
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// Runs something that must fail with a CKError.
+/// Runs an operation that must fail with a CKError.
 func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
     do {
         _ = try await body()
@@ -125,7 +125,7 @@ func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
     }
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 final class TemporaryFolder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-tests-" + UUID().uuidString)
 

@@ -221,7 +221,7 @@ import Testing
 private final class Delayed: CloudTransport {
     private let transport: Faults
     private let gate: Gate
-    var fallsSilent: Bool { transport.fallsSilent }
+    var needsIdleTimeout: Bool { transport.needsIdleTimeout }
 
     init(_ transport: Faults, _ gate: Gate) {
         self.transport = transport

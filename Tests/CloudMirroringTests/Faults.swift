@@ -31,7 +31,7 @@ final class Faults: CloudTransport {
     }
 
     private let transport: InProcessTransport
-    var fallsSilent: Bool { transport.fallsSilent }
+    var needsIdleTimeout: Bool { transport.needsIdleTimeout }
     var credential: String? { transport.credential }
     private let gate: Gate?
     private let state = Mutex(State())
@@ -133,7 +133,7 @@ final class Faults: CloudTransport {
 final class Holding: CloudTransport {
     let gate = Gate()
     private let transport: InProcessTransport
-    var fallsSilent: Bool { transport.fallsSilent }
+    var needsIdleTimeout: Bool { transport.needsIdleTimeout }
     var credential: String? { transport.credential }
     private let isHeld: @Sendable (_ path: String, _ body: [UInt8]) -> Bool
 

@@ -20,7 +20,7 @@ struct HostileNumberTests {
         private let change: @Sendable (TransportResponse) -> TransportResponse
         private let isHostile = Atomic(true)
         private let changes = Atomic(0)
-        var fallsSilent: Bool { base.fallsSilent }
+        var needsIdleTimeout: Bool { base.needsIdleTimeout }
         var credential: String? { base.credential }
         var changeCount: Int { changes.load(ordering: .relaxed) }
 

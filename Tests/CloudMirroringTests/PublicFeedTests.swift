@@ -144,7 +144,7 @@ import Testing
 /// Every second question for the feed goes to a server that has none.
 private final class Disagreeing: CloudTransport {
     private let transport: InProcessTransport
-    var fallsSilent: Bool { transport.fallsSilent }
+    var needsIdleTimeout: Bool { transport.needsIdleTimeout }
     private let asked = Mutex(0)
 
     init(_ transport: InProcessTransport) { self.transport = transport }

@@ -272,7 +272,7 @@ import Testing
 private final class Contending: CloudTransport {
     private let transport: InProcessTransport
     private let before: @Sendable (_ isLast: Bool) async throws -> Void
-    var fallsSilent: Bool { transport.fallsSilent }
+    var needsIdleTimeout: Bool { transport.needsIdleTimeout }
     var credential: String? { transport.credential }
 
     init(_ transport: InProcessTransport, _ before: @escaping @Sendable (_ isLast: Bool) async throws -> Void) {

@@ -99,7 +99,8 @@ struct ContainerOverrideTests {
         request.resultType = .events
         let events = try #require(try container.viewContext.execute(request) as? NSPersistentCloudKitContainerEventResult)
         #expect((events.result as? [NSPersistentCloudKitContainer.Event])?.isEmpty == true)
-        #expect(NSPersistentCloudKitContainerEventResult.ResultType.events.rawValue == 0 && type.rawValue == 1)
+        #expect(NSPersistentCloudKitContainerEventResult.ResultType.events.rawValue == 0)
+        #expect(type.rawValue == 1)
         // The name in Objective-C's header, which code written for older tools has.
         let old: NSPersistentCloudKitContainerEventResultType = type
         #expect(old == .countEvents)

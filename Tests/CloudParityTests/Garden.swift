@@ -17,23 +17,23 @@ func plant(_ name: String, in zoneID: CKRecordZone.ID) -> CKRecord {
     CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: name, zoneID: zoneID))
 }
 
-/// What callbacks said, in order.
-final class Log: Sendable {
+/// The messages of callbacks, in order.
+final class CallbackLog: Sendable {
     private let entries = Mutex<[String]>([])
 
     func add(_ entry: String) { entries.withLock { $0.append(entry) } }
     var all: [String] { entries.withLock { $0 } }
 }
 
-/// Values that callbacks gave, in order.
-final class Found<Value: Sendable>: Sendable {
+/// The values that callbacks received, in order.
+final class ReceivedValues<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 
     func add(_ value: Value) { values.withLock { $0.append(value) } }
     var all: [Value] { values.withLock { $0 } }
 }
 
-/// Runs something that must fail, and gives its error.
+/// Runs an operation that must fail, and returns its error.
 func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
     do {
         _ = try await body()

@@ -82,7 +82,7 @@ private enum FieldProbe {
         (String(repeating: "[", count: 33), "too many levels of objects and arrays, at " + String(repeating: "[0]", count: 32) + " (byte 32)"),
         (String(repeating: "1", count: 1025), "a number is too long, at byte 0"),
     ])
-    func whatIsNotJSONIsRefusedWithItsPlace(_ json: String, _ reason: String) {
+    func invalidJSONIsRejectedWithItsOffset(_ json: String, _ reason: String) {
         #expect(refusal(json, as: Box.self) == reason)
     }
 
@@ -95,7 +95,7 @@ private enum FieldProbe {
         [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
         [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x28, 0xA1], [0xE2, 0x82, 0x28],
     ] as [[UInt8]])
-    func wrongUTF8IsRefusedWithItsPlace(_ bytes: [UInt8]) {
+    func invalidUTF8IsRejectedWithItsOffset(_ bytes: [UInt8]) {
         let json = Array(#"{"key":"twelve bytes"#.utf8) + bytes + Array(#" and more"}"#.utf8)
         do {
             _ = try Record(json: json)
@@ -105,7 +105,7 @@ private enum FieldProbe {
         }
     }
 
-    @Test func bytesAreWrittenInBase64AsRFC4648SaysTheyAre() {
+    @Test func bytesAreEncodedByRFC4648() {
         let table = [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),

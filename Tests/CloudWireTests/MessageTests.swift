@@ -8,13 +8,13 @@ import Testing
     static let goldens = recordGoldens + feedGoldens + otherGoldens + queryGoldens + peopleGoldens
 
     @Test(arguments: goldens)
-    func aMessageHasTheBytesThatAreWrittenDown(_ golden: Golden) throws {
+    func aMessageHasItsGoldenBytes(_ golden: Golden) throws {
         #expect(text(golden.encoded()) == golden.json)
         #expect(try golden.isReadBack(Array(golden.json.utf8)))
     }
 
     @Test(arguments: goldens)
-    func aMessageThatIsCutOffAtAnyByteIsRefused(_ golden: Golden) {
+    func aMessageTruncatedAtAnyByteIsRejected(_ golden: Golden) {
         let bytes = Array(golden.json.utf8)
         let accepted = bytes.indices.filter { (try? golden.isReadBack(Array(bytes[..<$0]))) != nil }
         #expect(accepted.isEmpty)
@@ -44,10 +44,11 @@ import Testing
     @Test func namesHaveAPhoneticRepresentation() throws {
         let identity: UserIdentity = try decode(
             #"{"userRecordName":"_a","nameComponents":{"givenName":"Siân","phoneticRepresentation":{"givenName":"Sharn"}}}"#)
-        #expect(identity.name.givenName == "Siân" && identity.name.phoneticRepresentation?.givenName == "Sharn")
+        #expect(identity.name.givenName == "Siân")
+        #expect(identity.name.phoneticRepresentation?.givenName == "Sharn")
     }
 
-    @Test func unknownKeysAndNullsArePassedOver() throws {
+    @Test func unknownKeysAndNullsAreSkipped() throws {
         let record: Record = try decode(
             #" { "recordName" : "p" , "pluginFields":{"a":[1,{"b":null}]}, "recordChangeTag":null,"share":null,"#
                 + #""parent":{"recordName":"q"}, "fields":{"f":null,"g":{"value":null,"type":"STRING"}}, "deleted":false}"#)
@@ -69,7 +70,7 @@ import Testing
             ])
     }
 
-    @Test func aValueWithoutTypeIsReadByWhatItIs() throws {
+    @Test func aValueWithoutTypeIsReadByItsJSONType() throws {
         let record: Record = try decode(
             #"{"recordName":"p","fields":{"a":{"value":"x"},"b":{"value":3},"c":{"value":3.5},"d":{"value":true},"#
                 + #""e":{"value":[]},"f":{"value":[1,2.5]},"g":{"value":{"zoneID":{"zoneName":"Z"},"recordName":"r"}},"#
@@ -84,7 +85,7 @@ import Testing
             ])
     }
 
-    @Test func whatARequestSaysForAllZonesHoldsForEachThatIsSilent() throws {
+    @Test func aRequestsDefaultsApplyToEachZone() throws {
         let request: ZoneChangesRequest = try decode(
             #"{"desiredKeys":["a"],"zones":[{"zoneID":{"zoneName":"G"}},{"zoneID":{"zoneName":"H"},"desiredKeys":[]}],"#
                 + #""desiredRecordTypes":["T"]}"#)
@@ -103,12 +104,12 @@ import Testing
         #expect(query.filters == [QueryFilter(.field("f"), .equals, .int64(1))])
     }
 
-    @Test func anErrorCodeThatIsNotKnownHereCountsAsTheServersFault() throws {
+    @Test func anUnknownErrorCodeIsAServerError() throws {
         let error: WireError = try decode(#"{"serverErrorCode":"NEW_ONE","reason":"who knows","nativeErrorCode":99}"#)
         #expect(error == WireError(.internalError, "NEW_ONE: who knows"))
     }
 
-    @Test func whatIsMissingOrWrongIsNamedWithItsPlace() {
+    @Test func missingAndInvalidKeysAreNamedWithTheirPath() {
         #expect(refusal("{}", as: ModifyRecordsRequest.self) == "the request has no operations, at byte 0")
         #expect(
             refusal(#"{"operations":[{"operationType":"create","record":{}},{"record":{}}]}"#, as: ModifyRecordsRequest.self)

@@ -55,7 +55,7 @@ let queryGoldens: [Golden] = [
         #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a","comparator":"LIKE"}]}}"#,
         #"{"query":{"recordType":"P","sortBy":[{}]}}"#, #"{"query":{"recordType":"P"},"resultsLimit":"many"}"#,
     ])
-    func whatIsNoQueryIsRefused(_ text: String) {
+    func anInvalidQueryIsRejected(_ text: String) {
         let error = #expect(throws: WireError.self) { try QueryRecordsRequest(json: Array(text.utf8)) }
         #expect(error?.code == .badRequest)
     }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...40)
-    func whatFoundationWritesIsReadAlike(_ seed: UInt64) throws {
+    func foundationsEncodingIsDecodedIdentically(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let record = RandomRecords.record(using: &random)
         let tree = try JSONSerialization.jsonObject(with: Data(record.encoded()))
@@ -36,7 +36,7 @@ import Testing
 }
 
 private enum Oracle {
-    /// Foundation keeps fractions as decimal numbers, whose digits are exact but whose `doubleValue` is not.
+    /// Foundation parses fractions as decimal numbers: the digits are exact, and `doubleValue` isn't.
     static func double(_ seen: Any?) -> Double? { (seen as? NSNumber).flatMap { Double($0.stringValue) } }
 
     static func agrees(_ seen: Any?, _ value: FieldValue?) -> Bool {

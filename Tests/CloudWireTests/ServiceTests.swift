@@ -36,14 +36,17 @@ import Testing
     ])
     func everyDocumentedOperationHasItsPathAndMethod(_ method: String, _ operation: String) throws {
         let path = try ServicePath(parsing: "/database/1/iCloud.n/production/public/\(operation)")
-        #expect(path.operation.rawValue == operation && path.operation.method == method)
-        #expect(path.scope == .public && path.environment == .production)
+        #expect(path.operation.rawValue == operation)
+        #expect(path.operation.method == method)
+        #expect(path.scope == .public)
+        #expect(path.environment == .production)
     }
 
     @Test(arguments: ["tokens/create", "tokens/register"])
     func tokensHaveTheirPaths(_ operation: String) throws {
         let path = try DevicePath(parsing: "/device/1/iCloud.n/development/\(operation)")
-        #expect(path.operation.rawValue == operation && path.operation.method == "POST")
+        #expect(path.operation.rawValue == operation)
+        #expect(path.operation.method == "POST")
     }
 
     @Test(arguments: [

@@ -15,7 +15,7 @@ struct SurfaceWriter {
     func source() -> String {
         var lines = [
             "// SPDX-License-Identifier: Apache-2.0", "// SPDX-FileCopyrightText: The Tarn authors", "",
-            "// Generated from Tests/Surface/\(name).txt. To write it anew: REWRITE_GOLDEN=1 swift test --filter SurfaceTests", "",
+            "// Generated from Tests/Surface/\(name).txt. To regenerate it: REWRITE_GOLDEN=1 swift test --filter SurfaceTests", "",
         ]
         lines += (imports + ["Foundation", "Testing"]).sorted().map { "import " + $0 }
         let functions = list.types.flatMap(functions) + [globals(deprecated: false), globals(deprecated: true)].compactMap(\.self)

@@ -54,7 +54,7 @@ final class Saver {
 
     init(_ database: CKDatabase) { self.database = database }
 
-    /// Saves, takes over the server's record on a conflict, makes a zone that is missing, and splits what is too much.
+    /// Saves, adopts the server's record on a conflict, creates a missing zone, and splits too large requests.
     func save(_ records: [CKRecord], completion: @escaping (Result<[CKRecord], Error>) -> Void) {
         attempts += 1
         let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: nil)
@@ -109,7 +109,7 @@ final class Saver {
     }
 }
 
-/// The pattern of fetching what may not be there yet.
+/// The pattern of fetching a record that may not exist yet.
 func fetchOrCreate(_ id: CKRecord.ID, type: String, in database: CKDatabase) async throws -> (record: CKRecord, isNew: Bool) {
     do {
         return (try await database.record(for: id), false)
@@ -121,7 +121,7 @@ func fetchOrCreate(_ id: CKRecord.ID, type: String, in database: CKDatabase) asy
     }
 }
 
-/// Tries again as long as the error says that it may help.
+/// Retries as long as the error has a delay.
 func retrying<Value>(
     attempts: Int = 3, sleep: (TimeInterval) async -> Void, _ body: () async throws -> Value
 ) async throws -> Value {

@@ -76,7 +76,7 @@ final class Uploads {
 }
 
 @Suite struct OwnOperationTests {
-    @Test func uploadsThatShouldGoOnAreForgottenOnceTheirEndWasTold() async throws {
+    @Test func longLivedUploadsAreForgottenAfterTheirEnd() async throws {
         let device = try await TestCloud().device("phone")
         let uploads = Uploads(container: device.container)
         let saved = await withCheckedContinuation { continuation in
@@ -84,11 +84,12 @@ final class Uploads {
         }
         #expect(saved == 1)
         let error = await withCheckedContinuation { continuation in uploads.resume { continuation.resume(returning: $0) } }
-        #expect(error == nil && uploads.resumed.isEmpty)
+        #expect(error == nil)
+        #expect(uploads.resumed.isEmpty)
         #expect(try await device.container.longLivedOperation(for: "gone") == nil)
     }
 
-    @Test func uploadsGoOnAfterTheAppWasEnded() async throws {
+    @Test func uploadsResumeAfterTheAppWasTerminated() async throws {
         let device = try await TestCloud().device("phone")
         let log = NoteLog()
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "milk"))
@@ -109,11 +110,12 @@ final class Uploads {
             uploads.resumed { saved in continuation.resume(returning: saved) }
             uploads.resume { _ in }
         }
-        #expect(names == ["milk"] && log.all == ["kept"])
+        #expect(names == ["milk"])
+        #expect(log.all == ["kept"])
         #expect(uploads.resumed == [upload.operationID])
     }
 
-    @Test func operationsOfAnAppsOwnWaitForEachOther() async throws {
+    @Test func subclassedOperationsRespectDependencies() async throws {
         let database = try await TestCloud().device("phone").container.privateCloudDatabase
         let records = ["a", "b"].map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: $0)) }
         let log = NoteLog()

@@ -4,7 +4,7 @@
 import CloudKit
 import Foundation
 
-// Code as apps have it around records: typed keys, models made of records, system fields kept beside a model.
+// Code as apps have it around records: typed keys, models made of records, system fields stored next to a model.
 
 protocol CloudModel {
     static var recordType: CKRecord.RecordType { get }
@@ -118,7 +118,7 @@ private extension CKRecord {
     }
 }
 
-/// What changed in a record, for a log.
+/// The changes of a record, for a log.
 func describeChanges(of record: CKRecord) -> [String] {
     record.changedKeys().sorted().map { key in
         switch record[key] {
@@ -130,7 +130,7 @@ func describeChanges(of record: CKRecord) -> [String] {
     }
 }
 
-/// Records by zone, and what is known of them by their identifiers.
+/// Records by zone, and their state by identifier.
 struct RecordCache {
     private var records: [CKRecord.ID: CKRecord] = [:]
     private(set) var tags: [CKRecord.ID: String] = [:]

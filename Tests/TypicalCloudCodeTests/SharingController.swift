@@ -101,7 +101,7 @@ final class SharingController {
         return (metadata.share[CKShare.SystemFieldKey.title] as? String, owner, metadata.participantPermission == .readWrite)
     }
 
-    /// Who takes part, for a list on the screen.
+    /// The participants, for a list on the screen.
     func people(in share: CKShare) -> [String] {
         share.participants.map { participant in
             let name = participant.userIdentity.nameComponents?.givenName ?? participant.userIdentity.lookupInfo?.emailAddress ?? "?"

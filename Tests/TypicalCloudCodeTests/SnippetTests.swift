@@ -8,7 +8,7 @@ import Testing
 
 /// More code written for Apple's framework, as it stands.
 @Suite struct SnippetTests {
-    @Test func modelsGoThroughRecordsAndKeepTheirSystemFields() async throws {
+    @Test func modelsAreRoundTrippedWithTheirSystemFields() async throws {
         let cloud = try TestCloud()
         let database = try await cloud.device("phone").container.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Trips"))
@@ -26,12 +26,17 @@ import Testing
         try await database.save(record)
 
         var fetched = try Trip(record: try await database.record(for: trip.id))
-        #expect(fetched.title == "Alps" && fetched.days == 3 && fetched.budget == 99.5 && fetched.isDone)
-        #expect(fetched.places == ["Bern", "Chur"] && fetched.starts == trip.starts && fetched.diary == "secret")
+        #expect(fetched.title == "Alps")
+        #expect(fetched.days == 3)
+        #expect(fetched.budget == 99.5)
+        #expect(fetched.isDone)
+        #expect(fetched.places == ["Bern", "Chur"])
+        #expect(fetched.starts == trip.starts)
+        #expect(fetched.diary == "secret")
         #expect(fetched.position?.coordinate.latitude == 46.9)
         #expect(try fetched.cover.map { try Data(contentsOf: $0) } == Data("cover".utf8))
 
-        // What was kept of the record is enough to save a change on top of it.
+        // The archived system fields are enough to save a change.
         fetched.title = "High Alps"
         fetched.places = []
         fetched.cover = nil
@@ -46,7 +51,7 @@ import Testing
         #expect(throws: ModelError.self) { try Trip(record: CKRecord(recordType: "Trip")) }
     }
 
-    @Test func recordsAreKeptByTheirIdentifiers() async throws {
+    @Test func recordsAreCachedByTheirIdentifiers() async throws {
         let zones = ["A", "B"].map { CKRecordZone.ID(zoneName: $0, ownerName: CKCurrentUserDefaultName) }
         var cache = RecordCache()
         for zoneID in zones {
@@ -59,7 +64,7 @@ import Testing
         #expect(cache[CKRecord.ID(recordName: "1", zoneID: zones[1])] != nil)
     }
 
-    @Test func errorsOfEveryCodeLeadSomewhere() throws {
+    @Test func everyErrorCodeIsHandled() throws {
         let problems = CKError.Code.allCases.map { CloudProblem(CKError($0)) }
         #expect(problems.filter { if case .fatal = $0 { false } else { true } }.count == 16)
         let busy = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 4.5])
@@ -72,7 +77,7 @@ import Testing
         #expect(CloudProblem(CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])) == .quota)
     }
 
-    @Test func aSaverMendsWhatCanBeMended() async throws {
+    @Test func aSaverResolvesConflictsAndLimits() async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone")
         let saver = Saver(phone.container.privateCloudDatabase)
@@ -89,18 +94,18 @@ import Testing
         other["days"] = 5
         try await tablet.save(other)
         record["title"] = "High Alps"
-        #expect(try await save([record]).count == 1, "somebody else was faster")
+        #expect(try await save([record]).count == 1, "another client was faster")
         let merged = try await tablet.record(for: record.recordID)
         #expect(merged["title"] == "High Alps")
         #expect(merged["days"] == 5)
 
         let many = (0..<450).map { CKRecord(recordType: "Trip", recordID: CKRecord.ID(recordName: "\($0)", zoneID: zoneID)) }
-        #expect(try await save(many).count == 450, "too many at once")
+        #expect(try await save(many).count == 450, "too many in one request")
         phone.fail(.quotaExceeded)
         await #expect(throws: CKError.self) { try await save([CKRecord(recordType: "Trip", recordID: CKRecord.ID(zoneID: zoneID))]) }
     }
 
-    @Test func whatIsNotThereIsMadeAndWhatPassesIsTriedAgain() async throws {
+    @Test func missingRecordsAreCreatedAndTransientFailuresRetried() async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone")
         let database = phone.container.privateCloudDatabase
@@ -124,7 +129,7 @@ import Testing
         await #expect(throws: CKError.self) { try await retrying(sleep: { _ in }) { try await database.record(for: id) } }
     }
 
-    @Test func queriesInTheirOlderFormGiveRecords() async throws {
+    @Test func queriesInTheirOlderFormReturnRecords() async throws {
         let cloud = try TestCloud()
         let database = try await cloud.device("phone").container.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Trips"))
@@ -134,9 +139,10 @@ import Testing
         let query = CKQuery(recordType: "Trip", predicate: NSPredicate(format: "title == %@", "Alps"))
         let found: [CKRecord] = try await database.records(matching: query, inZoneWith: zone.zoneID)
         #expect(found.map(\.recordID) == [record.recordID])
-        // Where nothing asks for a list, the form that tells of each record and of further pages is meant.
+        // Without a stated type, the form with results and a cursor is chosen.
         let page = try await database.records(matching: query, inZoneWith: zone.zoneID)
-        #expect(page.matchResults.count == 1 && page.queryCursor == nil)
+        #expect(page.matchResults.count == 1)
+        #expect(page.queryCursor == nil)
     }
 
     @Test func changesAreFollowedPageByPage() async throws {
@@ -200,7 +206,7 @@ import Testing
         #expect(ZoneSync.describe(["aps": ["alert": "hello"]]) == "not CloudKit")
     }
 
-    @MainActor @Test func aListIsSharedWithSomebody() async throws {
+    @MainActor @Test func aListIsSharedWithAnotherUser() async throws {
         let cloud = try TestCloud()
         let mia = SharingController(container: try await cloud.device("phone", account: "mia").container)
         let tablet = try await cloud.device("tablet", account: "ben")
@@ -216,7 +222,8 @@ import Testing
         let url = try #require(invited)
         #expect(mia.people(in: share) == ["mia owns", "ben invited"])
         let joined = try await ben.join(url)
-        #expect(joined.title == "Our list" && joined.canWrite)
+        #expect(joined.title == "Our list")
+        #expect(joined.canWrite)
         #expect(joined.owner == "mia")
         await #expect(throws: CKError.self) { try await ben.join(url) }
         let zones = try await ben.container.sharedCloudDatabase.allRecordZones()

@@ -107,7 +107,7 @@ import Testing
         #expect(decide(CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: partial])) == .merge)
     }
 
-    @Test func pushesSayWhatToRefresh() {
+    @Test func pushesNameTheDatabaseToRefresh() {
         var scopes: [CKDatabase.Scope] = []
         let push: [AnyHashable: Any] = ["ck": ["met": ["sid": "s", "dbs": 3]]]
         handlePush(push) { scopes.append($0) }

@@ -162,7 +162,7 @@ final class ZoneSync {
         database.add(operation)
     }
 
-    /// What a push means, in words.
+    /// Describes a push.
     static func describe(_ userInfo: [AnyHashable: Any]) -> String {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else { return "not CloudKit" }
         switch notification.notificationType {

@@ -4,67 +4,68 @@
 package import CloudWire
 import Foundation
 
-/// Where the content of an asset is.
+/// Source of an asset's content.
 package enum AssetSource: Sendable {
     case file(URL)
     case bytes([UInt8])
 }
 
 extension CloudDatabaseClient {
-    /// Sends the content of an asset; the record that names it is saved afterwards, with the value returned here.
+    /// Uploads the content of an asset. The caller then saves the record that refers to it, with the value returned
+    /// here.
     ///
     /// - Parameters:
-    ///   - source: How large it may be is the server's operator to say.
-    ///   - progress: Told of pieces as they are sent.
-    /// - Throws: ``CKError`` with `.assetFileNotFound`, `.assetFileModified` if the file changed meanwhile,
-    ///   `.limitExceeded`, or what the server says.
+    ///   - source: The server's operator sets the maximum size.
+    ///   - progress: Receives the sizes of the pieces as they are sent.
+    /// - Throws: ``CKError`` with `.assetFileNotFound`, `.assetFileModified` if the file changes while it is sent,
+    ///   `.limitExceeded`, or the error of the server. The record is not saved.
     package func uploadAsset(
         _ source: AssetSource, recordType: String, recordName: String, fieldName: String,
         zoneID: ZoneID = .defaultZone, progress: ByteProgress? = nil
     ) async throws(CKError) -> AssetValue {
-        let before = try FileState(source)
+        let fileState = try FileState(source)
         let item = AssetUploadRequest.Item(recordType: recordType, recordName: recordName, fieldName: fieldName)
-        let answer = try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID))
-        let granted: AssetUploadResponse = try read(answer)
+        let response = try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID))
+        let granted: AssetUploadResponse = try read(response)
         let address: String
         switch granted.results.first {
         case .address(let granted): address = granted.url
         case .failure(_, _, let error): throw CKError(error)
-        case nil: throw CKError.unreadable("the server gave no address for the asset")
+        case nil: throw CKError.unreadable("the server returned no upload address for the asset")
         }
 
-        let sent = SentFile(progress)
+        let sent = AssetUploadObserver(progress)
         let receipt: AssetUploadReceipt
         switch source {
         case .bytes(let bytes): receipt = try await upload(.bytes(bytes), to: address, sent)
-        case .file(let url) where ResumableUpload.isOffered(answer) && before.byteCount > 0:
-            receipt = try await uploadInParts(url, before.byteCount, to: address, sent)
-        case .file(let url): receipt = try await upload(.file(url, byteCount: before.byteCount), to: address, sent)
+        case .file(let url) where ResumableUpload.isOffered(response) && fileState.byteCount > 0:
+            receipt = try await uploadInParts(url, fileState.byteCount, to: address, sent)
+        case .file(let url): receipt = try await upload(.file(url, byteCount: fileState.byteCount), to: address, sent)
         }
-        guard try FileState(source) == before else {
-            throw CKError(.assetFileModified, "the file of an asset changed while it was sent; save the record again")
+        guard try FileState(source) == fileState else {
+            throw CKError(.assetFileModified, "the file of an asset changed during the upload; save the record again")
         }
-        guard receipt.asset.size == before.byteCount else {
-            throw CKError.unreadable("the server received \(receipt.asset.size) of \(before.byteCount) bytes of the asset")
+        guard receipt.asset.size == fileState.byteCount else {
+            throw CKError.unreadable("the server received \(receipt.asset.size) of \(fileState.byteCount) bytes of the asset")
         }
-        if case .file = source, !sent.agrees(with: receipt.asset.fileChecksum) {
-            throw CKError.unreadable("the server received other bytes of the asset than were sent; save the record again")
+        if case .file = source, !sent.matches(receipt.asset.fileChecksum) {
+            throw CKError.unreadable("the checksum of the uploaded asset differs from that of the sent bytes; save the record again")
         }
         return receipt.asset
     }
 
     private func upload(
-        _ body: TransportRequest.Body, to address: String, _ sent: SentFile
+        _ body: TransportRequest.Body, to address: String, _ sent: AssetUploadObserver
     ) async throws(CKError) -> AssetUploadReceipt {
         var request = uploadRequest("POST", address, body)
         request.sent = sent
         return try read(try await send(request))
     }
 
-    /// Sends a file in as many parts as it takes: after a break, from where the server says that it is, as long as two
-    /// attempts bring something. A server may not have seen the break yet when it is asked.
+    /// Uploads a file in parts. After a broken connection it resumes at the server's offset, unless two attempts in a
+    /// row make no progress. A server may report an old offset until it notices the break.
     private func uploadInParts(
-        _ file: URL, _ count: Int64, to address: String, _ sent: SentFile
+        _ file: URL, _ count: Int64, to address: String, _ sent: AssetUploadObserver
     ) async throws(CKError) -> AssetUploadReceipt {
         var offset: Int64 = 0
         var isStuck = false
@@ -75,22 +76,22 @@ extension CloudDatabaseClient {
             part.sent = sent
             let broken: CKError
             do throws(CKError) {
-                let answer = try await send(part)
-                guard answer.status == 409, let there = ResumableUpload.offset(in: answer) else { return try read(answer) }
-                guard there != offset, 0...count ~= there else { throw CKError(answer) }
-                offset = there
+                let response = try await send(part)
+                guard response.status == 409, let serverOffset = ResumableUpload.offset(in: response) else { return try read(response) }
+                guard serverOffset != offset, 0...count ~= serverOffset else { throw CKError(response) }
+                offset = serverOffset
                 continue
             } catch {
                 broken = error
             }
             guard broken.code == .networkFailure else { throw broken }
-            let answer = try await send(uploadRequest("HEAD", address, .none))
-            guard 200..<300 ~= answer.status, let there = ResumableUpload.offset(in: answer), there <= count,
-                there > offset || !isStuck
+            let response = try await send(uploadRequest("HEAD", address, .none))
+            guard 200..<300 ~= response.status, let serverOffset = ResumableUpload.offset(in: response), serverOffset <= count,
+                serverOffset > offset || !isStuck
             else { throw broken }
-            isStuck = there <= offset
-            // Once more with nothing, if only the receipt was lost.
-            offset = there
+            isStuck = serverOffset <= offset
+            // If only the receipt was lost, the last part is empty.
+            offset = serverOffset
         }
     }
 
@@ -103,18 +104,18 @@ extension CloudDatabaseClient {
         return request
     }
 
-    /// How long the server may be silent while it sends an asset.
-    package static var silenceDeadline: Duration { .seconds(30) }
+    /// Idle timeout of a download.
+    package static var idleTimeout: Duration { .seconds(30) }
 
-    /// Fetches the content of an asset into memory.
+    /// Downloads the content of an asset into memory.
     package func downloadAsset(_ asset: AssetValue) async throws(CKError) -> [UInt8] {
         let sink = AssetSink(asset, to: nil, memoryMax: limits.assetBytes, nil)
         try await download(asset, sink, clock: ContinuousClock())
         return sink.bytes
     }
 
-    /// Fetches the content of an asset into a file. The file appears when it is complete and checked, in the place of what
-    /// was there.
+    /// Downloads the content of an asset into a file. The file is replaced atomically, after the size and the checksum
+    /// are verified.
     package func downloadAsset(
         _ asset: AssetValue, to destination: URL, progress: ByteProgress? = nil
     ) async throws(CKError) {
@@ -126,7 +127,7 @@ extension CloudDatabaseClient {
     ) async throws(CKError) {
         let partial = destination.appendingPathExtension("part-" + UUID().uuidString)
         do {
-            // Whoever else uses this machine may look into the folder; the content is this user's from the first byte on.
+            // Other users may read the folder. The content is readable by this user only from the first byte on.
             let descriptor = open(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -142,19 +143,19 @@ extension CloudDatabaseClient {
         }
     }
 
-    /// Fetches the content piece by piece. A download that breaks off or falls silent goes on from where it was, as long as
-    /// each attempt brings something.
+    /// Downloads the content in one or more attempts. Each attempt resumes after the bytes received so far. Stops when
+    /// an attempt makes no progress.
     private func download<C: Clock<Duration>>(_ asset: AssetValue, _ sink: AssetSink, clock: C) async throws(CKError) {
         guard let address = asset.downloadURL else {
-            throw CKError(.assetNotAvailable, "the record names an asset without an address; fetch the record again")
+            throw CKError(.assetNotAvailable, "the record has no download address for the asset; fetch the record again")
         }
-        let limit = transport.fallsSilent ? Self.silenceDeadline : nil
-        let silence = CKError(.networkFailure, "the server fell silent while it sent an asset; try again")
+        let limit = transport.needsIdleTimeout ? Self.idleTimeout : nil
+        let silence = CKError(.networkFailure, "the download of an asset timed out; fetch the record again")
         var failure: CKError?
         while true {
             let start = sink.received
             do {
-                try await whileHeard(within: limit, by: clock, orThrow: silence) { heard in
+                try await withIdleTimeout(within: limit, by: clock, orThrow: silence) { heard in
                     try await download(from: address, sink, heard)
                 }
                 return try sink.finish()
@@ -176,31 +177,31 @@ extension CloudDatabaseClient {
         let start = sink.received
         if start > 0 { request.headers.add(HeaderNames.range, "bytes=\(start)-") }
         let stream = try await transport.stream(request)
-        // What ignores ranges on the way sends all of it again.
-        var known = stream.status == 200 ? start : 0
+        // A proxy that ignores ranges sends all of it again.
+        var receivedBytes = stream.status == 200 ? start : 0
         guard stream.status == 200 || stream.status == 206 && start > 0 else {
             if stream.status == 429 || stream.status >= 500 {
                 throw CKError(TransportResponse(status: stream.status, headers: stream.headers))
             }
-            throw CKError(.assetNotAvailable, "the server answered \(stream.status) when asked for an asset")
+            throw CKError(.assetNotAvailable, "the download of an asset failed with HTTP status \(stream.status)")
         }
         for try await chunk in stream.chunks {
             heard()
-            let piece = chunk.dropFirst(Int(min(known, Int64(chunk.count))))
-            known -= Int64(chunk.count - piece.count)
-            if !piece.isEmpty { try await sink.take(piece) }
+            let piece = chunk.dropFirst(Int(min(receivedBytes, Int64(chunk.count))))
+            receivedBytes -= Int64(chunk.count - piece.count)
+            if !piece.isEmpty { try await sink.receive(piece) }
         }
     }
 }
 
-/// Uploads that go on after a break.
+/// Resumable uploads.
 ///
 /// Source: the IETF draft *Resumable Uploads for HTTP*.
 private enum ResumableUpload {
     static let offset = "Upload-Offset"
     static let isComplete = "Upload-Complete"
 
-    /// Whether a server says that it can do it.
+    /// Returns whether the server offers resumable uploads.
     static func isOffered(_ response: TransportResponse) -> Bool {
         Capability.parse(response.headers[HeaderNames.capabilities] ?? "").contains(.resumableUpload)
     }
@@ -210,7 +211,7 @@ private enum ResumableUpload {
     }
 }
 
-/// What can be told of a file's content without reading it.
+/// Size and modification time of a file, to detect changes without reading it.
 private struct FileState: Equatable {
     var byteCount: Int64
     var modified: Date?
@@ -224,7 +225,7 @@ private struct FileState: Equatable {
                 byteCount = (attributes[.size] as? NSNumber)?.int64Value ?? 0
                 modified = attributes[.modificationDate] as? Date
             } catch {
-                throw CKError(.assetFileNotFound, "the file of an asset is not there or not readable", cause: error)
+                throw CKError(.assetFileNotFound, "the file of an asset is missing or not readable", cause: error)
             }
         }
     }

@@ -4,13 +4,13 @@
 import CloudWire
 
 extension CloudDatabaseClient {
-    /// How long the server may hold the answer to one wait.
-    private static var waitDeadline: Duration { .seconds(150) }
+    /// Timeout of one long poll.
+    private static var longPollTimeout: Duration { .seconds(150) }
 
-    /// Waits for notifications one by one, where something on the way does not let a stream through. Ends by throwing.
+    /// Polls for notifications, for networks that block the push stream. Ends by throwing.
     ///
     /// Source: *CloudKit Web Services Reference*, "Creating APNs Tokens": the web courier.
-    func poll(_ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
+    func poll(_ deliver: @escaping @Sendable (PushEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .createToken)
         let message = PushTokenRequest(apnsEnvironment: environment, clientID: deviceID)
         var create = TransportRequest(
@@ -21,13 +21,13 @@ extension CloudDatabaseClient {
         var wait = TransportRequest(
             method: "GET", target: .asset(address: token.webcourierURL), headers: headers,
             responseBytesMax: PushLines.lineBytesMax)
-        wait.timeout = Self.waitDeadline
-        tell(.connected)
+        wait.timeout = Self.longPollTimeout
+        deliver(.connected)
         while true {
             try Task.checkCancellation()
-            let answer = try await send(wait)
-            guard 200..<300 ~= answer.status else { throw CKError(answer) }
-            tell(answer.body.isEmpty ? .heartbeat : .notification(try PushNotification(json: answer.body)))
+            let response = try await send(wait)
+            guard 200..<300 ~= response.status else { throw CKError(response) }
+            deliver(response.body.isEmpty ? .heartbeat : .notification(try PushNotification(json: response.body)))
         }
     }
 }

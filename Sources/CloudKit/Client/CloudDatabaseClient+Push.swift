@@ -4,18 +4,18 @@
 package import CloudWire
 
 extension CloudDatabaseClient {
-    /// Opens the push stream of this device and container, which tells of changes in all its databases.
+    /// Opens the push stream of this device and container, with the changes of all its databases.
     ///
-    /// Where something on the way holds a stream back, or the server has none, notifications are waited for one by one.
+    /// If a proxy blocks streams, or the server has none, the client polls for notifications.
     ///
-    /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
-    /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
-    /// and asks for changes once it is connected. Giving up the sequence closes the stream.
+    /// The connection opens when the first event is awaited. The stream ends with ``CKError``: `.networkFailure` if
+    /// nothing arrived for ``heartbeatTimeout`` or the server closed it. Open a new stream to continue, and fetch
+    /// changes once it is connected. Dropping the sequence closes the connection.
     ///
-    /// The client of the public database hears of every change there, where the server has its feed, and needs no account
-    /// for it; of changes that it subscribed to it hears as well. It has no other way than the stream.
+    /// The client of the public database receives every change there, if the server has the feed, and needs no account
+    /// for it. It receives the notifications of its subscriptions as well. It does not poll.
     ///
-    /// - Parameter wishes: Capabilities to ask for beyond those of each request.
+    /// - Parameter wishes: Capabilities to request in addition to those of each request.
     package func pushStream(asking wishes: Set<Capability> = []) -> AsyncThrowingStream<PushEvent, any Error> {
         pushStream(asking: wishes, clock: ContinuousClock())
     }
@@ -37,16 +37,16 @@ extension CloudDatabaseClient {
     }
 
     private func listen<C: Clock<Duration>>(
-        asking wishes: Set<Capability>, clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void
+        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushEvent) -> Void
     ) async throws {
         let hasHeard = Locked(false)
         do {
             try await hold(asking: wishes, clock: clock) { event in
                 if event != .connected { hasHeard.update { $0 = true } }
-                tell(event)
+                deliver(event)
             }
         } catch {
-            // A stream on which not even a heartbeat came, or that is not offered; a device that is offline polls in vain.
+            // A stream that delivered not even a heartbeat is blocked, so poll. A device that is offline polls in vain.
             let failure = CKError(transportFailure: error)
             guard scope != .public, !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem else {
                 throw error
@@ -55,7 +55,7 @@ extension CloudDatabaseClient {
             do {
                 try await poll { event in
                     isPolling.update { $0 = true }
-                    tell(event)
+                    deliver(event)
                 }
             } catch let pollFailure {
                 throw isPolling.value ? pollFailure : error
@@ -63,32 +63,32 @@ extension CloudDatabaseClient {
         }
     }
 
-    /// How long a held connection may say nothing before it counts as broken: three heartbeats may be lost.
-    package static var heartbeatDeadline: Duration { .seconds(3 * Capability.heartbeatSeconds) }
+    /// Idle timeout of a push stream: three heartbeats may be lost.
+    package static var heartbeatTimeout: Duration { .seconds(3 * Capability.heartbeatSeconds) }
 
     private func hold<C: Clock<Duration>>(
-        asking wishes: Set<Capability>, clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void
+        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushEvent) -> Void
     ) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let isPublic = scope == .public
         let request = TransportRequest(
             method: "GET", target: .service(path: path.path + (isPublic ? "?database=\(DatabaseScope.public.rawValue)" : "")),
             headers: headers(asking: isPublic ? wishes.union([.publicChanges]) : wishes), responseBytesMax: Limits.messageBytes)
-        let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
-        try await whileHeard(within: transport.fallsSilent ? Self.heartbeatDeadline : nil, by: clock, orThrow: silence) { heard in
+        let silence = CKError(.networkFailure, "the push stream timed out; open it again")
+        try await withIdleTimeout(within: transport.needsIdleTimeout ? Self.heartbeatTimeout : nil, by: clock, orThrow: silence) { heard in
             let stream = try await transport.stream(request)
             guard stream.status == 200 else { throw try await refusal(stream) }
             heard()
-            tell(.connected)
+            deliver(.connected)
             var lines = PushLines()
             for try await chunk in stream.chunks {
                 heard()
-                for event in try lines.receive(chunk) { tell(event) }
+                for event in try lines.receive(chunk) { deliver(event) }
             }
         }
     }
 
-    /// Reads the body of an answer that is no stream.
+    /// Reads the error from the body of a response that isn't a stream.
     private func refusal(_ stream: TransportStream) async throws -> CKError {
         var body: [UInt8] = []
         for try await chunk in stream.chunks {

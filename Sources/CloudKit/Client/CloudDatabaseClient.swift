@@ -4,19 +4,21 @@
 package import CloudWire
 import Foundation
 
-/// The operations of one database, on wire values: one call is one request, and nothing is tried again.
+/// The operations of one database, on wire values. One call is one request, without retries.
 ///
-/// Everything here throws ``CKError``: for the request as a whole only. What became of a single record, zone or
-/// subscription stands in the answer.
+/// All methods throw ``CKError`` if the request failed as a whole. The response has the result of each record, zone or
+/// subscription.
 package struct CloudDatabaseClient: Sendable {
     package let containerIdentifier: String
     package let environment: CloudEnvironment
     package let scope: DatabaseScope
     package var transport: any CloudTransport
     package var limits = Limits()
-    /// Names this device to the server, where several may share one token. Up to 128 printable ASCII characters.
+    /// Identifies this device to the server, where several devices may share one token. Up to 128 printable ASCII
+    /// characters.
     package var deviceID: String?
-    /// Without these nothing is read: answers of a server that does not offer them are errors, ``CKError/Code/incompatibleVersion``.
+    /// Capabilities that the server must offer. The response of a server without them is an error,
+    /// ``CKError/Code/incompatibleVersion``.
     package var required: Set<Capability> = []
 
     package init(
@@ -31,7 +33,7 @@ package struct CloudDatabaseClient: Sendable {
 
     // MARK: Records
 
-    /// - Parameter idempotencyKey: A request that is sent again with its key is carried out once.
+    /// - Parameter idempotencyKey: The server executes a request once per key, however often it arrives.
     package func modifyRecords(
         _ request: ModifyRecordsRequest, idempotencyKey: String
     ) async throws(CKError) -> ModifyRecordsResponse {
@@ -39,43 +41,44 @@ package struct CloudDatabaseClient: Sendable {
             encoded: request.encoded(), operationCount: request.operations.count, idempotencyKey: idempotencyKey)
     }
 
-    /// Sends a request that was kept, byte for byte: with its key it counts as the same one.
+    /// Sends an encoded request, byte for byte. A retry with the same idempotency key is the same request.
     ///
     /// - Parameters:
-    ///   - groupCount: Operations of all requests of the request's group, if it belongs to one.
-    ///   - knownSyncToken: Up to where the zone was read, for ``ModifyRecordsResponse/nextSyncToken``.
+    ///   - groupCount: Number of operations of all requests in the request's save group, if it has one.
+    ///   - knownSyncToken: The change token of the zone that the client holds, for
+    ///     ``ModifyRecordsResponse/nextSyncToken``.
     package func modifyRecords(
         encoded body: [UInt8], operationCount: Int, groupCount: Int? = nil, idempotencyKey: String, knownSyncToken: String? = nil
     ) async throws(CKError) -> ModifyRecordsResponse {
         let response = try await post(
             .modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey, knownSyncToken: knownSyncToken,
             asking: groupCount == nil ? [] : [.wholeSaves])
-        func fits(_ answer: ModifyRecordsResponse) -> Bool {
-            switch answer.saveGroup {
-            case nil: answer.results.count == operationCount
-            case .saved: answer.results.count == groupCount
+        func fits(_ decoded: ModifyRecordsResponse) -> Bool {
+            switch decoded.saveGroup {
+            case nil: decoded.results.count == operationCount
+            case .saved: decoded.results.count == groupCount
             case .staged, .missing, .refused: groupCount != nil
             }
         }
-        // An atomic request that failed brings its items with either status.
+        // A failed atomic request has the results of its items, with either status.
         if response.status >= 400, (try? WireError(json: response.body)) == nil,
-            let answer = try? ModifyRecordsResponse(json: response.body), fits(answer)
+            let decoded = try? ModifyRecordsResponse(json: response.body), fits(decoded)
         {
-            return answer
+            return decoded
         }
-        let answer: ModifyRecordsResponse = try read(response)
-        guard fits(answer) else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(groupCount ?? operationCount) operations")
+        let decoded: ModifyRecordsResponse = try read(response)
+        guard fits(decoded) else {
+            throw CKError.unreadable("the server returned \(decoded.results.count) results for \(groupCount ?? operationCount) operations")
         }
-        return answer
+        return decoded
     }
 
     package func lookupRecords(_ request: LookupRecordsRequest) async throws(CKError) -> LookupRecordsResponse {
-        let answer: LookupRecordsResponse = try read(try await post(.lookupRecords, request))
-        guard answer.results.count == request.records.count else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.records.count) lookups")
+        let decoded: LookupRecordsResponse = try read(try await post(.lookupRecords, request))
+        guard decoded.results.count == request.records.count else {
+            throw CKError.unreadable("the server returned \(decoded.results.count) results for \(request.records.count) lookups")
         }
-        return answer
+        return decoded
     }
 
     package func queryRecords(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
@@ -88,7 +91,7 @@ package struct CloudDatabaseClient: Sendable {
         try read(try await post(.databaseChanges, request))
     }
 
-    /// - Parameter capabilities: What is asked for beside what every request asks for.
+    /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     package func zoneChanges(
         _ request: ZoneChangesRequest, asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> ZoneChangesResponse {
@@ -100,12 +103,12 @@ package struct CloudDatabaseClient: Sendable {
     package func modifyZones(
         _ request: ZonesModifyRequest, idempotencyKey: String = UUID().uuidString
     ) async throws(CKError) -> ZonesResponse {
-        let answer: ZonesResponse = try read(
+        let decoded: ZonesResponse = try read(
             try await post(.modifyZones, request, changesData: true, idempotencyKey: idempotencyKey))
-        guard answer.zones.count == request.operations.count else {
-            throw CKError.unreadable("the server answered \(answer.zones.count) of \(request.operations.count) operations")
+        guard decoded.zones.count == request.operations.count else {
+            throw CKError.unreadable("the server returned \(decoded.zones.count) results for \(request.operations.count) operations")
         }
-        return answer
+        return decoded
     }
 
     package func lookupZones(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {
@@ -121,24 +124,24 @@ package struct CloudDatabaseClient: Sendable {
     package func modifySubscriptions(
         _ request: SubscriptionsModifyRequest, idempotencyKey: String = UUID().uuidString
     ) async throws(CKError) -> SubscriptionsResponse {
-        let answer: SubscriptionsResponse = try read(
+        let decoded: SubscriptionsResponse = try read(
             try await post(.modifySubscriptions, request, changesData: true, idempotencyKey: idempotencyKey))
-        guard answer.subscriptions.count == request.operations.count else {
+        guard decoded.subscriptions.count == request.operations.count else {
             throw CKError.unreadable(
-                "the server answered \(answer.subscriptions.count) of \(request.operations.count) operations")
+                "the server returned \(decoded.subscriptions.count) results for \(request.operations.count) operations")
         }
-        return answer
+        return decoded
     }
 
     package func lookupSubscriptions(
         _ request: SubscriptionsLookupRequest
     ) async throws(CKError) -> SubscriptionsResponse {
-        let answer: SubscriptionsResponse = try read(try await post(.lookupSubscriptions, request))
-        guard answer.subscriptions.count == request.subscriptionIDs.count else {
+        let decoded: SubscriptionsResponse = try read(try await post(.lookupSubscriptions, request))
+        guard decoded.subscriptions.count == request.subscriptionIDs.count else {
             throw CKError.unreadable(
-                "the server answered \(answer.subscriptions.count) of \(request.subscriptionIDs.count) lookups")
+                "the server returned \(decoded.subscriptions.count) results for \(request.subscriptionIDs.count) lookups")
         }
-        return answer
+        return decoded
     }
 
     package func listSubscriptions() async throws(CKError) -> SubscriptionsResponse {
@@ -147,20 +150,20 @@ package struct CloudDatabaseClient: Sendable {
 
     // MARK: Users
 
-    /// Who is signed in, as this container knows them.
+    /// Fetches the identity of the signed-in user in this container.
     package func callerIdentity() async throws(CKError) -> UserIdentity { try await caller(asking: []).identity }
 
-    /// Who is signed in, with what the capabilities add.
+    /// Fetches the identity of the signed-in user, with the fields that the capabilities add.
     package func caller(asking capabilities: Set<Capability>) async throws(CKError) -> CallerIdentity {
         var request = request(.caller, body: .none, asking: capabilities)
         request.target = .service(path: path(.caller, in: .public))
         return try read(try checked(try await send(request)))
     }
 
-    /// Who is signed in, and which server says so.
+    /// Fetches the identities of the signed-in user and of the server.
     ///
-    /// - Returns: `caller` is a failure where nobody is signed in, among others. `server` is nil for a server without the capability
-    ///   `server-identity`.
+    /// - Returns: `caller` is a failure if no user is signed in, among other reasons. `server` is `nil` for a server
+    ///   without the capability `server-identity`.
     package func introduction(
         asking capabilities: Set<Capability>
     ) async throws(CKError) -> (caller: Result<CallerIdentity, CKError>, server: String?) {
@@ -175,14 +178,14 @@ package struct CloudDatabaseClient: Sendable {
         text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
-    /// People who agreed to be found, by their addresses.
+    /// Finds users by their addresses, if they allow it.
     package func discoverUsers(_ request: DiscoverUsersRequest) async throws(CKError) -> UserIdentitiesResponse {
         try read(try await post(.discoverUsers, request))
     }
 
     // MARK: Shares
 
-    /// What links to shares lead to. Only the client of the public database is asked.
+    /// Resolves links to shares. Needs the client of the public database.
     package func resolveShares(_ request: ShortGUIDsRequest) async throws(CKError) -> ShortGUIDsResponse {
         try check(try read(try await post(.resolveRecords, request)), request)
     }
@@ -192,20 +195,20 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     package func requestAccess(_ request: ShortGUIDsRequest) async throws(CKError) -> AccessRequestsResponse {
-        let answer: AccessRequestsResponse = try read(try await post(.requestAccess, request, changesData: true))
-        guard answer.results.count == request.shortGUIDs.count else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.shortGUIDs.count) links")
+        let decoded: AccessRequestsResponse = try read(try await post(.requestAccess, request, changesData: true))
+        guard decoded.results.count == request.shortGUIDs.count else {
+            throw CKError.unreadable("the server returned \(decoded.results.count) results for \(request.shortGUIDs.count) links")
         }
-        return answer
+        return decoded
     }
 
     private func check(
-        _ answer: ShortGUIDsResponse, _ request: ShortGUIDsRequest
+        _ decoded: ShortGUIDsResponse, _ request: ShortGUIDsRequest
     ) throws(CKError) -> ShortGUIDsResponse {
-        guard answer.results.count == request.shortGUIDs.count else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.shortGUIDs.count) links")
+        guard decoded.results.count == request.shortGUIDs.count else {
+            throw CKError.unreadable("the server returned \(decoded.results.count) results for \(request.shortGUIDs.count) links")
         }
-        return answer
+        return decoded
     }
 
     // MARK: Tokens
@@ -230,14 +233,15 @@ package struct CloudDatabaseClient: Sendable {
     private func request(
         _ operation: ServicePath.Operation, body: TransportRequest.Body, asking capabilities: Set<Capability> = []
     ) -> TransportRequest {
-        // An upload is asked for so that it may go on after a break.
-        let asked = operation == .uploadAssets ? capabilities.union([.resumableUpload]) : capabilities
+        // Uploads are resumable after a broken connection.
+        let requestedCapabilities = operation == .uploadAssets ? capabilities.union([.resumableUpload]) : capabilities
         return TransportRequest(
-            method: operation.method, target: .service(path: path(operation, in: scope)), headers: headers(asking: asked), body: body,
+            method: operation.method, target: .service(path: path(operation, in: scope)),
+            headers: headers(asking: requestedCapabilities), body: body,
             responseBytesMax: Limits.messageBytes)
     }
 
-    /// - Parameter capabilities: What is asked for beside what every request asks for.
+    /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     func post(
         _ operation: ServicePath.Operation, _ message: some WireMessage, changesData: Bool = false,
         idempotencyKey: String? = nil, asking capabilities: Set<Capability> = []
@@ -253,14 +257,14 @@ package struct CloudDatabaseClient: Sendable {
         guard body.count <= limits.requestBodyBytes else {
             throw CKError(.limitExceeded, "the request is larger than \(limits.requestBodyBytes) bytes; send fewer records")
         }
-        let asked = knownSyncToken == nil ? capabilities : capabilities.union([.ownChanges])
-        var request = request(operation, body: .bytes(body), asking: asked)
+        let requestedCapabilities = knownSyncToken == nil ? capabilities : capabilities.union([.ownChanges])
+        var request = request(operation, body: .bytes(body), asking: requestedCapabilities)
         if let knownSyncToken { request.headers.add(HeaderNames.syncToken, knownSyncToken) }
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
         request.changesData = changesData
         let response = try await send(request)
-        // What was changed was changed; that the server is another one is noticed by the next question.
+        // The change is stored, so its response counts. The next read notices that the server is another one.
         return changesData ? response : try checked(response)
     }
 
@@ -270,7 +274,7 @@ package struct CloudDatabaseClient: Sendable {
 
     private func checked(_ response: TransportResponse) throws(CKError) -> TransportResponse {
         if required.isEmpty || !(200..<300 ~= response.status) { return response }
-        // A page that a network shows in the place of answers says nothing about the server.
+        // A captive portal's page says nothing about the server.
         guard response.headers[HeaderNames.contentType]?.hasPrefix("application/json") == true else { return response }
         let missing = required.subtracting(response.headers[HeaderNames.capabilities].map { Capability.parse($0) } ?? [])
         if missing.isEmpty { return response }
@@ -289,10 +293,10 @@ package struct CloudDatabaseClient: Sendable {
 
     var headers: TransportHeaders { headers(asking: []) }
 
-    /// - Parameter capabilities: What is asked for beside what every request asks for.
+    /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
-        let asked = Capability.ofEachRequest.union(capabilities).union(required)
-        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(asked)]
+        let requestedCapabilities = Capability.ofEachRequest.union(capabilities).union(required)
+        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(requestedCapabilities)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }
         return headers
     }
@@ -304,7 +308,7 @@ package struct CloudDatabaseClient: Sendable {
         do {
             return try Message(json: response.body)
         } catch {
-            throw CKError.unreadable("the answer is not what was asked for (\(error.reason))", response)
+            throw CKError.unreadable("the server's response cannot be decoded (\(error.reason))", response)
         }
     }
 }

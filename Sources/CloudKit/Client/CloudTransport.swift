@@ -4,31 +4,30 @@
 import CloudWire
 import Foundation
 
-/// Carries requests to a server and answers back. Knows addresses and credentials, but no records.
+/// Sends requests to a server and returns the responses. Knows addresses and credentials, but no records.
 ///
-/// What a transport does not do: try again, follow redirects, read the body. Failures to exchange anything are thrown as
-/// ``CKError`` with `.networkUnavailable` (no connection), `.networkFailure` (the exchange broke off, or took too long) or
-/// `.serverResponseLost` (the same, of a request that changes data); an answer with an error status is an answer.
+/// A transport does not retry, follow redirects or read the body. Failures are thrown as ``CKError`` with
+/// `.networkUnavailable` (no connection), `.networkFailure` (the connection broke or timed out) or
+/// `.serverResponseLost` (the same, for a request that changes data). A response with an error status is returned.
 package protocol CloudTransport: Sendable {
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 
-    /// Sends a request and returns as soon as the head of the answer is there; its body follows piece by piece.
-    /// Giving up the pieces ends the exchange.
+    /// Sends a request and returns when the head of the response arrives; the body follows in pieces. Dropping the
+    /// pieces cancels the request.
     func stream(_ request: TransportRequest) async throws -> TransportStream
 
-    /// How links to shares on this server begin.
+    /// Prefix of the links to shares on this server.
     var linkBase: String { get }
 
-    /// Tells one credential from another without being one; nil where nobody is signed in, or nobody knows.
+    /// A digest that differs between credentials and does not reveal them. `nil` if no user is signed in.
     var credential: String? { get }
 
-    /// Where tasks run that outlive a call; nil is wherever there is room.
+    /// Executor of tasks that outlive a call. `nil` is the default executor.
     var executor: (any TaskExecutor)? { get }
 
-    /// Whether a connection may say nothing for ever, so that it is broken off after a while; not where its end is told in
-    /// any case.
-    var fallsSilent: Bool { get }
+    /// Whether idle connections need a timeout. False for transports that always report the end of a connection.
+    var needsIdleTimeout: Bool { get }
 }
 
 extension CloudTransport {
@@ -36,7 +35,7 @@ extension CloudTransport {
 
     package var executor: (any TaskExecutor)? { nil }
 
-    package var fallsSilent: Bool { true }
+    package var needsIdleTimeout: Bool { true }
 
     package var linkBase: String { "https://tarn.invalid" }
 }
@@ -45,15 +44,15 @@ package struct TransportRequest: Sendable {
     package enum Target: Hashable, Sendable {
         /// A path below the server's root, sent with the credentials of the device.
         case service(path: String)
-        /// An address that the server gave for an asset: absolute, or a path on the server. It carries its own proof
-        /// and gets no credentials.
+        /// The address of an asset, from the server: absolute, or a path on the server. It contains its own
+        /// authorization, so it is sent without credentials.
         case asset(address: String)
     }
 
     package enum Body: Sendable {
         case none
         case bytes([UInt8])
-        /// So many bytes of a file, from an offset on.
+        /// A range of a file: its size, and its offset.
         case file(URL, byteCount: Int64, from: Int64 = 0)
 
         package var byteCount: Int64 {
@@ -69,14 +68,14 @@ package struct TransportRequest: Sendable {
     package var target: Target
     package var headers: TransportHeaders
     package var body: Body
-    /// Bytes of an answer that are read at most, if it is read as a whole.
+    /// Maximum size of a response that is read as a whole.
     package var responseBytesMax: Int
-    /// How long the whole exchange may take, and one with a file as body be silent; nil leaves it to the transport.
+    /// Timeout of the whole exchange, and idle timeout of one that uploads a file. `nil` is the transport's default.
     package var timeout: Duration?
-    /// Whether the server may have changed something if its answer is lost.
+    /// Whether the server may have changed data although its response is lost.
     package var changesData = false
-    /// Sees a file as it is sent.
-    package var sent: (any SentBytes)?
+    /// Observes a file while it is sent.
+    package var sent: (any UploadObserver)?
 
     package init(
         method: String, target: Target, headers: TransportHeaders = TransportHeaders(), body: Body = .none,
@@ -90,12 +89,12 @@ package struct TransportRequest: Sendable {
     }
 }
 
-/// Sees the pieces of a file as they are sent.
-package protocol SentBytes: Sendable {
-    /// The file is sent from an offset on, perhaps again.
+/// Observes the pieces of a file while they are sent.
+package protocol UploadObserver: Sendable {
+    /// The file is sent from an offset on, perhaps after a retry.
     func begin(at offset: Int64) async
     func see(_ piece: UnsafeRawBufferPointer)
-    /// A piece that was seen is being sent. The next one is read when this returns.
+    /// Reports a piece that is being sent. The next piece is read after the return.
     func moved(_ count: Int) async
 }
 
@@ -114,7 +113,7 @@ package struct TransportResponse: Sendable {
 package struct TransportStream: Sendable {
     package var status: Int
     package var headers: TransportHeaders
-    /// Pieces of the body as they come, of any size. To be read once.
+    /// Pieces of the body as they arrive, of any size. Iterate once.
     package var chunks: any AsyncSequence<[UInt8], any Error> & Sendable
 
     package init(
@@ -127,7 +126,7 @@ package struct TransportStream: Sendable {
     }
 }
 
-/// Names and values of headers. Names are compared without regard to case.
+/// Names and values of headers. Names are compared case-insensitively.
 package struct TransportHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Header: Hashable, Sendable {
         package var name: String
@@ -148,7 +147,7 @@ package struct TransportHeaders: Hashable, Sendable, ExpressibleByDictionaryLite
 
     /// The first value of a header.
     package subscript(name: String) -> String? {
-        let wanted = name.lowercased()
-        return all.first { $0.name.lowercased() == wanted }?.value
+        let lowercasedName = name.lowercased()
+        return all.first { $0.name.lowercased() == lowercasedName }?.value
     }
 }

@@ -5,7 +5,8 @@ import Crypto
 import Foundation
 import SystemSupport
 
-/// What may be written down of a credential, to know it again: tokens are long and random, so that nobody finds one by its hash.
+/// A digest that identifies a credential without revealing it. Tokens are long and random, so that a hash cannot be
+/// inverted by trial.
 package enum CredentialDigest {
     package static func text(of credential: String) -> String {
         Hex.text(SHA256.hash(data: Data("tarn credential \(credential)".utf8)).prefix(16))

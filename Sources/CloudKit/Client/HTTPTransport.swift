@@ -8,15 +8,15 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// The transport over HTTP, with connections that are kept and shared by all containers of the process.
+/// The transport over HTTP. All containers of the process share its connection pool.
 package struct HTTPTransport: CloudTransport {
-    /// How long is waited, and for what.
+    /// Timeouts of a request.
     package struct Timeouts: Hashable, Sendable {
         package var connect: Duration = .seconds(5)
-        /// Until the whole answer is there; a stream only until its head is. While a file is sent, until its next piece
-        /// is taken.
+        /// Until the whole response has arrived, or the head of a stream. During an upload, until the next piece is
+        /// accepted.
         package var request: Duration = .seconds(30)
-        /// Slower than this and a request is given up.
+        /// Minimum throughput. A slower request times out.
         package var bytesPerSecond: Int64 = 32_768
 
         package init() {}
@@ -35,7 +35,7 @@ package struct HTTPTransport: CloudTransport {
     private let timeouts: Timeouts
     private let client: HTTPClient
 
-    /// - Parameter token: nil for somebody who is not signed in, and may read what everybody may.
+    /// - Parameter token: `nil` for an anonymous client, which reads public data only.
     package init(
         server: ServerAddress, token: CKContainer.Configuration.Token?, timeouts: Timeouts = Timeouts(),
         trust: ServerTrust = .system
@@ -51,9 +51,9 @@ package struct HTTPTransport: CloudTransport {
             guard case .file = request.body else {
                 let outgoing = try httpRequest(request)
                 return try await withDeadline(timeouts.whole(request)) {
-                    // The server may have closed kept connections just then. What is asked can be asked again: requests
-                    // that write carry an idempotency key.
-                    for _ in 0..<Self.keptConnectionsTried {
+                    // The server may have closed pooled connections just now. Retrying is safe: requests that write
+                    // have an idempotency key.
+                    for _ in 0..<Self.pooledConnectionAttempts {
                         do {
                             return try await exchange(outgoing, request)
                         } catch where HTTPFailure.isOfAConnection(error) {
@@ -63,7 +63,7 @@ package struct HTTPTransport: CloudTransport {
                     return try await exchange(outgoing, request)
                 }
             }
-            return try await whileHeard(
+            return try await withIdleTimeout(
                 within: timeouts.silence(request), by: ContinuousClock(), orThrow: HTTPFailure.DeadlineExceeded()
             ) { heard in
                 try await exchange(try httpRequest(request, heard), request)
@@ -71,31 +71,31 @@ package struct HTTPTransport: CloudTransport {
         }
     }
 
-    private static let keptConnectionsTried = 2
+    private static let pooledConnectionAttempts = 2
 
     private func exchange(_ outgoing: HTTPClientRequest, _ request: TransportRequest) async throws -> TransportResponse {
-        let answer = try await client.execute(outgoing, deadline: .distantFuture)
-        let body = try await answer.body.collect(upTo: request.responseBytesMax)
+        let response = try await client.execute(outgoing, deadline: .distantFuture)
+        let body = try await response.body.collect(upTo: request.responseBytesMax)
         return TransportResponse(
-            status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
+            status: Int(response.status.code), headers: TransportHeaders(response.headers),
             body: Array(body.readableBytesView))
     }
 
     package func stream(_ request: TransportRequest) async throws -> TransportStream {
         let outgoing = try httpRequest(request)
         return try await translatingErrors(of: request) {
-            let answer = try await withDeadline(timeouts.whole(request)) {
+            let response = try await withDeadline(timeouts.whole(request)) {
                 try await client.execute(outgoing, deadline: .distantFuture)
             }
             return TransportStream(
-                status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
-                chunks: HTTPChunks(body: answer.body))
+                status: Int(response.status.code), headers: TransportHeaders(response.headers),
+                chunks: HTTPChunks(body: response.body))
         }
     }
 
     // MARK: Requests
 
-    /// - Parameter heard: Called whenever a piece of a file was taken.
+    /// - Parameter heard: Called whenever a piece of a file was accepted.
     private func httpRequest(
         _ request: TransportRequest, _ heard: @escaping @Sendable () -> Void = {}
     ) throws -> HTTPClientRequest {
@@ -106,7 +106,7 @@ package struct HTTPTransport: CloudTransport {
             if let token { outgoing.headers.add(name: HeaderNames.authorization, value: HeaderNames.bearer(token.text)) }
         case .asset(let address):
             guard let url = server.resolve(address) else {
-                throw CKError.unreadable("the server gave an address for an asset that is none")
+                throw CKError.unreadable("the server returned an invalid asset address")
             }
             outgoing = HTTPClientRequest(url: url)
         }
@@ -133,12 +133,12 @@ package struct HTTPTransport: CloudTransport {
             guard request.changesData, !HTTPFailure.isOfAHandshake(error), let failure = failure as? CKError, failure.code == .networkFailure else { throw failure }
             throw CKError(
                 .serverResponseLost,
-                failure.localizedDescription + "; what was sent may be saved: fetch it, or send it again", cause: failure)
+                failure.localizedDescription + "; the server may have saved the change: fetch it, or send it again", cause: failure)
         }
     }
 }
 
-/// What the HTTP client's errors are for an app.
+/// Maps the HTTP client's errors to those of an app.
 enum HTTPFailure {
     struct DeadlineExceeded: Error {}
 
@@ -146,9 +146,9 @@ enum HTTPFailure {
         switch error {
         case is CKError, is CancellationError: return error
         case is DeadlineExceeded:
-            return CKError(.networkFailure, "the server did not answer in time", cause: error)
+            return CKError(.networkFailure, "the request timed out", cause: error)
         case is NIOTooManyBytesError:
-            return CKError(.networkFailure, "the server's answer is too large", cause: error)
+            return CKError(.networkFailure, "the server's response is too large", cause: error)
         case let error as HTTPClientError where error == .cancelled: return CancellationError()
         case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
             return unreachable(error)
@@ -158,19 +158,19 @@ enum HTTPFailure {
         case is HTTPClientError, is IOError:
             return CKError(.networkFailure, "the connection to the server broke off", cause: error)
         case is HTTPParserError:
-            return CKError(.networkFailure, "the server's answer broke off, or is no HTTP", cause: error)
+            return CKError(.networkFailure, "the server's response is incomplete or isn't HTTP", cause: error)
         case _ where isAboutTLS(error):
             return CKError(
                 .networkFailure,
                 "no protected connection to the server: its certificate is not trusted, not for this host or not valid now, "
                     + "or it does not speak TLS", cause: error)
         default:
-            // Whatever else there is comes from finding the host and making a connection.
+            // All other errors come from resolving the host or connecting.
             return unreachable(error)
         }
     }
 
-    /// Whether a protected connection was never there, so that nothing was sent on it.
+    /// Whether the TLS handshake failed, so that nothing was sent.
     static func isOfAHandshake(_ error: any Error) -> Bool {
         switch error {
         case let error as NIOSSLError: if case .handshakeFailed = error { true } else { false }
@@ -179,10 +179,10 @@ enum HTTPFailure {
         }
     }
 
-    /// The library that does TLS has errors of many types.
+    /// The TLS library has errors of many types.
     private static func isAboutTLS(_ error: any Error) -> Bool { String(reflecting: type(of: error)).hasPrefix("NIOSSL.") }
 
-    /// Whether a connection broke off, as kept ones do when the other side has enough of them.
+    /// Whether the connection broke, as pooled connections do when the server closes them.
     static func isOfAConnection(_ error: any Error) -> Bool {
         switch error {
         case let error as HTTPClientError: error == .remoteConnectionClosed
@@ -210,7 +210,7 @@ enum HTTPFailure {
     }
 }
 
-/// Runs something that is given up after a while.
+/// Runs an operation with a timeout.
 private func withDeadline<Value: Sendable>(
     _ duration: Duration, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -233,7 +233,7 @@ extension TransportHeaders {
     }
 }
 
-/// The body of an answer, with this module's errors.
+/// The body of a response, with this module's errors.
 private struct HTTPChunks: AsyncSequence, Sendable {
     let body: HTTPClientResponse.Body
 
@@ -252,20 +252,20 @@ private struct HTTPChunks: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: body.makeAsyncIterator()) }
 }
 
-/// The content of a file, read piece by piece as it is sent.
+/// The content of a file, read in pieces as it is sent.
 private struct FileChunks: AsyncSequence, Sendable {
     static let chunkBytes: Int64 = 1 << 18
 
     let url: URL
     let start: Int64
     let byteCount: Int64
-    let sent: (any SentBytes)?
+    let sent: (any UploadObserver)?
     let heard: @Sendable () -> Void
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let chunks: FileChunks
         var handle: FileHandle?
-        var left: Int64
+        var remainingBytes: Int64
 
         mutating func next() async throws -> ByteBuffer? {
             chunks.heard()
@@ -276,19 +276,19 @@ private struct FileChunks: AsyncSequence, Sendable {
                     try handle?.seek(toOffset: UInt64(Swift.max(0, chunks.start)))
                     await chunks.sent?.begin(at: chunks.start)
                 }
-                guard left > 0, let handle else {
-                    // The length stands in the head of the request.
-                    guard left == 0 else { throw FileChunks.changed }
+                guard remainingBytes > 0, let handle else {
+                    // The request's head states the length.
+                    guard remainingBytes == 0 else { throw FileChunks.changed }
                     return nil
                 }
-                piece = try FileChunks.read(handle.fileDescriptor, atMost: Int(Swift.min(left, FileChunks.chunkBytes)))
+                piece = try FileChunks.read(handle.fileDescriptor, atMost: Int(Swift.min(remainingBytes, FileChunks.chunkBytes)))
                 guard piece.readableBytes > 0 else { throw FileChunks.changed }
             } catch let error as CKError {
                 throw error
             } catch {
-                throw CKError(.assetFileNotFound, "the file of an asset is not there or not readable", cause: error)
+                throw CKError(.assetFileNotFound, "the file of an asset is missing or not readable", cause: error)
             }
-            left -= Int64(piece.readableBytes)
+            remainingBytes -= Int64(piece.readableBytes)
             if let sent = chunks.sent {
                 piece.withUnsafeReadableBytes(sent.see)
                 await sent.moved(piece.readableBytes)
@@ -297,7 +297,7 @@ private struct FileChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// Not by the handle, whose `Data` would have to be copied.
+    /// Not through `FileHandle`, since its `Data` would have to be copied.
     private static func read(_ descriptor: Int32, atMost count: Int) throws -> ByteBuffer {
         var piece = ByteBuffer()
         try piece.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
@@ -310,7 +310,7 @@ private struct FileChunks: AsyncSequence, Sendable {
     }
 
     static let changed = CKError(
-        .assetFileModified, "the file of an asset changed while it was sent; save the record again")
+        .assetFileModified, "the file of an asset changed during the upload; save the record again")
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: self, handle: nil, left: byteCount) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: self, handle: nil, remainingBytes: byteCount) }
 }

@@ -3,42 +3,42 @@
 
 package import CloudWire
 
-/// What comes from the push stream.
+/// An event of the push stream.
 package enum PushEvent: Equatable, Sendable {
-    /// The stream stands: whatever changes from now on will be told. Changes before it are to be asked for.
+    /// The stream is open and delivers all later changes. Fetch the changes before it.
     case connected
     case notification(PushNotification)
     case heartbeat
 }
 
-/// Puts the lines of the push stream together from pieces of any size.
+/// Splits the push stream into lines, from pieces of any size.
 package struct PushLines {
     static let lineBytesMax = 65_536
 
-    private var rest: [UInt8] = []
+    private var partialLine: [UInt8] = []
 
     package init() {}
 
-    /// - Returns: An event for each line that is complete now: empty lines are heartbeats.
-    /// - Throws: `WireError` for a line that is too long or is no notification. The stream cannot be read further.
+    /// - Returns: An event for each complete line. Empty lines are heartbeats.
+    /// - Throws: `WireError` if a line is too long or isn't a notification. The stream is unusable afterwards.
     package mutating func receive(_ chunk: [UInt8]) throws(WireError) -> [PushEvent] {
         var events: [PushEvent] = []
         var lineStart = chunk.startIndex
         while let lineEnd = chunk[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
-            rest.append(contentsOf: chunk[lineStart..<lineEnd])
+            partialLine.append(contentsOf: chunk[lineStart..<lineEnd])
             lineStart = lineEnd + 1
-            if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
+            if partialLine.last == UInt8(ascii: "\r") { partialLine.removeLast() }
             try checkLength()
-            events.append(rest.isEmpty ? .heartbeat : .notification(try PushNotification(json: rest)))
-            rest.removeAll(keepingCapacity: true)
+            events.append(partialLine.isEmpty ? .heartbeat : .notification(try PushNotification(json: partialLine)))
+            partialLine.removeAll(keepingCapacity: true)
         }
-        rest.append(contentsOf: chunk[lineStart...])
+        partialLine.append(contentsOf: chunk[lineStart...])
         try checkLength()
         return events
     }
 
     private func checkLength() throws(WireError) {
-        guard rest.count <= PushLines.lineBytesMax else {
+        guard partialLine.count <= PushLines.lineBytesMax else {
             throw WireError(.badRequest, "a line of the push stream is longer than \(PushLines.lineBytesMax) bytes")
         }
     }

@@ -5,8 +5,8 @@ import CloudWire
 import Foundation
 
 extension TransportResponse {
-    /// Seconds after which the server wants to be asked again: a number, or a date, which is read by the clock of the
-    /// server where it says its own date, so that a clock that is far off here does not count.
+    /// Seconds to wait before a retry, from a number or a date. A date is compared with the server's `Date` header, so
+    /// that a wrong clock on this device does not matter.
     ///
     /// Source: RFC 9110, section 10.2.3.
     var secondsToWait: Double? {
@@ -18,9 +18,9 @@ extension TransportResponse {
     }
 }
 
-/// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Dates of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// Source: RFC 9110, section 5.6.7; the two older forms are not read.
+/// Source: RFC 9110, section 5.6.7. The two obsolete forms are not parsed.
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -34,7 +34,7 @@ enum HTTPDate {
         return Date(timeIntervalSince1970: Double(days(year, month + 1, day) * 86_400 + time[0] * 3600 + time[1] * 60 + time[2]))
     }
 
-    /// Days since 1970, by counting the year from March, so that the day that leap years add comes last.
+    /// Days since 1970. The year is counted from March, so that the leap day is the last one.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1

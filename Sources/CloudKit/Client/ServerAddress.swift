@@ -3,15 +3,15 @@
 
 import Foundation
 
-/// Where a server is: scheme, host, port and a path in front of all others, if it is behind a gateway.
+/// The address of a server: scheme, host, port, and a path prefix if it is behind a gateway.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     package let root: String
     /// Scheme, host and port.
     private let origin: String
 
-    /// - Parameter text: Such as `https://cloud.example.org` or `http://localhost:8080/tarn`.
-    /// - Returns: Nil if it is no http or https address, or has a user, query or fragment.
+    /// - Parameter text: For example `https://cloud.example.org` or `http://localhost:8080/tarn`.
+    /// - Returns: `nil` unless it is an http or https address without user, query and fragment.
     package init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = parts.percentEncodedHost, !host.isEmpty,
@@ -32,7 +32,7 @@ package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
 
     func url(path: String) -> String { root + path }
 
-    /// The address of an asset: absolute, or a path on this server.
+    /// Resolves the address of an asset: absolute, or a path on this server.
     func resolve(_ address: String) -> String? {
         if address.hasPrefix("/") { return address.hasPrefix("//") ? nil : origin + address }
         guard let parts = URLComponents(string: address), let scheme = parts.scheme?.lowercased(),

@@ -7,28 +7,27 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Whose certificates are trusted: those of the system's authorities and, where the operator has one of their own, those of
-/// that one.
+/// The certificate authorities that a client trusts: the system's and, if given, the operator's.
 package struct ServerTrust: Hashable, Sendable {
     package static let system = ServerTrust(authorities: [])
 
-    /// Certificates of authorities beside the system's.
+    /// Certificates of authorities in addition to the system's.
     private let authorities: [NIOSSLCertificate]
 
     private init(authorities: [NIOSSLCertificate]) { self.authorities = authorities }
 
-    /// - Parameter path: Of a PEM file with one certificate or more.
-    /// - Throws: ``CKError`` with `.badContainer` for a file that cannot be read or holds none.
+    /// - Parameter path: A PEM file with one or more certificates.
+    /// - Throws: ``CKError`` with `.badContainer` if the file cannot be read or has no certificate.
     package init(authorities path: String) throws(CKError) {
         do {
             authorities = try NIOSSLCertificate.fromPEMFile(path)
         } catch {
             throw CKError(
-                .badContainer, "the CA certificate at \(path) cannot be read: it is to be a PEM file with certificates",
+                .badContainer, "the CA certificate at \(path) cannot be read: give a PEM file with certificates",
                 cause: error)
         }
         guard !authorities.isEmpty else {
-            throw CKError(.badContainer, "the file at \(path) holds no certificate: it is to be a PEM file with certificates")
+            throw CKError(.badContainer, "the file at \(path) has no certificate: give a PEM file with certificates")
         }
     }
 
@@ -36,8 +35,7 @@ package struct ServerTrust: Hashable, Sendable {
 
     private static let clients = Mutex<[ServerTrust: HTTPClient]>([:])
 
-    /// The client for servers that are trusted so. It lives as long as the process; connections that nobody uses close by
-    /// themselves.
+    /// The client for servers with this trust. It lives as long as the process; idle connections close by themselves.
     package var client: HTTPClient {
         Self.clients.withLock { clients in
             if let client = clients[self] { return client }
@@ -51,9 +49,9 @@ package struct ServerTrust: Hashable, Sendable {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = .seconds(5)
-        // Trying again is decided by the transport, where it is known what was sent.
+        // The transport decides about retries, since it knows if the request is idempotent.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The client would tell the app's tracer whole addresses, and who has that of an asset may fetch it.
+        // The client would pass whole addresses to the app's tracer. The address of an asset grants access to it.
         configuration.tracing.tracer = nil
         if !authorities.isEmpty {
             var tls = TLSConfiguration.makeClientConfiguration()

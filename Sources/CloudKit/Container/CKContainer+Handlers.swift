@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Dispatch
 import Foundation
 
-/// The forms with completion handlers. Each does what the async form of its kind does.
+/// Completion-handler forms. Each calls the async method of its name, then the handler once on a system queue.
 extension CKContainer {
+    /// Fetches the account status; completion-handler form of `accountStatus()`. On an error the status is
+    /// `.couldNotDetermine`.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        Task {
-            let status: CKAccountStatus
-            let failure: (any Error)?
-            do {
-                status = try await self.accountStatus()
-                failure = nil
-            } catch {
-                status = .couldNotDetermine
-                failure = error
-            }
-            DispatchQueue.global().async { completionHandler(status, failure) }
+        complete({ (result: Result<CKAccountStatus, any Error>) in
+            completionHandler(result.value ?? .couldNotDetermine, result.failure)
+        }) {
+            try await self.accountStatus()
         }
     }
 
+    /// Fetches the user's record ID; completion-handler form of `userRecordID()`.
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        answer(completionHandler) { try await self.userRecordID() }
+        complete(completionHandler) { try await self.userRecordID() }
     }
 }

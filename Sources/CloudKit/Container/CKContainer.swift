@@ -6,36 +6,36 @@ public import Foundation
 
 /// One app's data on a server: a public database, and a private and a shared one for each user.
 ///
-/// Source: Apple's documentation of `CKContainer`. Differs: where the server is and who is signed in comes from
-/// ``Configuration``.
+/// Source: Apple's documentation of `CKContainer`. Differs: the server and the account come from ``Configuration``.
 public final class CKContainer: NSObject, Sendable {
+    /// The identifier of the container, such as `iCloud.org.example.notes`.
     public let containerIdentifier: String?
     private let identifier: String
-    /// Where added operations run; of the process, since containers come and go while operations run.
+    /// Queue of added operations. It belongs to the process, since operations outlive their container object.
     static let queue = OperationQueue()
     private let defaults: OperationSettings
-    /// What this container alone is connected to; nil leaves it to what is said for its identifier.
-    private let own: OwnConnection?
+    /// The connection of this container alone. `nil` uses the connection set for the identifier.
+    private let ownConnection: OwnConnection?
 
-    /// - Parameter containerIdentifier: By custom `iCloud.` and the app's reversed domain. A wrong one is noticed on
-    ///   first use: ``CKError`` with `.badContainer`.
+    /// - Parameter containerIdentifier: By convention `iCloud.` and the app's reversed domain. The first use of a wrong
+    ///   one throws ``CKError`` with `.badContainer`.
     public convenience init(identifier containerIdentifier: String) {
         self.init(containerIdentifier, OperationSettings(), nil)
     }
 
-    /// A container whose connection is its own, whatever is said for its identifier.
+    /// Creates a container with a connection of its own, independent of the one set for its identifier.
     package convenience init(identifier: String, connection: OwnConnection) {
         self.init(identifier, OperationSettings(), connection)
     }
 
-    private init(_ identifier: String, _ defaults: OperationSettings, _ own: OwnConnection?) {
+    private init(_ identifier: String, _ defaults: OperationSettings, _ ownConnection: OwnConnection?) {
         containerIdentifier = identifier
         self.identifier = identifier
         self.defaults = defaults
-        self.own = own
+        self.ownConnection = ownConnection
     }
 
-    /// The container that `TARN_CONTAINER` names, else `iCloud.` and the bundle identifier or the program's name.
+    /// The container named by `TARN_CONTAINER`, else `iCloud.` and the bundle identifier or the program's name.
     ///
     /// Differs: Apple takes it from the app's entitlements.
     public class func `default`() -> CKContainer {
@@ -44,32 +44,41 @@ public final class CKContainer: NSObject, Sendable {
         return CKContainer(identifier: named ?? "iCloud." + program)
     }
 
+    /// The database that only the signed-in user can read.
     public var privateCloudDatabase: CKDatabase { database(with: .private) }
+    /// The database that every client can read.
     public var publicCloudDatabase: CKDatabase { database(with: .public) }
+    /// The database with the zones that other users share with the signed-in user.
     public var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
+    /// Returns the database of a scope.
     public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
         CKDatabase(container: self, scope: databaseScope, defaults: defaults)
     }
 
-    /// Starts an operation of this container; one on a database that names none works on the private one.
+    /// Starts an operation of this container. A database operation without a database runs on the private one.
     public func add(_ operation: CKOperation) {
         operation.addedToContainer = self
         Self.queue.addOperation(operation)
     }
 
-    /// Runs something with a container whose operations use a configuration, where they have none of their own.
+    /// Calls a closure with a container that gives its operations a default configuration.
+    ///
+    /// - Throws: The error of `body`.
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil, body: (CKContainer) throws -> R
     ) rethrows -> R {
-        try body(CKContainer(identifier, settings(configuration, group), own))
+        try body(CKContainer(identifier, settings(configuration, group), ownConnection))
     }
 
+    /// Calls an async closure with a container that gives its operations a default configuration.
+    ///
+    /// - Throws: The error of `body`.
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: (CKContainer) async throws -> R
     ) async rethrows -> R {
-        try await body(CKContainer(identifier, settings(configuration, group), own))
+        try await body(CKContainer(identifier, settings(configuration, group), ownConnection))
     }
 
     private func settings(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> OperationSettings {
@@ -78,9 +87,9 @@ public final class CKContainer: NSObject, Sendable {
         return settings
     }
 
-    /// Whether a user is signed in whom the server knows, and lets in.
+    /// Fetches whether a user is signed in and accepted by the server.
     ///
-    /// - Throws: ``CKError`` if the server could not be asked.
+    /// - Throws: ``CKError`` if the server could not be reached.
     public func accountStatus() async throws -> CKAccountStatus {
         do {
             _ = try await client(for: .private).callerIdentity()
@@ -95,36 +104,42 @@ public final class CKContainer: NSObject, Sendable {
         }
     }
 
-    /// The signed-in user, as this container knows them.
+    /// Fetches the record ID of the signed-in user in this container.
+    ///
+    /// - Throws: ``CKError`` with `.notAuthenticated` if no user is signed in, or why the server could not be reached.
     public func userRecordID() async throws -> CKRecord.ID {
         CKRecord.ID(recordName: try await client(for: .private).callerIdentity().userRecordName)
     }
 
-    /// Time as the connection sees it.
-    package var pace: Pace { (try? connection().pace) ?? .real }
+    /// The clock of the connection.
+    package var clock: ClientClock { (try? connection().clock) ?? .real }
 
     func connection() throws(CKError) -> Connection {
         let connection: Connection
-        if let own { connection = own.connection } else { connection = try ConfigurationRegistry.shared.connection(for: identifier) }
-        // Whoever uses the container lets go on what an earlier process began.
-        connection.longLived?.begin(self, connection)
+        if let ownConnection {
+            connection = ownConnection.connection
+        } else {
+            connection = try ConfigurationRegistry.shared.connection(for: identifier)
+        }
+        // The first use of the container resumes the operations of an earlier process.
+        connection.longLived?.resumeOperations(self, connection)
         return connection
     }
 
-    /// This container with the connection it has now, and with its account: whoever signs in later is not meant.
-    func asNow() throws(CKError) -> CKContainer {
+    /// Returns this container with its present connection and account, so that a later sign-in does not affect it.
+    func boundToPresentConnection() throws(CKError) -> CKContainer {
         CKContainer(identifier, defaults, OwnConnection(try connection()))
     }
 
-    /// Whether another container has the same connection now.
+    /// Returns whether another container has the same connection.
     func hasConnection(of other: CKContainer) -> Bool {
-        guard let own = try? connection(), let theirs = try? other.connection() else { return false }
-        return own.id == theirs.id
+        guard let ownConnection = try? connection(), let otherConnection = try? other.connection() else { return false }
+        return ownConnection.id == otherConnection.id
     }
 
-    /// The client of one of the databases.
+    /// The client of a database.
     ///
-    /// - Throws: ``CKError`` with `.badContainer` or `.notAuthenticated` and a sentence that says what to configure.
+    /// - Throws: ``CKError`` with `.badContainer` or `.notAuthenticated`, with the setting to change.
     package func client(for scope: CKDatabase.Scope) throws(CKError) -> CloudDatabaseClient {
         let connection = try connection()
         return CloudDatabaseClient(
@@ -132,7 +147,7 @@ public final class CKContainer: NSObject, Sendable {
             transport: try connection.transport(for: scope))
     }
 
-    /// The client for a store that is synced, which waits in real time.
+    /// The client of a mirrored store, which waits in real time.
     ///
     /// - Throws: As ``client(for:)``.
     package func syncingClient(for scope: CKDatabase.Scope) throws(CKError) -> CloudDatabaseClient {
@@ -143,32 +158,39 @@ public final class CKContainer: NSObject, Sendable {
 }
 
 extension CKContainer {
-    /// Says where a container's server is and who is signed in, for this process, and posts `.CKAccountChanged`.
+    /// Sets the server and the account of a container for this process, and posts `.CKAccountChanged`.
     ///
     /// - Parameters:
-    ///   - configuration: Nil takes back what was said, so that environment and files count again.
-    ///   - identifier: Nil says it for all containers that have no configuration of their own.
+    ///   - configuration: `nil` removes the setting, so that environment and files apply again.
+    ///   - identifier: `nil` sets the default of all containers.
     public class func configure(_ configuration: Configuration?, for identifier: String? = nil) {
         ConfigurationRegistry.shared.set(configuration, for: identifier)
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
     }
 
-    /// Connects a container to something else than a server at an address, such as an engine in this process.
+    /// Connects a container to something other than a server at an address, such as an engine in this process.
     package class func connect(_ connection: Connection?, for identifier: String?) {
         ConfigurationRegistry.shared.set(connection, for: identifier)
     }
 }
 
 extension Notification.Name {
-    /// Posted when another account, or none, is signed in; the object is the container.
+    /// Posted when the signed-in account changes. The object is the container.
     public static let CKAccountChanged = Notification.Name("CKAccountChangedNotification")
 }
 
+/// Whether an account is signed in.
+///
 /// Source: Apple's documentation of `CKAccountStatus`.
 public enum CKAccountStatus: Int, Sendable {
+    /// The server could not be reached.
     case couldNotDetermine = 0
+    /// A user is signed in and accepted by the server.
     case available = 1
+    /// The server restricts the account.
     case restricted = 2
+    /// No user is signed in.
     case noAccount = 3
+    /// The account needs an action of the user.
     case temporarilyUnavailable = 4
 }

@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// What a `tarn.json` says. Every key may be missing.
+/// The content of a `tarn.json`. Every key is optional.
 ///
 ///     {
 ///       "server": "https://cloud.example.org",
@@ -17,11 +17,11 @@ package struct ConfigurationFile: WireMessage {
         package var server: String?
         package var token: CKContainer.Configuration.Token?
         package var environment: String?
-        /// A path, beside the file itself if it is relative.
+        /// A path, relative to the file's own folder unless it is absolute.
         package var caCertificate: String?
 
-        /// Reads the value of a key if it is one of an entry's.
-        fileprivate mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+        /// Decodes the value of a key, if it is a key of an entry.
+        fileprivate mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
             switch key {
             case "server": server = try reader.readString()
             case "token": token = CKContainer.Configuration.Token(try reader.readString())
@@ -34,13 +34,13 @@ package struct ConfigurationFile: WireMessage {
     }
 
     package var all = Entry()
-    /// What differs for single containers.
+    /// Settings of single containers.
     package var containers: [String: Entry] = [:]
 
     package init(from reader: inout JSONReader) throws(JSONFault) {
         try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try all.take(key, from: &reader) { continue }
+            if try all.decode(key, from: &reader) { continue }
             switch key {
             case "containers":
                 try reader.beginObject()
@@ -49,7 +49,7 @@ package struct ConfigurationFile: WireMessage {
                     let identifier = key.text
                     try reader.beginObject()
                     while let key = try reader.nextKey() {
-                        if try !entry.take(key, from: &reader) { try reader.skipValue() }
+                        if try !entry.decode(key, from: &reader) { try reader.skipValue() }
                     }
                     containers[identifier] = entry
                 }
@@ -58,7 +58,7 @@ package struct ConfigurationFile: WireMessage {
         }
     }
 
-    /// Writes all but the tokens: nothing in this module stores secrets.
+    /// Encodes everything but the tokens: nothing in this module stores secrets.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("server", all.server)
@@ -67,13 +67,13 @@ package struct ConfigurationFile: WireMessage {
         }
     }
 
-    /// What holds for a container. A container with a server of its own has a token of its own too: a token never
-    /// goes to a server it was not written down for.
+    /// The settings of a container. A container with a server of its own needs a token of its own, so that a token is
+    /// never sent to a server it was not issued for.
     func entry(for identifier: String) -> Entry {
-        guard let own = containers[identifier] else { return all }
+        guard let entry = containers[identifier] else { return all }
         return Entry(
-            server: own.server ?? all.server, token: own.token ?? (own.server == nil ? all.token : nil),
-            environment: own.environment ?? all.environment,
-            caCertificate: own.caCertificate ?? (own.server == nil ? all.caCertificate : nil))
+            server: entry.server ?? all.server, token: entry.token ?? (entry.server == nil ? all.token : nil),
+            environment: entry.environment ?? all.environment,
+            caCertificate: entry.caCertificate ?? (entry.server == nil ? all.caCertificate : nil))
     }
 }

@@ -5,41 +5,41 @@ package import CloudWire
 import Foundation
 import Synchronization
 
-/// What one container is connected to.
+/// The connection of a container to its server.
 package struct Connection: Sendable {
-    /// Another for every configuration and every account: what was begun with one is not carried on with another.
+    /// Differs for each configuration and account, so that work begun with one never continues with another.
     let id = UUID()
     package var environment: CloudEnvironment
-    /// Nil if nobody is signed in; the error says what to do.
+    /// A failure if no user is signed in, with the setting to change.
     package var transport: Result<any CloudTransport, CKError>
-    /// The way of somebody who is not signed in to the public database.
+    /// The transport of an anonymous client, to the public database.
     package var visitor: (any CloudTransport)?
-    package var pace: Pace
-    /// Where long-lived operations of the account are kept; nil keeps none.
-    package var longLived: LongLivedHome?
+    package var clock: ClientClock
+    /// Stores the account's long-lived operations. `nil` stores none.
+    package var longLived: LongLivedOperationStore?
 
     package init(
-        environment: CloudEnvironment, transport: any CloudTransport, pace: Pace = .real, longLived: LongLivedHome? = nil
+        environment: CloudEnvironment, transport: any CloudTransport, clock: ClientClock = .real, longLived: LongLivedOperationStore? = nil
     ) {
         self.longLived = longLived
         self.environment = environment
-        self.transport = .success(Throttle(transport, pace))
-        self.pace = pace
+        self.transport = .success(Throttle(transport, clock))
+        self.clock = clock
     }
 
-    /// What a container is connected to while nobody is signed in.
+    /// Creates the connection of an anonymous client.
     package init(
-        environment: CloudEnvironment, signedOut error: CKError, visitor: (any CloudTransport)? = nil, pace: Pace = .real
+        environment: CloudEnvironment, signedOut error: CKError, visitor: (any CloudTransport)? = nil, clock: ClientClock = .real
     ) {
         self.environment = environment
         transport = .failure(error)
-        self.visitor = visitor.map { Throttle($0, pace) }
-        self.pace = pace
+        self.visitor = visitor.map { Throttle($0, clock) }
+        self.clock = clock
     }
 
     init(_ resolved: ResolvedConfiguration, for container: String) {
         environment = resolved.environment
-        pace = .real
+        clock = .real
         let trust: ServerTrust
         do throws(CKError) {
             trust = try resolved.caCertificate.map { path throws(CKError) in try ServerTrust(authorities: path) } ?? .system
@@ -51,7 +51,7 @@ package struct Connection: Sendable {
             let token = try resolved.signedIn()
             let http = HTTPTransport(server: resolved.server, token: token, trust: trust)
             transport = .success(Throttle(http, .real))
-            longLived = LongLivedHome.of(token, container, resolved)
+            longLived = LongLivedOperationStore.of(token, container, resolved)
         } catch {
             transport = .failure(error)
             visitor = Throttle(HTTPTransport(server: resolved.server, token: nil, trust: trust), .real)
@@ -60,22 +60,22 @@ package struct Connection: Sendable {
 }
 
 extension Connection {
-    /// What everybody may read needs nobody to be signed in.
+    /// Public data need no account.
     func transport(for scope: CKDatabase.Scope) throws(CKError) -> any CloudTransport {
         if case .failure = transport, scope == .public, let visitor { return visitor }
         return try transport.get()
     }
 
-    /// The way of somebody who waits in real time for as long as the server asks. Where the connection has a time of its own,
-    /// which that does not move, requests would never be let through again.
+    /// The transport that waits in real time for as long as the server asks. With an injected clock, which such a wait
+    /// does not advance, requests would stay blocked.
     func transportInRealTime(for scope: CKDatabase.Scope) throws(CKError) -> any CloudTransport {
         let transport = try transport(for: scope)
-        guard !pace.isReal, let throttle = transport as? Throttle else { return transport }
+        guard !clock.isReal, let throttle = transport as? Throttle else { return transport }
         return throttle.base
     }
 }
 
-/// The connection of single containers, which may change while they are used.
+/// The connection of a single container, replaceable while it is in use.
 package final class OwnConnection: Sendable {
     private let current: Locked<Connection>
 
@@ -86,8 +86,8 @@ package final class OwnConnection: Sendable {
     package func change(to connection: Connection) { current.update { $0 = connection } }
 }
 
-/// The process's connections: those set in code, and those found in the environment and in files, which are looked up
-/// once for each container.
+/// The connections of this process: those set in code, and those read from the environment and from files, which are
+/// looked up once per container.
 final class ConfigurationRegistry: Sendable {
     static let shared = ConfigurationRegistry()
 
@@ -97,10 +97,10 @@ final class ConfigurationRegistry: Sendable {
     }
 
     private struct State {
-        /// By container; nil is for all that have none of their own.
+        /// By container. `nil` is the default of all.
         var settings: [String?: Setting] = [:]
-        var found: [String: Connection] = [:]
-        /// Raised with every setting, so that what was looked up before does not count after it.
+        var connections: [String: Connection] = [:]
+        /// Incremented with every setting, so that a lookup that began earlier is discarded.
         var generation = 0
     }
 
@@ -114,22 +114,23 @@ final class ConfigurationRegistry: Sendable {
         set(connection.map { Setting.connection($0) }, for: identifier)
     }
 
-    /// A container that is not meant keeps its connection: whoever is set up with it would take another for another account's.
+    /// A setting for one identifier leaves the connections of others alone. A new connection would look like a change
+    /// of account to their users.
     private func set(_ setting: Setting?, for identifier: String?) {
         state.withLock { state in
             state.settings[identifier] = setting
-            if let identifier { state.found[identifier] = nil } else { state.found.removeAll() }
+            if let identifier { state.connections[identifier] = nil } else { state.connections.removeAll() }
             state.generation += 1
         }
     }
 
-    /// All who ask get the same connection until something else is set, also those who ask at once.
+    /// All callers get the same connection until another one is set, concurrent callers too.
     func connection(for identifier: String) throws(CKError) -> Connection {
         while true {
-            let (found, setting, generation) = state.withLock { state in
-                (state.found[identifier], state.settings[identifier] ?? state.settings[nil], state.generation)
+            let (cachedConnection, setting, generation) = state.withLock { state in
+                (state.connections[identifier], state.settings[identifier] ?? state.settings[nil], state.generation)
             }
-            if let found { return found }
+            if let cachedConnection { return cachedConnection }
             var code: CKContainer.Configuration?
             switch setting {
             case .connection(let connection): return connection
@@ -137,13 +138,13 @@ final class ConfigurationRegistry: Sendable {
             case nil: break
             }
             let sources = code.map { ConfigurationSources(code: $0) } ?? ConfigurationSources.ofThisProcess()
-            let made = Connection(try ConfigurationResolver.resolve(container: identifier, sources), for: identifier)
+            let newConnection = Connection(try ConfigurationResolver.resolve(container: identifier, sources), for: identifier)
             let connection = state.withLock { state -> Connection? in
-                // Something was set meanwhile.
+                // A concurrent call set another connection.
                 guard state.generation == generation else { return nil }
-                if let first = state.found[identifier] { return first }
-                state.found[identifier] = made
-                return made
+                if let first = state.connections[identifier] { return first }
+                state.connections[identifier] = newConnection
+                return newConnection
             }
             if let connection { return connection }
         }
@@ -153,7 +154,7 @@ final class ConfigurationRegistry: Sendable {
 extension ConfigurationSources {
     static let fileName = "tarn.json"
 
-    /// The environment and files of this process.
+    /// The environment and the files of this process.
     static func ofThisProcess() -> ConfigurationSources {
         let environment = ProcessInfo.processInfo.environment
         let paths = candidates(environment: environment, executable: Bundle.main.executableURL)
@@ -163,7 +164,7 @@ extension ConfigurationSources {
         return ConfigurationSources(environment: environment, files: files, searchedPaths: paths.map(\.path))
     }
 
-    /// Where a file is looked for, the place that counts most first.
+    /// The files to look for, in order of precedence.
     ///
     /// Source: *XDG Base Directory Specification*: the folder is `$XDG_CONFIG_HOME`, if that is absolute, else
     /// `~/.config`.

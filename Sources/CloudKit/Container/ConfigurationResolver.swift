@@ -3,11 +3,11 @@
 
 package import CloudWire
 
-/// Everything that may say where a container's server is, as values.
+/// All sources of a container's configuration, as values.
 package struct ConfigurationSources: Sendable {
     package struct File: Sendable {
         package var path: String
-        /// Nil if the file is there and cannot be read.
+        /// `nil` if the file exists and cannot be read.
         package var content: [UInt8]?
 
         package init(path: String, content: [UInt8]?) {
@@ -19,9 +19,9 @@ package struct ConfigurationSources: Sendable {
     /// Set in code for one container, or for all of them.
     package var code: CKContainer.Configuration?
     package var environment: [String: String]
-    /// Files that exist, the one that counts most first.
+    /// The files that exist, in order of precedence.
     package var files: [File]
-    /// Where files were looked for, for the sentence that says there is none.
+    /// The paths that were searched, for the error message.
     package var searchedPaths: [String]
 
     package init(
@@ -35,15 +35,15 @@ package struct ConfigurationSources: Sendable {
     }
 }
 
-/// Server and credentials of one container, checked.
+/// The validated server and credentials of one container.
 package struct ResolvedConfiguration: Hashable, Sendable {
     package var server: ServerAddress
     package var token: CKContainer.Configuration.Token?
     package var environment: CloudEnvironment
-    /// Path of a PEM file with authorities that are trusted beside the system's.
+    /// Path of a PEM file with authorities that are trusted in addition to the system's.
     package var caCertificate: String?
 
-    /// The token, where one is needed.
+    /// The token, for requests that need one.
     package func signedIn() throws(CKError) -> CKContainer.Configuration.Token {
         guard let token else {
             throw CKError(
@@ -57,12 +57,13 @@ package struct ResolvedConfiguration: Hashable, Sendable {
     }
 }
 
-/// Decides from all sources. Code comes before the environment, and that before files; the first file counts.
+/// Resolves the configuration from all sources. Code takes precedence over the environment, and the environment over
+/// files; the first file counts.
 ///
-/// The source that names the server also gives the token and the authorities that are trusted, except that `TARN_TOKEN` and
-/// `TARN_CA_CERTIFICATE` win over a file's. So a token written down for one server is never sent to another.
+/// The source that names the server also gives the token and the trusted authorities, except that `TARN_TOKEN` and
+/// `TARN_CA_CERTIFICATE` override a file's. So a token written for one server is never sent to another.
 package enum ConfigurationResolver {
-    /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to change.
+    /// - Throws: ``CKError`` with `.badContainer` and the setting to change.
     package static func resolve(
         container identifier: String, _ sources: ConfigurationSources
     ) throws(CKError) -> ResolvedConfiguration {
@@ -112,11 +113,11 @@ package enum ConfigurationResolver {
         do {
             return try ConfigurationFile(json: content)
         } catch {
-            throw CKError(.badContainer, "\(file.path) is not what it should be: \(error.reason)")
+            throw CKError(.badContainer, "\(file.path) is invalid: \(error.reason)")
         }
     }
 
-    /// A path in a file is one beside the file, wherever the program was started.
+    /// A relative path in a file is relative to the file's folder, independent of the working directory.
     private static func path(_ path: String, beside file: String) -> String {
         if path.hasPrefix("/") { return path }
         let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
@@ -145,7 +146,7 @@ package enum ConfigurationResolver {
         if let trimmed, !trimmed.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
             throw CKError(
                 .notAuthenticated,
-                "the token holds characters that no token has: copy it again as `tarn user add` printed it")
+                "the token has invalid characters: copy it again as `tarn user add` printed it")
         }
         let isEmpty = trimmed?.isEmpty ?? true
         return ResolvedConfiguration(

@@ -4,37 +4,42 @@
 import CloudWire
 import Foundation
 
-/// The forms with completion handlers. Each does what the async form of its kind does.
+/// Completion-handler forms. Each calls the async method of its name, then the handler once on a system queue.
 extension CKDatabase {
     // MARK: Records
 
+    /// Fetches a record; completion-handler form of `record(for:)`.
     @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.record(for: recordID) }
+        complete(completionHandler) { try await self.record(for: recordID) }
     }
 
+    /// Saves a record; completion-handler form of `save(_:)`.
     @preconcurrency
     public func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
-        answer(completionHandler) { try await self.save(record) }
+        complete(completionHandler) { try await self.save(record) }
     }
 
+    /// Deletes a record; completion-handler form of `deleteRecord(withID:)`.
     @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.deleteRecord(withID: recordID) }
+        complete(completionHandler) { try await self.deleteRecord(withID: recordID) }
     }
 
+    /// Fetches records; completion-handler form of `records(for:desiredKeys:)`.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
     ) {
-        answer(completionHandler) { try await self.records(for: recordIDs, desiredKeys: desiredKeys) }
+        complete(completionHandler) { try await self.records(for: recordIDs, desiredKeys: desiredKeys) }
     }
 
+    /// Saves and deletes records; completion-handler form of `modifyRecords(saving:deleting:savePolicy:atomically:)`.
     @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -48,7 +53,7 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.modifyRecords(
                 saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy, atomically: atomically)
         }
@@ -56,31 +61,36 @@ extension CKDatabase {
 
     // MARK: Zones
 
+    /// Fetches all zones; completion-handler form of `allRecordZones()`.
     @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
-        answer(completionHandler) { try await self.allRecordZones() }
+        complete(completionHandler) { try await self.allRecordZones() }
     }
 
+    /// Fetches a zone; completion-handler form of `recordZone(for:)`.
     @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.recordZone(for: zoneID) }
+        complete(completionHandler) { try await self.recordZone(for: zoneID) }
     }
 
+    /// Saves a zone; completion-handler form of `save(_:)`.
     @preconcurrency
     public func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
-        answer(completionHandler) { try await self.save(zone) }
+        complete(completionHandler) { try await self.save(zone) }
     }
 
+    /// Deletes a zone; completion-handler form of `deleteRecordZone(withID:)`.
     @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
         completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.deleteRecordZone(withID: zoneID) }
+        complete(completionHandler) { try await self.deleteRecordZone(withID: zoneID) }
     }
 
+    /// Fetches zones; completion-handler form of `recordZones(for:)`.
     @preconcurrency
     public func fetch(
         withRecordZoneIDs recordZoneIDs: [CKRecordZone.ID],
@@ -88,9 +98,10 @@ extension CKDatabase {
             Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>
         ) -> Void
     ) {
-        answer(completionHandler) { try await self.recordZones(for: recordZoneIDs) }
+        complete(completionHandler) { try await self.recordZones(for: recordZoneIDs) }
     }
 
+    /// Saves and deletes zones; completion-handler form of `modifyRecordZones(saving:deleting:)`.
     @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
@@ -103,43 +114,48 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.modifyRecordZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete)
         }
     }
 
     // MARK: Subscriptions
 
+    /// Fetches all subscriptions; completion-handler form of `allSubscriptions()`.
     @preconcurrency
     public func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.allSubscriptions() }
+        complete(completionHandler) { try await self.allSubscriptions() }
     }
 
+    /// Fetches a subscription; completion-handler form of `subscription(for:)`.
     @preconcurrency
     public func fetch(
         withSubscriptionID subscriptionID: CKSubscription.ID,
         completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.subscription(for: subscriptionID) }
+        complete(completionHandler) { try await self.subscription(for: subscriptionID) }
     }
 
+    /// Saves a subscription; completion-handler form of `save(_:)`.
     @preconcurrency
     public func save(
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.save(subscription) }
+        complete(completionHandler) { try await self.save(subscription) }
     }
 
+    /// Deletes a subscription; completion-handler form of `deleteSubscription(withID:)`.
     @preconcurrency
     public func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID,
         completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.deleteSubscription(withID: subscriptionID) }
+        complete(completionHandler) { try await self.deleteSubscription(withID: subscriptionID) }
     }
 
+    /// Fetches subscriptions; completion-handler form of `subscriptions(for:)`.
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -147,9 +163,10 @@ extension CKDatabase {
             Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>
         ) -> Void
     ) {
-        answer(completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
+        complete(completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
     }
 
+    /// Saves and deletes subscriptions; completion-handler form of `modifySubscriptions(saving:deleting:)`.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
@@ -162,13 +179,14 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.modifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete)
         }
     }
 
     // MARK: Changes
 
+    /// Fetches changed zones; completion-handler form of `databaseChanges(since:resultsLimit:)`.
     @preconcurrency
     public func fetchDatabaseChanges(
         since serverChangeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -181,11 +199,13 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.databaseChanges(since: serverChangeToken, resultsLimit: resultsLimit)
         }
     }
 
+    /// Fetches changed records; completion-handler form of
+    /// `recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)`.
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since serverChangeToken: CKServerChangeToken?,
@@ -199,7 +219,7 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.recordZoneChanges(
                 inZoneWith: zoneID, since: serverChangeToken, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
         }

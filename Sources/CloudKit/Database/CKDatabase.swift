@@ -6,15 +6,18 @@ public import Foundation
 
 /// One of a container's databases.
 ///
-/// Whoever calls one of the methods for a single item gets that item's error thrown. The methods for many items throw
-/// only if the request as a whole failed; each item has a result of its own.
+/// The methods for a single item throw that item's error. The methods for many items throw only if the request failed
+/// as a whole; each item has a result of its own.
 ///
-/// Source: Apple's documentation of `CKDatabase`. Differs: nothing is tried again by itself; see
-/// ``CKError/retryAfterSeconds``.
+/// Source: Apple's documentation of `CKDatabase`. Differs: nothing is retried; see ``CKError/retryAfterSeconds``.
 public final class CKDatabase: NSObject, Sendable {
+    /// The kinds of databases of a container.
     public enum Scope: Int, Hashable, Sendable, CaseIterable {
+        /// Readable by every client.
         case `public` = 1
+        /// Readable by the signed-in user only.
         case `private` = 2
+        /// The zones that other users share with the signed-in user.
         case shared = 3
 
         package var wire: DatabaseScope {
@@ -34,9 +37,10 @@ public final class CKDatabase: NSObject, Sendable {
         }
     }
 
+    /// The kind of this database.
     public let databaseScope: Scope
     let container: CKContainer
-    /// Holds for what operations do not say themselves; see ``configuredWith(configuration:group:body:)``.
+    /// Defaults of operations that set nothing themselves; see ``configuredWith(configuration:group:body:)``.
     let defaults: OperationSettings
 
     init(container: CKContainer, scope: Scope, defaults: OperationSettings = OperationSettings()) {
@@ -51,13 +55,18 @@ public final class CKDatabase: NSObject, Sendable {
         CKContainer.queue.addOperation(operation)
     }
 
-    /// Runs something with a database whose operations use a configuration, where they have none of their own.
+    /// Calls a closure with a database that gives its operations a default configuration.
+    ///
+    /// - Throws: The error of `body`.
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil, body: (CKDatabase) throws -> R
     ) rethrows -> R {
         try body(configured(configuration, group))
     }
 
+    /// Calls an async closure with a database that gives its operations a default configuration.
+    ///
+    /// - Throws: The error of `body`.
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
         body: (CKDatabase) async throws -> R
@@ -71,14 +80,16 @@ public final class CKDatabase: NSObject, Sendable {
         return CKDatabase(container: container, scope: databaseScope, defaults: settings)
     }
 
+    /// Returns whether an object is the same database of the same container.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKDatabase else { return false }
         return databaseScope == other.databaseScope && container.containerIdentifier == other.container.containerIdentifier
     }
 
+    /// A hash of the scope.
     public override var hash: Int { databaseScope.hashValue }
 
-    /// The client underneath, for what works on wire values.
+    /// The client below, for callers that use wire values.
     package func client() throws(CKError) -> CloudDatabaseClient {
         try container.client(for: databaseScope)
     }
@@ -87,9 +98,9 @@ public final class CKDatabase: NSObject, Sendable {
 }
 
 extension Dictionary {
-    /// The item of an answer about one item, or its error.
+    /// The result of a request for a single item, or its error.
     func item<Item>(_ key: Key) throws -> Item where Value == Result<Item, any Error> {
-        guard let result = self[key] else { throw CKError.unreadable("the server's answer leaves out what was asked for") }
+        guard let result = self[key] else { throw CKError.unreadable("the server's response lacks the requested item") }
         return try result.get()
     }
 }

@@ -4,25 +4,34 @@
 import CloudWire
 public import Foundation
 
-/// Tells of records of one type that are created, updated or deleted while they match a predicate.
+/// A subscription to records of one type that are created, updated or deleted while they match a predicate.
 ///
 /// Source: Apple's documentation of `CKQuerySubscription`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {  // As its superclass.
+    /// When a query subscription sends notifications.
     public struct Options: OptionSet, Hashable, Sendable {
+        /// The bits of the set.
         public let rawValue: UInt
 
+        /// Creates a set from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Sends a notification when a record is created.
         public static let firesOnRecordCreation = Options(rawValue: 1)
+        /// Sends a notification when a record is updated.
         public static let firesOnRecordUpdate = Options(rawValue: 2)
+        /// Sends a notification when a record is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 4)
-        /// The subscription goes after its first notification.
+        /// The server deletes the subscription after its first notification.
         public static let firesOnce = Options(rawValue: 8)
     }
 
+    /// The predicate that the records match.
     public let predicate: NSPredicate
+    /// When the subscription sends notifications.
     public let querySubscriptionOptions: Options
 
+    /// Creates a subscription with an identifier.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: Options = [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
@@ -30,6 +39,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {  /
         self.init(subscriptionID, predicate, querySubscriptionOptions, State(recordType: recordType))
     }
 
+    /// Creates a subscription with a random identifier.
     @available(*, deprecated, message: "use init(recordType:predicate:subscriptionID:options:)")
     public convenience init(recordType: CKRecord.RecordType, predicate: NSPredicate, options: Options) {
         self.init(recordType: recordType, predicate: predicate, subscriptionID: UUID().uuidString, options: options)
@@ -46,6 +56,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {  /
             subscriptionID, QueryPredicate.predicate(query.query.filters, scope: scope), Options(query), state)
     }
 
+    /// Decodes an archived subscription. Returns `nil` if the archive is damaged.
     public required init?(coder: NSCoder) {
         guard let data = coder.decodeObject(of: NSData.self, forKey: "subscription"),
             let subscription = try? Subscription(json: Array(Data(referencing: data))),
@@ -56,9 +67,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {  /
         super.init(coder: coder)
     }
 
+    /// The type of the records.
     public var recordType: CKRecord.RecordType? { stored.value.recordType }
 
-    /// Nil searches all zones.
+    /// The zone with the records. `nil` means all zones.
     public var zoneID: CKRecordZone.ID? {
         get { stored.value.zoneID }
         set { stored.update { $0.zoneID = newValue } }

@@ -4,27 +4,34 @@
 import CloudWire
 public import Foundation
 
-/// A standing wish to be told about changes.
+/// A request for notifications of changes, stored on the server.
 ///
 /// Source: Apple's documentation of `CKSubscription` and its subclasses.
 public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // @unchecked: mutable state is behind the lock of `stored`, here and in the subclasses.
+    /// The type of a subscription's identifier.
     public typealias ID = String
 
+    /// The kinds of subscriptions.
     public enum SubscriptionType: Int, Sendable {
+        /// To records that match a predicate.
         case query = 1
+        /// To a zone.
         case recordZone = 2
+        /// To a database.
         case database = 3
     }
 
     struct State: Sendable {
         var notification: NotificationInfo?
-        /// What the query of a query subscription is limited to; other kinds keep it and do not send it.
+        /// The zone of a query subscription. Other kinds store it and do not send it.
         var zoneID: CKRecordZone.ID?
         var recordType: CKRecord.RecordType?
     }
 
+    /// The identifier, unique for the user and the database.
     public let subscriptionID: ID
+    /// The kind of this subscription.
     public let subscriptionType: SubscriptionType
     let stored: Locked<State>
 
@@ -34,7 +41,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
         stored = Locked(state)
     }
 
-    /// Setting it takes a copy; what is read can be changed in place.
+    /// How notifications appear. The setter copies; the returned object can be changed in place.
     public var notificationInfo: NotificationInfo? {
         get { stored.value.notification }
         set { stored.update { $0.notification = newValue.map { NotificationInfo($0.wire) } } }
@@ -49,7 +56,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
     }
 
     static func make(_ subscription: Subscription, scope: CKDatabase.Scope) -> CKSubscription? {
-        var state = State(notification: NotificationInfo(kept: subscription.notification))
+        var state = State(notification: NotificationInfo(nonEmpty: subscription.notification))
         switch subscription.kind {
         case .database: return CKDatabaseSubscription(subscription.subscriptionID, .database, state)
         case .zone(let zoneID):
@@ -62,6 +69,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
         }
     }
 
+    /// Returns an independent copy.
     public func copy(with zone: NSZone? = nil) -> Any {
         var state = stored.value
         state.notification = state.notification.map { NotificationInfo($0.wire) }
@@ -72,14 +80,16 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived subscription. Returns `nil` if the archive is damaged.
     public required init?(coder: NSCoder) {
         guard let data = coder.decodeObject(of: NSData.self, forKey: "subscription"),
             let subscription = try? Subscription(json: Array(Data(referencing: data)))
         else { return nil }
         subscriptionID = subscription.subscriptionID
-        var state = State(notification: NotificationInfo(kept: subscription.notification))
+        var state = State(notification: NotificationInfo(nonEmpty: subscription.notification))
         switch subscription.kind {
         case .database: subscriptionType = .database
         case .zone: subscriptionType = .recordZone
@@ -92,6 +102,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
         stored = Locked(state)
     }
 
+    /// Encodes the subscription.
     public func encode(with coder: NSCoder) {
         do throws(CKError) {
             coder.encode(NSData(data: Data(try wire().encoded())), forKey: "subscription")
@@ -103,14 +114,16 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
     }
 }
 
-/// Tells of any change in the custom zones of a private or shared database.
+/// A subscription to all changes in the custom zones of a private or shared database.
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {  // As its superclass.
+    /// Creates a subscription with an identifier.
     public convenience init(subscriptionID: CKSubscription.ID) { self.init(subscriptionID, .database, State()) }
 
-    @available(*, deprecated, message: "use init(subscriptionID:), so that it can be found again")
+    /// Creates a subscription with a random identifier.
+    @available(*, deprecated, message: "use init(subscriptionID:) with a name that you store")
     public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 
-    /// Kept, without effect: the documentation says that it limits the records and that it does not (unverified).
+    /// Stored, without effect: the documentation contradicts itself about whether it filters the records (unverified).
     public var recordType: CKRecord.RecordType? {
         get { stored.value.recordType }
         set { stored.update { $0.recordType = newValue } }
@@ -119,20 +132,23 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     override func copied(_ state: State) -> CKSubscription { CKDatabaseSubscription(subscriptionID, .database, state) }
 }
 
-/// Tells of any change in one custom zone of the private database.
+/// A subscription to all changes in one custom zone of the private database.
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {  // As its superclass.
+    /// Creates a subscription to a zone.
     public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.init(subscriptionID, .recordZone, State(zoneID: zoneID))
     }
 
-    @available(*, deprecated, message: "use init(zoneID:subscriptionID:), so that it can be found again")
+    /// Creates a subscription with a random identifier.
+    @available(*, deprecated, message: "use init(zoneID:subscriptionID:) with a name that you store")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
+    /// The zone.
     public var zoneID: CKRecordZone.ID { stored.value.zoneID ?? .default }
 
-    /// Kept, without effect, as that of ``CKDatabaseSubscription``.
+    /// Stored, without effect, as that of ``CKDatabaseSubscription``.
     public var recordType: CKRecord.RecordType? {
         get { stored.value.recordType }
         set { stored.update { $0.recordType = newValue } }

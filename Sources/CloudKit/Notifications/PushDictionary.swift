@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 
-/// The dictionary of a push, with what belongs to CloudKit taken out.
+/// The dictionary of a push, with the CloudKit part decoded.
 struct PushDictionary {
     let ck: [String: Any]
     let alert: PushAlert
@@ -39,7 +39,7 @@ struct PushDictionary {
     }
 }
 
-/// What a push shows, of the part `aps`.
+/// The alert of a push, from its key `aps`.
 struct PushAlert: Hashable, Sendable {
     var body: String?
     var localizationKey: String?

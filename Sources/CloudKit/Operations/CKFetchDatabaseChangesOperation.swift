@@ -3,24 +3,30 @@
 
 import Foundation
 
-/// Asks which zones of a database changed.
+/// Fetches the zones of a database that changed.
 ///
-/// The token that ``changeTokenUpdatedBlock`` gives is to be kept once all zones told before it were dealt with.
+/// Store the token that ``changeTokenUpdatedBlock`` delivers after you have processed all zones delivered before it.
 ///
 /// Source: Apple's documentation of `CKFetchDatabaseChangesOperation`.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
-    /// Nil starts from the beginning.
+    /// The token to continue from. `nil` fetches from the start.
     public var previousServerChangeToken: CKServerChangeToken?
-    /// Zones of one page at most; 0 leaves it to the server.
+    /// Maximum number of zones of one page. 0 leaves it to the server.
     public var resultsLimit = 0
-    /// Whether to go on until there are no more pages.
+    /// Whether to fetch all pages.
     public var fetchAllChanges = true
 
+    /// Called for each zone that was deleted because the user's encryption keys were reset.
+    /// Called for each zone that was deleted with the user's data of the app.
+    /// Called for each deleted zone.
+    /// Called for each zone with new or changed records.
     @preconcurrency public var recordZoneWithIDChangedBlock: (@Sendable (CKRecordZone.ID) -> Void)?
     @preconcurrency public var recordZoneWithIDWasDeletedBlock: (@Sendable (CKRecordZone.ID) -> Void)?
     @preconcurrency public var recordZoneWithIDWasPurgedBlock: (@Sendable (CKRecordZone.ID) -> Void)?
     @preconcurrency
     public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: (@Sendable (CKRecordZone.ID) -> Void)?
+    /// Called at the end with the token and whether more pages follow, or with the error.
+    /// Called with a token after each page.
     @preconcurrency public var changeTokenUpdatedBlock: (@Sendable (CKServerChangeToken) -> Void)?
     @preconcurrency
     public var fetchDatabaseChangesResultBlock:
@@ -31,8 +37,10 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     private let reached = Locked<(token: CKServerChangeToken?, moreComing: Bool)>((nil, false))
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation with its inputs.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
@@ -48,7 +56,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
             token = page.token
             isLast = !page.moreComing || !fetchAllChanges
             reached.update { $0 = (page.token, page.moreComing) }
-            await tell { self.report(page) }
+            await callBlock { self.report(page) }
         }
     }
 

@@ -3,22 +3,24 @@
 
 public import Foundation
 
-/// From where, and what, of one zone: `CKFetchRecordZoneChangesOperation.ZoneConfiguration`.
+/// The start, the size and the fields of a fetch of one zone: `CKFetchRecordZoneChangesOperation.ZoneConfiguration`.
 ///
-/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+/// The name is that of the Objective-C class, since archives on Linux cannot contain nested classes.
 ///
 /// Source: Apple's documentation of `CKFetchRecordZoneChangesOperation.ZoneConfiguration`.
 public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // @unchecked: set up before the operation is started.
-    /// Nil starts from the beginning.
+    /// The token to continue from. `nil` fetches from the start.
     public var previousServerChangeToken: CKServerChangeToken?
-    /// Records of one page at most; 0 leaves it to the server.
+    /// Maximum number of records of one page. 0 leaves it to the server.
     public var resultsLimit = 0
-    /// Nil wants all fields, an empty list none.
+    /// The fields to fetch. `nil` fetches all fields, an empty list none.
     public var desiredKeys: [CKRecord.FieldKey]?
 
+    /// Creates a configuration with default values.
     public override init() {}
 
+    /// Creates a configuration.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil, desiredKeys: [CKRecord.FieldKey]? = nil
     ) {
@@ -28,6 +30,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
         self.desiredKeys = desiredKeys
     }
 
+    /// Returns an independent copy.
     public func copy(with zone: NSZone? = nil) -> Any {
         CKFetchRecordZoneChangesConfiguration(
             previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
@@ -35,8 +38,10 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived configuration. Returns `nil` if the archive is damaged.
     public convenience init?(coder: NSCoder) {
         self.init(
             previousServerChangeToken: coder.decodeObject(of: CKServerChangeToken.self, forKey: "token"),
@@ -44,6 +49,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSCopying, N
             desiredKeys: coder.decodeObject(of: [NSArray.self, NSString.self], forKey: "desiredKeys") as? [CKRecord.FieldKey])
     }
 
+    /// Encodes the configuration.
     public func encode(with coder: NSCoder) {
         coder.encode(previousServerChangeToken, forKey: "token")
         coder.encode(resultsLimit, forKey: "resultsLimit")

@@ -4,27 +4,35 @@
 import CloudWire
 public import Foundation
 
-/// Asks what changed in zones.
+/// Fetches the changes of zones.
 ///
-/// For each zone: its records and deletions, then the token that was reached; at the end of the zone its result. If a
-/// zone failed, the final result is `.partialFailure` with the errors by zone ID.
+/// For each zone the operation delivers its records and deletions, then the token after them, and at the end the zone's
+/// result. If a zone failed, the final result is `.partialFailure` with the errors by zone ID.
 ///
 /// Source: Apple's documentation of `CKFetchRecordZoneChangesOperation`.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
+    /// The type of a zone's configuration.
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
 
-    /// Older name.
+    /// An earlier name of `ZoneConfiguration`.
     public typealias ZoneOptions = ZoneConfiguration
 
+    /// The zones to fetch.
     public var recordZoneIDs: [CKRecordZone.ID]?
+    /// The configuration of single zones.
     public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
-    /// Whether to go on until there are no more pages.
+    /// Whether to fetch all pages.
     public var fetchAllChanges = true
 
+    /// Called with a zone's token after each page. The data is the client token of this device's last save.
+    /// Called for each deleted record, with its type.
+    /// Called for each new or changed record, or with the error of a record without its assets.
     @preconcurrency public var recordWasChangedBlock: (@Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     @preconcurrency public var recordWithIDWasDeletedBlock: (@Sendable (CKRecord.ID, CKRecord.RecordType) -> Void)?
     @preconcurrency
     public var recordZoneChangeTokensUpdatedBlock: (@Sendable (CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    /// Called at the end of each zone with its token, its client token and whether more pages follow, or with its
+    /// error.
     @preconcurrency
     public var recordZoneFetchResultBlock:
         (
@@ -35,6 +43,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 >
             ) -> Void
         )?
+    /// Called at the end.
     @preconcurrency public var fetchRecordZoneChangesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``recordWasChangedBlock``, without errors.
     @preconcurrency public var recordChangedBlock: (@Sendable (CKRecord) -> Void)?
@@ -45,8 +54,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     /// Older form of ``fetchRecordZoneChangesResultBlock``.
     @preconcurrency public var fetchRecordZoneChangesCompletionBlock: (@Sendable ((any Error)?) -> Void)?
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation with its inputs.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil, configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
     ) {
@@ -59,27 +70,27 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         let run = try run(settings)
         let errors = ItemErrors()
         var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
-        // Always in the same order, so that an operation that is carried out once more asks the same.
-        var rest =
+        // In a fixed order, so that a resumed operation sends the same requests.
+        var remainingZones =
             recordZoneIDs ?? configurationsByRecordZoneID?.keys.sorted { ($0.ownerName, $0.zoneName) < ($1.ownerName, $1.zoneName) } ?? []
-        while !rest.isEmpty {
+        while !remainingZones.isEmpty {
             try Task.checkCancellation()
             let outcomes = try await run.zoneChanges(
-                rest.map { id in
+                remainingZones.map { id in
                     let configuration = configurationsByRecordZoneID?[id]
                     let limit = configuration.flatMap { $0.resultsLimit > 0 ? $0.resultsLimit : nil }
                     return (id, tokens[id] ?? configuration?.previousServerChangeToken, limit, configuration?.desiredKeys)
                 }, asking: [.clientChangeToken])
-            rest = []
+            remainingZones = []
             for outcome in outcomes {
                 if case .success(let page) = outcome.result {
                     tokens[outcome.id] = page.token
-                    if page.moreComing, fetchAllChanges { rest.append(outcome.id) }
+                    if page.moreComing, fetchAllChanges { remainingZones.append(outcome.id) }
                 }
                 errors.note(outcome.id, outcome.result)
             }
-            let unfinished = Set(rest)
-            await tell {
+            let unfinished = Set(remainingZones)
+            await callBlock {
                 for outcome in outcomes { self.report(outcome, isLast: !unfinished.contains(outcome.id)) }
             }
         }
@@ -116,6 +127,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 }
 
 extension CKFetchRecordZoneChangesOperation {
+    /// Creates an operation with the zones and their options.
     @available(*, deprecated, message: "use init(recordZoneIDs:configurationsByRecordZoneID:)")
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
@@ -123,6 +135,7 @@ extension CKFetchRecordZoneChangesOperation {
         self.init(recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
     }
 
+    /// An earlier name of `configurationsByRecordZoneID`.
     @available(*, deprecated, renamed: "configurationsByRecordZoneID")
     public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
         get { configurationsByRecordZoneID }
@@ -130,18 +143,24 @@ extension CKFetchRecordZoneChangesOperation {
     }
 }
 
-/// The old form for one zone.
+/// The deprecated form for one zone.
 ///
 /// Source: Apple's documentation of `CKFetchRecordChangesOperation`, which is deprecated.
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
+    /// The zone to fetch.
     public var recordZoneID: CKRecordZone.ID?
+    /// The token to continue from. `nil` fetches from the start.
     public var previousServerChangeToken: CKServerChangeToken?
-    /// Records of one page at most; 0 leaves it to the server.
+    /// Maximum number of records of one page. 0 leaves it to the server.
     public var resultsLimit = 0
+    /// The fields to fetch. `nil` fetches all fields, an empty list none.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// Whether another operation with the new token brings more; known in the final block.
+    /// Whether more pages follow. Valid in the final block.
     public private(set) var moreComing = false
 
+    /// Called at the end with the token and the client token, or with the error.
+    /// Called for each deleted record.
+    /// Called for each new or changed record.
     @preconcurrency public var recordChangedBlock: (@Sendable (CKRecord) -> Void)?
     @preconcurrency public var recordWithIDWasDeletedBlock: (@Sendable (CKRecord.ID) -> Void)?
     @preconcurrency
@@ -149,8 +168,10 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
 
     private let tokens = Locked<(server: CKServerChangeToken?, client: Data?)>((nil, nil))
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation with its inputs.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
@@ -165,7 +186,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         let page = try outcomes[0].result.get()
         tokens.update { $0 = (page.token, page.clientToken) }
         moreComing = page.moreComing
-        await tell {
+        await callBlock {
             for record in page.records {
                 if case .success(let record) = record.result { self.recordChangedBlock?(record) }
             }

@@ -8,29 +8,35 @@ import Foundation
 ///
 /// Source: Apple's documentation of `CKFetchRecordsOperation`.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
+    /// The records to fetch.
     public var recordIDs: [CKRecord.ID]?
-    /// Nil wants all fields, an empty list none.
+    /// The fields to fetch. `nil` fetches all fields, an empty list none.
     public var desiredKeys: [CKRecord.FieldKey]?
     var fetchesCurrentUser = false
 
+    /// Called at the end.
+    /// Called for each record with its result.
+    /// Called with the progress of a record's assets, from 0 to 1.
     @preconcurrency public var perRecordProgressBlock: (@Sendable (CKRecord.ID, Double) -> Void)?
     @preconcurrency public var perRecordResultBlock: (@Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     @preconcurrency public var fetchRecordsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``perRecordResultBlock``.
     @preconcurrency public var perRecordCompletionBlock: (@Sendable (CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
-    /// Older form of ``fetchRecordsResultBlock``, with what was fetched.
+    /// Older form of ``fetchRecordsResultBlock``, with the fetched records.
     @preconcurrency public var fetchRecordsCompletionBlock: (@Sendable ([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
 
     private let fetched = Locked<[CKRecord.ID: CKRecord]>([:])
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation with its inputs.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
         self.recordIDs = recordIDs
     }
 
-    /// Fetches the record of the user who is signed in.
+    /// Creates an operation that fetches the record of the signed-in user.
     open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
         let operation = CKFetchRecordsOperation()
         operation.fetchesCurrentUser = true
@@ -44,9 +50,9 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  
         if fetchesCurrentUser { ids.append(CKRecord.ID(recordName: try await run.client.callerIdentity().userRecordName)) }
         try await run.fetch(ids, desiredKeys: desiredKeys) { id, part in
             guard let block = self.perRecordProgressBlock else { return }
-            await self.tell { block(id, part) }
-        } told: { outcomes in
-            await self.tell { self.report(outcomes, errors) }
+            await self.callBlock { block(id, part) }
+        } deliver: { outcomes in
+            await self.callBlock { self.report(outcomes, errors) }
         }
         try errors.throwIfAny()
     }

@@ -5,46 +5,53 @@ public import Foundation
 
 /// Saves and deletes records.
 ///
-/// For each record: its progress while assets are sent, then its own result. If any item failed, the final result is
-/// `.partialFailure` with the errors by record ID; a failed atomic zone gives `.batchRequestFailed` for the items that
-/// had no fault of their own.
+/// The operation delivers the progress of each record's assets, then the record's result. If any item failed, the final
+/// result is `.partialFailure` with the errors by record ID. In an atomic zone with a failure, the other items have
+/// `.batchRequestFailed`.
 ///
 /// Source: Apple's documentation of `CKModifyRecordsOperation`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
+    /// How to treat records that changed on the server.
     public enum RecordSavePolicy: Int, Sendable {
-        /// Changed fields are sent; a record that is another on the server by now is refused with
-        /// `.serverRecordChanged`.
+        /// Sends changed fields. Fails with `.serverRecordChanged` if the record changed on the server since it was
+        /// fetched.
         case ifServerRecordUnchanged = 0
-        /// Changed fields are sent and win, whatever the server has.
+        /// Sends changed fields, and overwrites those of the server.
         case changedKeys = 1
-        /// All fields are sent and win; fields that only the server has stay.
+        /// Sends all fields, and overwrites those of the server. Fields that only the server has stay.
         case allKeys = 2
     }
 
+    /// The records to save.
     public var recordsToSave: [CKRecord]?
+    /// The records to delete.
     public var recordIDsToDelete: [CKRecord.ID]?
+    /// How to treat records that changed on the server.
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
     /// Whether the records of one custom zone succeed or fail together.
     public var isAtomic = true
-    /// Up to 1024 bytes of this device's own, which the server keeps for each zone once something is saved there, and tells
-    /// this device with the zone's changes: what it fetched has what it saved.
+    /// Up to 1024 bytes of the device's own. The server stores them for each zone in which a record was saved, and
+    /// returns them to this device with the zone's changes, so that the device knows which of its saves a fetch
+    /// includes.
     public var clientChangeTokenData: Data?
 
-    /// From 0 to 1; the last call of a saved record says 1.
+    /// Called with the progress of a record's assets, from 0 to 1. The last call of a saved record has 1.
     @preconcurrency public var perRecordProgressBlock: (@Sendable (CKRecord, Double) -> Void)?
     @preconcurrency public var perRecordSaveBlock: (@Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     @preconcurrency public var perRecordDeleteBlock: (@Sendable (CKRecord.ID, Result<Void, any Error>) -> Void)?
     @preconcurrency public var modifyRecordsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``perRecordSaveBlock``.
     @preconcurrency public var perRecordCompletionBlock: (@Sendable (CKRecord, (any Error)?) -> Void)?
-    /// Older form of ``modifyRecordsResultBlock``, with what was saved and deleted.
+    /// Older form of ``modifyRecordsResultBlock``, with the saved and deleted records.
     @preconcurrency
     public var modifyRecordsCompletionBlock: (@Sendable ([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
 
     private let done = Locked<(saved: [CKRecord], deleted: [CKRecord.ID])>(([], []))
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation with its inputs.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
@@ -58,9 +65,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable { 
             changes, savePolicy, atomically: isAtomic, clientToken: clientChangeTokenData
         ) { record, part in
             guard let block = self.perRecordProgressBlock else { return }
-            await self.tell { block(record, part) }
-        } told: { outcomes in
-            await self.tell { self.report(outcomes, errors) }
+            await self.callBlock { block(record, part) }
+        } deliver: { outcomes in
+            await self.callBlock { self.report(outcomes, errors) }
         }
         try errors.throwIfAny()
     }

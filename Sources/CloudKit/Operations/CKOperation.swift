@@ -5,65 +5,70 @@ import CloudWire
 import Dispatch
 public import Foundation
 
-/// Work that is carried out once, when it is added to a database, a container or an operation queue.
+/// A task that runs once, after it is added to a database, a container or an operation queue.
 ///
-/// Blocks for single items are called before the final block, one at a time, on a queue of the operation's own. The
-/// final block is called exactly once, also after `cancel()`, and before `completionBlock`.
+/// Blocks for single items are called before the final block, one at a time, on the operation's own queue. The final
+/// block is called exactly once, also after `cancel()`, and before `completionBlock`.
 ///
-/// A long-lived operation is kept on this device when it starts, before anything is asked for it, with copies of the assets that
-/// it sends. If the process ends before the final block returned, the next one goes on: see
-/// ``CKContainer/allLongLivedOperationIDs()``. What was asked is not done twice, as long as the server remembers it, which is a
-/// day. Blocks are called again for what was told already to a process that ended. If the disk does not take the operation, it
-/// ends with `.internalError`. While nobody is signed in nothing is kept; ``CKFetchWebAuthTokenOperation``, whose result is a
-/// secret, and the deprecated operations that ask no server are not, either.
+/// A long-lived operation is persisted on this device when it starts, before its first request, with copies of the
+/// assets to send. If the process ends before the final block returned, the next process resumes the operation: see
+/// ``CKContainer/allLongLivedOperationIDs()``. Requests are idempotent as long as the server stores their keys, which
+/// is one day. Blocks may be called again with results that an ended process has received already. If the disk cannot
+/// store the operation, it fails with `.internalError`. Nothing is persisted if no user is signed in.
+/// ``CKFetchWebAuthTokenOperation``, which returns a secret, and the deprecated operations that send no requests are
+/// not persisted, either.
 ///
-/// Source: Apple's documentation of `CKOperation`. Differs: a long-lived operation waits while no process of the app is there.
+/// Source: Apple's documentation of `CKOperation`. Differs: a long-lived operation pauses while no process of the app
+/// runs.
 open class CKOperation: Operation, @unchecked Sendable {
-    // @unchecked: properties are set before the operation is started and only read afterwards; what changes while it
-    // runs is behind the lock of `progress`.
+    // @unchecked: properties are set before the operation starts and only read afterwards. State that changes later is
+    // behind the lock of `progress`.
+    /// The type of an operation's identifier.
     public typealias ID = String
 
     private struct Progress {
         var isExecuting = false
         var isFinished = false
         var task: Task<Void, Never>?
-        var kept: KeptOperation?
-        /// Whether it is the one of several objects for a kept operation that is at work.
+        var persisted: PersistedOperation?
+        /// Whether this object executes the persisted operation, which several objects may represent.
         var hasTurn = false
-        /// Whether blocks are not called any more.
+        /// Whether the calls of blocks have ended.
         var isSilenced = false
     }
 
-    /// That of a long-lived operation is the same in later processes.
+    /// The identifier. A long-lived operation has the same one in later processes.
     public internal(set) var operationID: ID = UUID().uuidString
-    /// Setting it takes a copy, and nil is a new one; what is read can be changed in place.
+    /// How the operation runs. The setter copies, `nil` resets it; the returned object can be changed in place.
     public var configuration: Configuration! {
         get { configured }
         set { configured = newValue.map { Configuration($0.settings) } ?? Configuration() }
     }
     private var configured = Configuration()
+    /// The group of the operation.
     public var group: CKOperationGroup?
 
-    /// Called once a long-lived operation was kept, before anything else is told; not for one that was fetched.
+    /// Called when a long-lived operation was persisted, before its other blocks. Not called for a fetched operation.
     @preconcurrency public var longLivedOperationWasPersistedBlock: (@Sendable () -> Void)?
 
     private let progress = Locked(Progress())
     private let callbacks = DispatchQueue(label: "CloudKit.operation")
-    /// Set by the container the operation is added to, if its configuration names none.
+    /// The container that the operation was added to, if its configuration names none.
     var addedToContainer: CKContainer?
 
+    /// Creates an operation.
     public override init() { super.init() }
 
-    // MARK: What subclasses say
+    // MARK: Subclasses
 
-    /// Does the work, and tells of single items by `tell`.
+    /// Sends the requests, and calls the item blocks through `callBlock`.
     func carryOut(_ settings: OperationSettings) async throws {}
 
     /// Calls the final block.
     func conclude(_ result: Result<Void, any Error>) {}
 
-    /// Runs blocks of the app, one after the other.
-    final func tell(_ body: @escaping @Sendable () -> Void) async {
+    /// Calls blocks of the app, one at a time.
+    final func callBlock(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             callbacks.async {
                 if !self.progress.value.isSilenced { body() }
@@ -82,41 +87,47 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Operation
 
+    /// Always `true`.
     open override var isAsynchronous: Bool { true }
+    /// Whether the operation was started and has not ended.
     open override var isExecuting: Bool { progress.value.isExecuting }
+    /// Whether the operation has ended.
     open override var isFinished: Bool { progress.value.isFinished }
 
+    /// The priority of the operation, from its configuration.
     open override var qualityOfService: QualityOfService {
         get { configuration?.qualityOfService ?? .default }
         set { configuration?.qualityOfService = newValue }
     }
 
+    /// Starts the operation. Called by the queue.
     open override func start() {
         willChangeValue(for: \.isExecuting)
         progress.update { $0.isExecuting = true }
         didChangeValue(for: \.isExecuting)
         let task = Task {
             let result = await self.outcome()
-            if self.hasTurn { self.kept?.beginEnd() }
-            await self.tell { self.conclude(result) }
-            self.endKept()
+            if self.hasTurn { self.persisted?.beginEnd() }
+            await self.callBlock { self.conclude(result) }
+            self.endPersistedOperation()
             self.finish()
         }
         progress.update { $0.task = task }
         if isCancelled { task.cancel() }
     }
 
+    /// Cancels the operation. It ends with `.operationCancelled`; requests in flight may have changed data.
     open override func cancel() {
         super.cancel()
         let progress = progress.value
         progress.task?.cancel()
-        progress.kept?.cancel()
+        progress.persisted?.cancel()
     }
 
-    /// What this object stands for, if that is kept.
-    final var kept: KeptOperation? {
-        get { progress.value.kept }
-        set { progress.update { $0.kept = newValue } }
+    /// The persisted operation that this object represents, if any.
+    final var persisted: PersistedOperation? {
+        get { progress.value.persisted }
+        set { progress.update { $0.persisted = newValue } }
     }
 
     final var hasTurn: Bool {
@@ -124,8 +135,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { progress.update { $0.hasTurn = newValue } }
     }
 
-    /// Ends without a word.
-    final func fallSilent() {
+    /// Ends without calling blocks.
+    final func silence() {
         progress.update { $0.isSilenced = true }
         completionBlock = nil
         progress.value.task?.cancel()
@@ -154,42 +165,46 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 }
 
-/// Work on one database.
+/// An operation on one database.
 ///
 /// Source: Apple's documentation of `CKDatabaseOperation`.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {  // As its superclass.
-    /// Where the work is done; nil before the operation is added means the private database of its container.
+    /// The database. If `nil` when the operation is added, it is the private database of its container.
     public var database: CKDatabase?
 
     final var target: CKDatabase {
         let database = database ?? container_.privateCloudDatabase
-        // One that was kept belongs to the database it was made for, whatever it was added to.
-        guard let scope = kept?.form.scope, scope != database.databaseScope else { return database }
+        // A persisted operation belongs to the database of its first start.
+        guard let scope = persisted?.archive.scope, scope != database.databaseScope else { return database }
         return database.container.database(with: scope)
     }
 
-    /// What the work is done with.
-    final func run(_ settings: OperationSettings) throws(CKError) -> DatabaseRun {
-        try DatabaseRun(target, settings)
+    /// Performs the operation's requests.
+    final func run(_ settings: OperationSettings) throws(CKError) -> DatabaseRequests {
+        try DatabaseRequests(target, settings)
     }
 }
 
 extension CKOperation {
+    /// The container, from the configuration.
     @available(*, deprecated, message: "use configuration.container")
     public var container: CKContainer? {
         get { configuration?.container }
         set { configuration?.container = newValue }
     }
+    /// Whether cellular networks may be used. Has no effect.
     @available(*, deprecated, message: "use configuration.allowsCellularAccess")
     public var allowsCellularAccess: Bool {
         get { configuration?.allowsCellularAccess ?? true }
         set { configuration?.allowsCellularAccess = newValue }
     }
+    /// Timeout of one response in seconds, from the configuration.
     @available(*, deprecated, message: "use configuration.timeoutIntervalForRequest")
     public var timeoutIntervalForRequest: TimeInterval {
         get { configuration?.timeoutIntervalForRequest ?? OperationSettings.requestSeconds }
         set { configuration?.timeoutIntervalForRequest = newValue }
     }
+    /// Timeout of the whole operation in seconds, from the configuration.
     @available(*, deprecated, message: "use configuration.timeoutIntervalForResource")
     public var timeoutIntervalForResource: TimeInterval {
         get { configuration?.timeoutIntervalForResource ?? OperationSettings.resourceSeconds }

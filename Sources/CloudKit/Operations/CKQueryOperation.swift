@@ -6,26 +6,30 @@ public import Foundation
 
 /// Fetches one page of the records that a query matches.
 ///
-/// A record that cannot be had does not fail the operation.
+/// A record that cannot be fetched does not fail the operation.
 ///
 /// Source: Apple's documentation of `CKQueryOperation`.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
-    /// Where a query was left: a position, not a picture of the results.
+    /// The position after a page of results. It isn't a snapshot of the results.
     public typealias Cursor = CKQueryCursor
 
-    /// Stands for as many as the server gives at once.
+    /// As many results as the server returns in one page.
     public static let maximumResults = 0
 
+    /// The query of the first page.
     public var query: CKQuery?
+    /// The position of a later page.
     public var cursor: Cursor?
-    /// Nil searches all zones; without effect beside a cursor.
+    /// The zone to search. `nil` searches all zones. Ignored if there is a cursor.
     public var zoneID: CKRecordZone.ID?
+    /// Maximum number of records of the page.
     public var resultsLimit = CKQueryOperation.maximumResults
-    /// Nil wants all fields, an empty list none.
+    /// The fields to fetch. `nil` fetches all fields, an empty list none.
     public var desiredKeys: [CKRecord.FieldKey]?
 
+    /// Called for each match, or with the error of a record that could not be fetched.
     @preconcurrency public var recordMatchedBlock: (@Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-    /// Called with a cursor if there is more.
+    /// Called at the end, with a cursor if there are more matches.
     @preconcurrency public var queryResultBlock: (@Sendable (Result<Cursor?, any Error>) -> Void)?
     /// Older form of ``recordMatchedBlock``, without errors.
     @preconcurrency public var recordFetchedBlock: (@Sendable (CKRecord) -> Void)?
@@ -34,13 +38,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {  // As i
 
     private let next = Locked<Cursor?>(nil)
 
+    /// Creates an operation without inputs. Set its properties before you add it.
     public override init() { super.init() }
 
+    /// Creates an operation that fetches the first page of a query.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
+    /// Creates an operation that fetches the next page.
     public convenience init(cursor: Cursor) {
         self.init()
         self.cursor = cursor
@@ -58,7 +65,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {  // As i
         let (matches, next) = try await run(settings).query(
             position, resultsLimit: resultsLimit > 0 ? resultsLimit : nil, desiredKeys: desiredKeys)
         self.next.update { $0 = next.map { Cursor($0) } }
-        await tell {
+        await callBlock {
             for match in matches {
                 self.recordMatchedBlock?(match.id, match.result)
                 if case .success(let record) = match.result { self.recordFetchedBlock?(record) }
@@ -72,18 +79,23 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {  // As i
     }
 }
 
-/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+/// The name is that of the Objective-C class, since archives on Linux cannot contain nested classes.
 public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable {
     let position: QueryPosition
 
     init(_ position: QueryPosition) { self.position = position }
 
+    /// Returns whether an object is an equal cursor.
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKQueryCursor)?.position == position }
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { position.hashValue }
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived cursor. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let data = coder.decodeObject(of: NSData.self, forKey: "query"),
             let query = try? Query(json: Array(Data(referencing: data))),
@@ -93,6 +105,7 @@ public final class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, Sendable 
         position = QueryPosition(query: query, zoneID: zoneID, marker: marker as String)
     }
 
+    /// Encodes the cursor.
     public func encode(with coder: NSCoder) {
         coder.encode(NSData(data: Data(position.query.encoded())), forKey: "query")
         coder.encode((position.marker ?? "") as NSString, forKey: "marker")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// Operations that go on after the process which began them has ended.
+// Long-lived operations.
 //
 // Source: Apple's documentation of `CKOperation.Configuration.isLongLived`, `CKOperation` and `CKContainer`.
 
 extension CKOperation {
+    /// Whether the operation continues in later processes, from the configuration.
     @available(*, deprecated, message: "use configuration.isLongLived")
     public var isLongLived: Bool {
         get { configuration.isLongLived }
@@ -14,15 +15,16 @@ extension CKOperation {
 }
 
 extension CKContainer {
-    /// Identifiers of the long-lived operations whose end nobody was told of yet, the oldest first: those of this process, and
-    /// those of earlier ones, under the account that is signed in. One that another process is at, is left out.
+    /// Lists the long-lived operations with an end that was not reported to the app yet, the oldest first: of this process and
+    /// of earlier ones, under the signed-in account. Operations that another process executes are omitted.
     ///
-    /// What an earlier process left goes on by itself from the first use of the container on, without telling anybody. To hear
-    /// of it, fetch the operation, set its blocks and add it. Results that nobody fetched are dropped after seven days.
+    /// The first use of the container resumes the operations of earlier processes without calling blocks. To receive
+    /// the results, fetch the operation, set its blocks and add it. Results that the app did not fetch are removed
+    /// after seven days.
     ///
-    /// Differs: no part of the system goes on with operations while no process of the app is there.
+    /// Differs: the system does not execute operations while no process of the app runs.
     ///
-    /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to configure.
+    /// - Throws: ``CKError`` with `.badContainer`, with the setting to change.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try connection().longLived?.all().map(\.id) ?? []
     }
@@ -32,20 +34,21 @@ extension CKContainer {
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.allLongLivedOperationIDs() }
+        complete(completionHandler) { try await self.allLongLivedOperationIDs() }
     }
 
-    /// An operation of ``allLongLivedOperationIDs()``, with its inputs and without blocks; nil if there is none.
+    /// Returns an operation of ``allLongLivedOperationIDs()``, with its inputs and without blocks. `nil` if it does not
+    /// exist.
     ///
-    /// Once its blocks are set it is to be added to its container or database. Then they are called with everything that came
-    /// so far, and with what comes. When the final block returns, the operation is forgotten, and the files of assets that it sent
-    /// are removed: copy them before. An operation of an app's own class is one of the class of this framework. `cancel()` removes
-    /// an operation, also one that was not added.
+    /// Set its blocks and add it to its container or database. The blocks are then called with all results, earlier
+    /// ones included. When the final block returns, the operation is forgotten and its copies of asset files are
+    /// removed, so copy them before. An operation of an app's own class is returned as its superclass in this
+    /// framework. `cancel()` removes an operation, even if it was not added.
     ///
-    /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to configure.
+    /// - Throws: ``CKError`` with `.badContainer`, with the setting to change.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
-        guard let kept = try connection().longLived?.all().first(where: { $0.id == operationID }) else { return nil }
-        return try? kept.makeOperation(in: self)
+        guard let persisted = try connection().longLived?.all().first(where: { $0.id == operationID }) else { return nil }
+        return try? persisted.makeOperation(in: self)
     }
 
     /// Older form of ``longLivedOperation(for:)``.
@@ -53,7 +56,7 @@ extension CKContainer {
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
     ) {
-        answer({ (operation: CKOperation??, error) in completionHandler(operation ?? nil, error) }) {
+        complete({ (operation: CKOperation??, error) in completionHandler(operation ?? nil, error) }) {
             try await self.longLivedOperation(for: operationID)
         }
     }

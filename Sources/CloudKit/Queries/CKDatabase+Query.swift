@@ -8,10 +8,12 @@ extension CKDatabase {
     /// Fetches the first page of the records that a query matches.
     ///
     /// - Parameters:
-    ///   - zoneID: Nil searches all zones of the database; the shared database needs one.
-    ///   - desiredKeys: Nil wants all fields, an empty list none.
-    ///   - resultsLimit: Records of the page at most; 0 leaves it to the server.
-    /// - Throws: ``CKError`` with `.invalidArguments` and the part of the query that the service cannot run.
+    ///   - query: The type, the predicate and the order of the records.
+    ///   - zoneID: `nil` searches all zones of the database. The shared database needs a zone.
+    ///   - desiredKeys: `nil` fetches all fields, an empty list none.
+    ///   - resultsLimit: Maximum number of records of the page. 0 leaves it to the server.
+    /// - Throws: ``CKError`` with `.invalidArguments` and the part of the query that the service cannot run, or why the
+    ///   request failed.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -21,7 +23,9 @@ extension CKDatabase {
         try await page(QueryPosition(query: query.wire(), zoneID: zoneID), desiredKeys, resultsLimit)
     }
 
-    /// Fetches the next page. Records saved or deleted since the page before may be missing or come again.
+    /// Fetches the next page. Records that were saved or deleted since the previous page may be missing or repeated.
+    ///
+    /// - Throws: ``CKError`` if the request failed.
     public func records(
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -36,11 +40,13 @@ extension CKDatabase {
     ) async throws -> (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-        let (matches, next) = try await DatabaseRun(self).query(
+        let (matches, next) = try await DatabaseRequests(self).query(
             position, resultsLimit: resultsLimit > 0 ? resultsLimit : nil, desiredKeys: desiredKeys)
         return (matches.map { ($0.id, $0.result) }, next.map { CKQueryOperation.Cursor($0) })
     }
 
+    /// Fetches the first page of a query; completion-handler form of
+    /// `records(matching:inZoneWith:desiredKeys:resultsLimit:)`.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -53,12 +59,14 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.records(
                 matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
         }
     }
 
+    /// Fetches the next page of a query; completion-handler form of
+    /// `records(continuingMatchFrom:desiredKeys:resultsLimit:)`.
     @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -71,29 +79,34 @@ extension CKDatabase {
             >
         ) -> Void
     ) {
-        answer(completionHandler) {
+        complete(completionHandler) {
             try await self.records(
                 continuingMatchFrom: queryCursor, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
         }
     }
 
-    /// Fetches the first page of the records that a query matches, or the error of the first that failed.
+    /// Fetches the first page of the records that a query matches, or the first error.
     @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
         completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
     ) {
-        answer(completionHandler) { try await self.perform(query, inZoneWith: zoneID) }
+        complete(completionHandler) { try await self.perform(query, inZoneWith: zoneID) }
     }
 
+    /// Fetches the first page of the records that a query matches.
+    ///
+    /// - Throws: ``CKError`` if the request failed, or the error of the first record that failed.
     public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         let page: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
         page = try await records(matching: query, inZoneWith: zoneID)
         return try page.matchResults.map { try $0.1.get() }
     }
 
-    /// Older form of ``perform(_:inZoneWith:)``, for code that says that it wants a list of records.
-    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which tells of each record and of further pages")
+    /// Older form of ``perform(_:inZoneWith:)``, for code that states the type of the result.
+    ///
+    /// - Throws: ``CKError``, as ``perform(_:inZoneWith:)``.
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which has a result for each record and a cursor for the next page")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await perform(query, inZoneWith: zoneID)

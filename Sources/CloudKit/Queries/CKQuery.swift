@@ -4,16 +4,18 @@
 import CloudWire
 public import Foundation
 
-/// Which records of one type are meant, and in which order.
+/// Selects records of one type, and their order.
 ///
-/// The service runs a part of the predicate language only: comparisons of one field with a value, joined by AND, each
-/// of which may be negated. Anything else fails with `.invalidArguments` when the query is run, with a sentence that
-/// names the part.
+/// The service runs a subset of the predicate language: comparisons of one field with a value, joined by AND; a
+/// comparison may be negated. Anything else fails with `.invalidArguments` when the query runs, and the error names the
+/// part.
 ///
 /// Source: Apple's documentation of `CKQuery`, which raises an exception for some of those parts instead.
 public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // @unchecked: predicates and sort descriptors are never changed after they were made; the list is behind a lock.
+    // @unchecked: predicates and sort descriptors are immutable; the list is behind a lock.
+    /// The type of the records.
     public let recordType: CKRecord.RecordType
+    /// The predicate that the records match.
     public let predicate: NSPredicate
     private let stored = Locked<Sorts>(Sorts())
 
@@ -21,23 +23,26 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         var descriptors: [NSSortDescriptor]?
     }
 
+    /// Creates a query. An unsupported predicate fails when the query runs.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate
     }
 
+    /// The order of the records. `nil` leaves it to the server.
     public var sortDescriptors: [NSSortDescriptor]? {
         get { stored.value.descriptors }
         set { stored.update { $0.descriptors = newValue } }
     }
 
+    /// Returns an independent copy.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKQuery(recordType: recordType, predicate: predicate)
         copy.sortDescriptors = sortDescriptors
         return copy
     }
 
-    /// - Throws: ``CKError`` with `.invalidArguments` for what the service cannot run.
+    /// - Throws: ``CKError`` with `.invalidArguments` if the service cannot run the query.
     func wire() throws(CKError) -> Query {
         var sorts: [QuerySort] = []
         for descriptor in sortDescriptors ?? [] { sorts.append(try QueryPredicate.sort(descriptor)) }
@@ -46,8 +51,10 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Send
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived query. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let data = coder.decodeObject(of: NSData.self, forKey: "query"),
             let query = try? Query(json: Array(Data(referencing: data)))
@@ -59,6 +66,7 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         sortDescriptors = query.sorts.map(QueryPredicate.descriptor)
     }
 
+    /// Encodes the query.
     public func encode(with coder: NSCoder) {
         do throws(CKError) {
             coder.encode(NSData(data: Data(try wire().encoded())), forKey: "query")
@@ -68,18 +76,20 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Send
     }
 }
 
-/// Sorts by the distance of a place from another.
+/// Sorts by the distance from a location.
 ///
-/// Not final: the compiler cannot look up methods of a final class whose superclass is this one of Foundation's on Linux.
+/// Not final, since the compiler cannot look up methods of a final subclass of Foundation's class on Linux.
 ///
 /// Source: Apple's documentation of `CKLocationSortDescriptor`.
 open class CKLocationSortDescriptor: NSSortDescriptor {
     private var location = CLLocation(latitude: 0, longitude: 0)
 
+    /// Creates a descriptor that sorts by the distance of a field from a location.
     public convenience init(key: String, relativeLocation: CLLocation) {
         self.init(key: key, ascending: true)
         location = relativeLocation
     }
 
+    /// The location from which distances are measured.
     public var relativeLocation: CLLocation { location }
 }

@@ -5,7 +5,7 @@ import CloudWire
 import Foundation
 import PredicateKit
 
-/// From the wire, and what of a query is no filter.
+/// Predicates from the wire, and sort descriptors.
 extension QueryPredicate {
     private static let descriptorKeys: [QueryKey.SystemField: String] = [
         .recordName: "recordID", .createdTimestamp: "creationDate", .modifiedTimestamp: "modificationDate",
@@ -13,11 +13,11 @@ extension QueryPredicate {
         .parent: CKRecord.SystemFieldKey.parent, .share: CKRecord.SystemFieldKey.share,
     ]
 
-    /// - Throws: ``CKError`` with `.invalidArguments` for a descriptor that names no key.
+    /// - Throws: ``CKError`` with `.invalidArguments` if a descriptor has no key.
     static func sort(_ descriptor: NSSortDescriptor) throws(CKError) -> QuerySort {
         guard let key = descriptor.key, !descriptor.hasComparator else {
             throw CKError(
-                .invalidArguments, "the query cannot be sorted by code of the app; name a field with NSSortDescriptor(key:ascending:)")
+                .invalidArguments, "the query cannot be sorted by a comparator; name a field with NSSortDescriptor(key:ascending:)")
         }
         guard !key.contains(".") else {
             throw CKError(.invalidArguments, "the query cannot be sorted by \(key): the service does not follow references")
@@ -43,7 +43,7 @@ extension QueryPredicate {
         }
     }
 
-    /// The predicate that filters mean.
+    /// Converts filters to a predicate.
     static func predicate(_ filters: [QueryFilter], scope: CKDatabase.Scope) -> NSPredicate {
         let parts = filters.map { condition($0, scope) }
         switch parts.count {

@@ -5,11 +5,11 @@ import CloudWire
 import Foundation
 import PredicateKit
 
-/// Predicates as filters of the wire, and back.
+/// Converts predicates to the filters of the wire, and back.
 ///
 /// Source: Apple's documentation of `CKQuery`, "Predicate Rules for Query Objects".
 enum QueryPredicate {
-    /// - Throws: ``CKError`` with `.invalidArguments` and a sentence that names the part the service cannot run.
+    /// - Throws: ``CKError`` with `.invalidArguments` and the part that the service cannot run.
     static func filters(_ predicate: NSPredicate) throws(CKError) -> [QueryFilter] { try filters(predicate.tree) }
 
     private static func filters(_ tree: PredicateKit.Predicate) throws(CKError) -> [QueryFilter] {
@@ -69,11 +69,11 @@ enum QueryPredicate {
         switch comparison.operator {
         case .equalTo where isAny, .contains: return try one(.listContains, not: .notListContains)
         case .in where isAny: return try one(.listContainsAny, not: .notListContainsAny)
-        // A query that finds less than it asks for is worse than one that is refused.
+        // Rejected, since the query would silently find too little.
         case .beginsWith where !comparison.options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]):
-            throw refusal(part, "the service compares beginnings as they are written; leave [cd] out")
+            throw refusal(part, "the service compares prefixes case-sensitively; leave [cd] out")
         case .beginsWith where isAny: return try one(.listMemberBeginsWith, not: .notListMemberBeginsWith)
-        case _ where isAny: throw refusal(part, "ANY goes with =, IN and BEGINSWITH only")
+        case _ where isAny: throw refusal(part, "ANY is supported with =, IN and BEGINSWITH only")
         case .equalTo: return try one(.equals, not: .notEquals)
         case .notEqualTo: return try one(.notEquals, not: .equals)
         case .lessThan: return try one(.lessThan, not: .greaterThanOrEquals)
@@ -88,7 +88,7 @@ enum QueryPredicate {
             }
             return [QueryFilter(key, .greaterThanOrEquals, bounds[0]), QueryFilter(key, .lessThanOrEquals, bounds[1])]
         case .endsWith, .like, .matches:
-            throw refusal(part, "of texts the service compares beginnings and words only: BEGINSWITH, self CONTAINS")
+            throw refusal(part, "the service compares prefixes and words of texts only: BEGINSWITH, self CONTAINS")
         }
     }
 
@@ -97,7 +97,7 @@ enum QueryPredicate {
     ) throws(CKError) -> QueryFilter {
         let part = describe(comparison)
         guard comparison.operator == .contains, !negated, case .string(let text) = try value(comparison.right, part) else {
-            throw refusal(part, "the record itself can only be asked whether it contains the words of a text")
+            throw refusal(part, "the record itself can only be searched for words: self CONTAINS")
         }
         return QueryFilter(key, .containsAllTokens, .string(text))
     }
@@ -107,16 +107,16 @@ enum QueryPredicate {
     ) throws(CKError) -> QueryFilter {
         let part = describe(comparison)
         guard comparison.operator == .lessThan || comparison.operator == .lessThanOrEqualTo, !negated else {
-            throw refusal(part, "a distance can only be asked to be less than something")
+            throw refusal(part, "a distance can only be compared by < and <=")
         }
         guard arguments.count == 2, case .keyPath(let keys) = arguments[0], keys.count == 1,
             case .location(let centre) = try value(arguments[1], part)
-        else { throw refusal(part, "a distance is that of a field of places from a CLLocation") }
+        else { throw refusal(part, "a distance needs a location field and a CLLocation") }
         let distance: Double
         switch try value(comparison.right, part) {
         case .int64(let metres): distance = Double(metres)
         case .double(let metres): distance = metres
-        default: throw refusal(part, "a distance is a number of metres")
+        default: throw refusal(part, "a distance must be a number, in metres")
         }
         return QueryFilter(key(keys[0]), .near, .location(centre), distance: distance)
     }
@@ -170,10 +170,10 @@ enum QueryPredicate {
             case let id as CKRecordID: return .reference(CKReference(recordID: id, action: .none).wire)
             case let record as CKRecord: return .reference(CKReference(record: record, action: .none).wire)
             case let location as CLLocation: return .location(location.wire)
-            default: throw refusal(part, "fields do not hold values of this kind")
+            default: throw refusal(part, "fields cannot have values of this type")
             }
         case .null: throw refusal(part, "the service cannot compare with nil")
-        case .uuid, .url: throw refusal(part, "fields hold neither UUIDs nor URLs; compare their texts")
+        case .uuid, .url: throw refusal(part, "fields cannot have UUIDs or URLs; compare their texts")
         }
     }
 
@@ -185,7 +185,7 @@ enum QueryPredicate {
             }
         }
         guard Set(values.map(\.type)).count <= 1, !values.contains(where: { $0.type == nil }) else {
-            throw refusal(part, "a list holds values of one kind")
+            throw refusal(part, "a list must have values of one type")
         }
         return .list(values, of: values.first?.type)
     }
@@ -194,7 +194,7 @@ enum QueryPredicate {
 
     private static func describe(_ expression: PredicateKit.Expression) -> String { expression.formatDescription }
 
-    /// The comparison without its value, which belongs to the app's user.
+    /// The comparison without its value, which is user data.
     private static func describe(_ comparison: Comparison) -> String {
         var shape = comparison
         if shape.right.isConstant { shape.right = .variable("value") }
@@ -217,7 +217,7 @@ extension PredicateKit.Expression {
 }
 
 extension Comparison.Operator {
-    /// The operator with its sides exchanged, if there is one.
+    /// The operator for exchanged sides, if it exists.
     fileprivate var mirrored: Comparison.Operator? {
         switch self {
         case .lessThan: .greaterThan

@@ -3,40 +3,55 @@
 
 public import Foundation
 
-/// Who may be invited to a share, for an interface that lets people choose.
+/// The ways to join a share that a user interface offers.
 ///
 /// Source: Apple's documentation of `CKSharingParticipantAccessOption`; the raw values are Tarn's own (unverified).
 public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable {
+    /// The bits of the set.
     public let rawValue: UInt
+    /// Creates a set from its bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
+    /// Anyone with the link may join.
     public static let anyoneWithLink = CKSharingParticipantAccessOption(rawValue: 1)
+    /// Only invited users may join.
     public static let specifiedRecipientsOnly = CKSharingParticipantAccessOption(rawValue: 2)
+    /// All ways.
     public static let any: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
 }
 
-/// What participants of a share may be allowed, for an interface that lets people choose.
+/// The permissions of participants that a user interface offers.
 ///
 /// Source: Apple's documentation of `CKSharingParticipantPermissionOption`; the raw values are Tarn's own (unverified).
 public struct CKSharingParticipantPermissionOption: OptionSet, Hashable, Sendable {
+    /// The bits of the set.
     public let rawValue: UInt
+    /// Creates a set from its bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
+    /// Participants may read.
     public static let readOnly = CKSharingParticipantPermissionOption(rawValue: 1)
+    /// Participants may read and write.
     public static let readWrite = CKSharingParticipantPermissionOption(rawValue: 2)
+    /// All permissions.
     public static let any: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
 }
 
-/// What an interface for sharing offers to choose from. There is none of the system here: the app's own reads it.
+/// The options that a user interface for sharing offers. Linux has no system interface, so the app's own reads them.
 ///
 /// Source: Apple's documentation of `CKAllowedSharingOptions`.
 public final class CKAllowedSharingOptions: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // @unchecked: set up before an interface reads it.
+    // @unchecked: set before a user interface reads it.
+    /// The permissions to offer.
     public var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption
+    /// The ways to join to offer.
     public var allowedParticipantAccessOptions: CKSharingParticipantAccessOption
+    /// Whether to offer that participants invite others.
     public var allowsParticipantsToInviteOthers = false
+    /// Whether to offer that uninvited users request access.
     public var allowsAccessRequests = false
 
+    /// Creates options.
     public init(
         allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption,
         allowedParticipantAccessOptions: CKSharingParticipantAccessOption
@@ -45,11 +60,12 @@ public final class CKAllowedSharingOptions: NSObject, NSCopying, NSSecureCoding,
         self.allowedParticipantAccessOptions = allowedParticipantAccessOptions
     }
 
-    /// Everything, but for inviting others and asking for access.
+    /// All options, except inviting others and requesting access.
     public class var standard: CKAllowedSharingOptions {
         CKAllowedSharingOptions(allowedParticipantPermissionOptions: .any, allowedParticipantAccessOptions: .any)
     }
 
+    /// Returns an independent copy.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = CKAllowedSharingOptions(
             allowedParticipantPermissionOptions: allowedParticipantPermissionOptions,
@@ -59,8 +75,10 @@ public final class CKAllowedSharingOptions: NSObject, NSCopying, NSSecureCoding,
         return copy
     }
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes archived options. Returns `nil` if the archive is damaged.
     public convenience init?(coder: NSCoder) {
         self.init(
             allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption(
@@ -71,6 +89,7 @@ public final class CKAllowedSharingOptions: NSObject, NSCopying, NSSecureCoding,
         allowsAccessRequests = coder.decodeBool(forKey: "accessRequests")
     }
 
+    /// Encodes the options.
     public func encode(with coder: NSCoder) {
         coder.encode(Int(bitPattern: allowedParticipantPermissionOptions.rawValue), forKey: "permissions")
         coder.encode(Int(bitPattern: allowedParticipantAccessOptions.rawValue), forKey: "access")

@@ -4,23 +4,32 @@
 import CloudWire
 public import Foundation
 
-/// The record that says with whom a hierarchy of records, or a whole zone, is shared.
+/// The record that shares a hierarchy of records, or a whole zone, with participants.
 ///
-/// The share and the root of its hierarchy are saved in the same operation.
+/// Save the share and the root of its hierarchy in the same operation.
 ///
 /// Source: Apple's documentation of `CKShare`.
 public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclass.
+    /// Keys of the fields that every share has.
     public enum SystemFieldKey {
+        /// The key of the title, a `String`.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
+        /// The key of the thumbnail image, a `Data`.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
+        /// The key of the app-defined type, a `String`.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
     }
 
+    /// Creates a share of a record and the records below it, with a random name.
     public convenience init(rootRecord: CKRecord) {
         self.init(rootRecord: rootRecord, shareID: CKRecord.ID(zoneID: rootRecord.recordID.zoneID))
     }
 
-    /// - Parameter shareID: In the zone of the root.
+    /// Creates a share of a record and the records below it.
+    ///
+    /// - Parameters:
+    ///   - rootRecord: The root of the hierarchy, in a custom zone.
+    ///   - shareID: An identifier in the root record's zone.
     public convenience init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         var details = ShareDetails(
             rootRecordName: rootRecord.recordID.recordName, rootRecordChangeTag: rootRecord.recordChangeTag)
@@ -29,7 +38,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         rootRecord.stored.update { $0.shareName = shareID.recordName }
     }
 
-    /// Shares all records of a zone.
+    /// Creates a share of all records of a zone.
     public convenience init(recordZoneID: CKRecordZone.ID) {
         self.init(
             ShareDetails(participants: [Self.ownParticipant]),
@@ -42,13 +51,14 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         self.init(state, recordID, scope: .private)
     }
 
-    /// Whoever makes a share owns it.
+    /// The creator of a share owns it.
     private static var ownParticipant: ShareParticipant {
         ShareParticipant(
             identity: UserIdentity(userRecordName: CKCurrentUserDefaultName), kind: .owner, permission: .readWrite,
             status: .accepted)
     }
 
+    /// Returns an independent copy.
     public override func copy(with zone: NSZone? = nil) -> Any { CKShare(stored.value, recordID, scope: scope) }
 
     private var details: ShareState { stored.value.share ?? ShareState(ShareDetails()) }
@@ -61,30 +71,33 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         }
     }
 
-    // MARK: What is shared with whom
+    // MARK: Participants
 
-    /// The link to give to others; nil before the share was saved.
+    /// The link to the share. `nil` before the share was saved.
     public var url: URL? {
         let state = stored.value
         guard let guid = state.server?.sharing.shortGUID, let base = state.linkBase else { return nil }
         return URL(string: base + "/share/" + guid)
     }
 
+    /// The owner of the share.
     public var owner: Participant {
         details.participants.first { $0.role == .owner } ?? CKShareParticipant(Self.ownParticipant)
     }
 
+    /// The participant of the signed-in user. `nil` if the user doesn't participate.
     public var currentUserParticipant: Participant? {
         let details = details
         if let id = details.currentParticipantID { return details.participants.first { $0.participantID == id } }
         return stored.value.server == nil ? owner : nil
     }
 
-    /// All of them, the owner included.
+    /// All participants, the owner included.
     public var participants: [Participant] { details.participants }
 
-    /// What everybody who has the link may do; without `.none` anybody who has it may join. It is the permission of every
-    /// participant with the role `.publicUser`, at once; invited participants keep their own.
+    /// The permission of anyone with the link. Unless it is `.none`, anyone with the link may join. It is the
+    /// permission of every participant with the role `.publicUser`, effective immediately; invited participants have
+    /// their own.
     public var publicPermission: ParticipantPermission {
         get { details.publicPermission }
         set {
@@ -98,7 +111,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         }
     }
 
-    /// Adds somebody, or updates who is there already.
+    /// Adds a participant, or updates an existing one. Effective once the share is saved.
     public func addParticipant(_ participant: Participant) {
         if participant.role == .unknown { participant.role = .privateUser }
         if participant.permission == .unknown { participant.permission = .readOnly }
@@ -111,14 +124,16 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         }
     }
 
+    /// Removes a participant. Effective once the share is saved.
     public func removeParticipant(_ participant: Participant) {
         change { share in share.participants.removeAll { $0 == participant && $0.role != .owner } }
     }
 
-    /// The link that is one participant's alone, made by `Participant.oneTimeURLParticipant()`: whoever opens it first takes
-    /// part, and it is of no use to anybody afterwards.
+    /// Returns the personal link of a participant created by `Participant.oneTimeURLParticipant()`. The first user that
+    /// opens it becomes the participant, and the link expires.
     ///
-    /// - Returns: Nil before the share was saved, once the link was used, and for who may not change the share.
+    /// - Returns: `nil` before the share was saved, after the link was used, and for users who may not change the
+    ///   share.
     public func oneTimeURL(for participantID: Participant.ID) -> URL? {
         let state = stored.value
         guard let base = state.linkBase,
@@ -127,48 +142,48 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
         return URL(string: base + "/share/" + guid)
     }
 
-    // MARK: Who wants to take part
+    // MARK: Access requests
 
-    /// Whether people who were not invited may ask to be. It counts once the share is saved.
+    /// Whether uninvited users may request access. Effective once the share is saved.
     public var allowsAccessRequests: Bool {
         get { details.allowsAccessRequests }
         set { change { $0.allowsAccessRequests = newValue } }
     }
 
-    /// Who asked, and has no answer yet; empty for who may not change the share. Whoever is added as a participant, found by
-    /// the requester's `participantLookupInfo`, is let in.
+    /// The users with an open access request; empty unless this user may change the share. To accept one, find the
+    /// participant by the requester's `participantLookupInfo` and add it.
     public var requesters: [AccessRequester] { details.requesters.map { AccessRequester($0) } }
 
-    /// Who may not ask; empty for who may not change the share.
+    /// The users blocked from requesting access; empty unless this user may change the share.
     public var blockedIdentities: [BlockedIdentity] { details.blocked.map { BlockedIdentity($0) } }
 
-    /// Says no. They may ask again. It counts once the share is saved.
+    /// Denies access requests. The users may request again. Effective once the share is saved.
     public func denyRequesters(_ requesters: [AccessRequester]) {
         change { share in
-            let names = Self.take(requesters.map(\.userIdentity), from: &share.requesters).map(\.userRecordName)
+            let names = Self.remove(requesters.map(\.userIdentity), from: &share.requesters).map(\.userRecordName)
             share.answers.denied += names
         }
     }
 
-    /// Says no, now and whenever they ask again. It counts once the share is saved.
+    /// Denies access requests, and blocks later ones. Effective once the share is saved.
     public func blockRequesters(_ requesters: [AccessRequester]) {
         change { share in
-            let blocked = Self.take(requesters.map(\.userIdentity), from: &share.requesters)
+            let blocked = Self.remove(requesters.map(\.userIdentity), from: &share.requesters)
             share.blocked += blocked
             share.answers.blocked += blocked.map(\.userRecordName)
         }
     }
 
-    /// Lets people ask again. It counts once the share is saved.
+    /// Unblocks users, so that they can request access again. Effective once the share is saved.
     public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
         change { share in
-            let unblocked = Self.take(blockedIdentities.map(\.userIdentity), from: &share.blocked).map(\.userRecordName)
+            let unblocked = Self.remove(blockedIdentities.map(\.userIdentity), from: &share.blocked).map(\.userRecordName)
             share.answers.blocked.removeAll { unblocked.contains($0) }
             share.answers.unblocked += unblocked
         }
     }
 
-    private static func take(_ identities: [CKUserIdentity], from list: inout [UserIdentity]) -> [UserIdentity] {
+    private static func remove(_ identities: [CKUserIdentity], from list: inout [UserIdentity]) -> [UserIdentity] {
         let names = Set(identities.compactMap { $0.userRecordID?.recordName })
         let taken = list.filter { names.contains($0.userRecordName) }
         list.removeAll { names.contains($0.userRecordName) }
@@ -176,11 +191,14 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
     }
 }
 
+/// The key of a share's title.
 public let CKShareTitleKey = CKShare.SystemFieldKey.title
+/// The key of a share's thumbnail image.
 public let CKShareThumbnailImageDataKey = CKShare.SystemFieldKey.thumbnailImageData
+/// The key of a share's app-defined type.
 public let CKShareTypeKey = CKShare.SystemFieldKey.shareType
 
-/// What a share has that no other record has.
+/// State of a share that other records do not have.
 struct ShareState: Sendable {
     var rootRecordName: String?
     var rootRecordChangeTag: String?
@@ -190,7 +208,7 @@ struct ShareState: Sendable {
     var allowsAccessRequests: Bool
     var requesters: [UserIdentity]
     var blocked: [UserIdentity]
-    /// What was decided here about both since the share was fetched or saved.
+    /// The decisions on access requests since the share was fetched or saved.
     var answers: AccessAnswers
 
     init(_ details: ShareDetails) {

@@ -4,19 +4,25 @@
 import CloudWire
 public import Foundation
 
-/// What a link to a share leads to, before it is accepted.
+/// The metadata of a share, available before it is accepted.
 ///
 /// Source: Apple's documentation of `CKShare.Metadata`.
 public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The share.
     public let share: CKShare
+    /// The container with the share.
     public let containerIdentifier: String
-    /// Nil where a whole zone is shared.
+    /// The root record's identifier. `nil` if the share is of a whole zone.
     public let hierarchicalRootRecordID: CKRecord.ID?
-    /// Nil if it was not asked for.
+    /// The root record. `nil` unless it was requested.
     public let rootRecord: CKRecord?
+    /// The owner of the share.
     public let ownerIdentity: CKUserIdentity
+    /// The role of the signed-in user.
     public let participantRole: CKShare.ParticipantRole
+    /// Whether the signed-in user has accepted the share.
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
+    /// The permission of the signed-in user.
     public let participantPermission: CKShare.ParticipantPermission
     let shortGUID: String
 
@@ -34,20 +40,27 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
         shortGUID = metadata.shortGUID.value
     }
 
+    /// The root record's identifier, or that of a zone-wide share.
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
+    /// The role of the signed-in user.
     @available(*, deprecated, renamed: "participantRole")
     public var participantType: CKShare.ParticipantType { participantRole }
 
+    /// Returns whether an object is equal metadata.
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKShareMetadata)?.shortGUID == shortGUID }
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { shortGUID.hashValue }
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes archived metadata. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let share = coder.decodeObject(of: CKShare.self, forKey: "share"),
             let containerIdentifier = coder.decodeObject(of: NSString.self, forKey: "containerIdentifier"),
@@ -65,6 +78,7 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
         self.shortGUID = shortGUID as String
     }
 
+    /// Encodes the metadata.
     public func encode(with coder: NSCoder) {
         coder.encode(share, forKey: "share")
         coder.encode(containerIdentifier as NSString, forKey: "containerIdentifier")
@@ -79,7 +93,7 @@ public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendabl
 }
 
 extension CKRecord {
-    /// The record above this one: who shares that one shares this one too. In the same zone.
+    /// The parent record, in the same zone. A share of the parent includes this record.
     public var parent: CKReference? {
         get { stored.value.parent.map { CKReference(recordID: $0.recordID, action: .none) } }
         set {
@@ -90,13 +104,15 @@ extension CKRecord {
         }
     }
 
+    /// Sets the parent record. `nil` removes it.
     public func setParent(_ parentRecord: CKRecord?) { setParent(parentRecord?.recordID) }
 
+    /// Sets the parent record. `nil` removes it.
     public func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKReference(recordID: $0, action: .none) }
     }
 
-    /// The share that the record belongs to.
+    /// The share of which this record is the root.
     public var share: CKReference? {
         let state = stored.value
         let name = state.shareName ?? state.server?.sharing.share

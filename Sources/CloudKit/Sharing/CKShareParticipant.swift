@@ -5,61 +5,85 @@ import CloudWire
 public import Foundation
 
 extension CKShare {
+    /// The type of a participant.
     public typealias Participant = CKShareParticipant
+    /// The type of a share's metadata.
     public typealias Metadata = CKShareMetadata
 
+    /// The roles of participants.
     public enum ParticipantRole: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// Created the share.
         case owner = 1
+        /// May change the share.
         case administrator = 2
-        /// Invited by name.
+        /// Invited individually.
         case privateUser = 3
-        /// Came by the link of a share that is open to everybody who has it.
+        /// Joined by the link of a share that anyone with the link may join.
         case publicUser = 4
     }
 
+    /// The earlier name of `ParticipantRole`.
     @available(*, deprecated, renamed: "ParticipantRole")
     public typealias ParticipantType = ParticipantRole
 
+    /// The permissions of participants.
     public enum ParticipantPermission: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// No access.
         case none = 1
+        /// May read.
         case readOnly = 2
+        /// May read and write.
         case readWrite = 3
     }
 
+    /// Whether a participant has accepted the share.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// Invited, and not accepted yet.
         case pending = 1
+        /// Accepted.
         case accepted = 2
+        /// Removed from the share.
         case removed = 3
     }
 }
 
-/// One of those who share records.
+/// A participant of a share.
 ///
 /// Source: Apple's documentation of `CKShare.Participant`.
 public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // @unchecked: what changes is behind a lock.
+    // @unchecked: mutable state is behind a lock.
+    /// The type of a participant's identifier.
     public typealias ID = String
+    /// The type of a participant's role.
     public typealias Role = CKShare.ParticipantRole
+    /// The type of a participant's permission.
     public typealias Permission = CKShare.ParticipantPermission
+    /// The type of a participant's acceptance status.
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
 
+    /// The user.
     public let userIdentity: CKUserIdentity
+    /// The identifier of the participant.
     public let participantID: ID
+    /// Whether the participant has accepted the share.
     public let acceptanceStatus: AcceptanceStatus
-    /// Whether the participant asked to take part, and was let in.
+    /// Whether the participant requested access, and the owner accepted.
     public let isApprovedRequester: Bool
-    /// Nil before the share was saved, or if the server does not tell.
+    /// When the participant was added. `nil` before the share was saved, or if the server does not state it.
     public let dateAddedToShare: Date?
     private let isKnown: Bool
     private let isOneTime: Bool
-    /// Last part of the link that is this participant's alone.
+    /// Last part of the participant's personal link.
     let oneTimeGUID: String?
     private let stored: Locked<(role: Role, permission: Permission)>
 
-    /// - Parameter ownID: Stands for the participant until the server gives one.
+    /// - Parameter ownID: Identifies the participant until the server assigns an identifier.
     init(_ participant: ShareParticipant, ownID: ID = UUID().uuidString) {
         userIdentity = CKUserIdentity(participant.identity)
         isKnown = participant.participantID != nil
@@ -72,8 +96,8 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         stored = Locked((Role(participant.kind), Permission(participant.permission)))
     }
 
-    /// Somebody who is not known yet: whoever opens the participant's link first. The link is ``CKShare/oneTimeURL(for:)``
-    /// of the saved share.
+    /// Creates a participant for an unknown user: the first one to open the participant's link. Read the
+    /// link from ``CKShare/oneTimeURL(for:)`` of the saved share.
     public class func oneTimeURLParticipant() -> CKShareParticipant {
         var participant = ShareParticipant(
             participantID: UUID().uuidString, identity: UserIdentity(userRecordName: ""), permission: .readOnly)
@@ -81,16 +105,18 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         return CKShareParticipant(participant)
     }
 
-    /// A privateUser is invited by name.
+    /// The role. `.privateUser` means invited individually.
     public var role: Role {
         get { stored.value.role }
         set { stored.update { $0.role = newValue } }
     }
+    /// The participant's rights to the records.
     public var permission: Permission {
         get { stored.value.permission }
         set { stored.update { $0.permission = newValue } }
     }
 
+    /// The role, by its earlier name.
     @available(*, deprecated, renamed: "role")
     public var type: CKShare.ParticipantType {
         get { role }
@@ -109,6 +135,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         return participant
     }
 
+    /// Returns whether an object is an equal participant.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKShareParticipant else { return false }
         if participantID == other.participantID { return true }
@@ -116,13 +143,17 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         return isSomebody && userIdentity == other.userIdentity
     }
 
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { userIdentity.hash }
+    /// Returns an independent copy.
     public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(wire, ownID: participantID) }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived participant. Returns `nil` if the archive is damaged.
     public convenience init?(coder: NSCoder) {
         guard let participant = ShareParticipant.decode(from: coder, forKey: "participant"),
             let ownID = coder.decodeObject(of: NSString.self, forKey: "participantID")
@@ -130,6 +161,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         self.init(participant, ownID: ownID as String)
     }
 
+    /// Encodes the participant.
     public func encode(with coder: NSCoder) {
         coder.encode(wire.archived, forKey: "participant")
         coder.encode(participantID as NSString, forKey: "participantID")

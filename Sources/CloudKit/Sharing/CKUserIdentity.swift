@@ -4,18 +4,20 @@
 import CloudWire
 public import Foundation
 
-/// A person, as this container knows them.
+/// A user, as this container knows them.
 ///
 /// Source: Apple's documentation of `CKUserIdentity`.
 public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The type of the lookup information.
     public typealias LookupInfo = CKUserIdentityLookupInfo
 
+    /// The record ID of the user in this container. `nil` if it is unknown.
     public let userRecordID: CKRecord.ID?
-    /// How the person was looked up.
+    /// The lookup information that found the user.
     public let lookupInfo: LookupInfo?
-    /// Nil if the person does not tell it.
+    /// The name. `nil` if the user does not publish it.
     public let nameComponents: PersonNameComponents?
-    /// Whether the server knows the person.
+    /// Whether the server has an account for the user.
     public let hasiCloudAccount: Bool
 
     init(_ identity: UserIdentity, lookupInfo: LookupInfo? = nil) {
@@ -31,32 +33,39 @@ public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable
             lookupInfo: lookupInfo?.wire)
     }
 
-    @available(*, deprecated, message: "there is no address book")
+    /// Always empty.
+    @available(*, deprecated, message: "Linux has no address book")
     public var contactIdentifiers: [String] { [] }
 
+    /// Returns whether an object is an equal identity.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKUserIdentity else { return false }
         if let id = userRecordID { return id == other.userRecordID }
         return other.userRecordID == nil && lookupInfo == other.lookupInfo
     }
 
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { userRecordID?.hash ?? lookupInfo?.hash ?? 0 }
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived identity. Returns `nil` if the archive is damaged.
     public convenience init?(coder: NSCoder) {
         guard let identity = UserIdentity.decode(from: coder, forKey: "identity") else { return nil }
         self.init(identity)
     }
 
+    /// Encodes the identity.
     public func encode(with coder: NSCoder) { coder.encode(wire.archived, forKey: "identity") }
 }
 
 extension WireMessage {
-    /// The message as archives hold it.
+    /// The message in the form of archives.
     var archived: NSData { NSData(data: Data(encoded())) }
 
     static func decode(from coder: NSCoder, forKey key: String) -> Self? {
@@ -64,40 +73,46 @@ extension WireMessage {
     }
 }
 
-/// By what a person is looked up.
+/// How to look up a user: by email address, phone number or record ID.
 ///
-/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+/// The name is that of the Objective-C class, since archives on Linux cannot contain nested classes.
 public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The email address, if the lookup is by one.
     public let emailAddress: String?
+    /// The phone number, if the lookup is by one.
     public let phoneNumber: String?
+    /// The record ID, if the lookup is by one.
     public let userRecordID: CKRecord.ID?
-    /// Whom this is about, if that is known without asking.
-    let known: UserIdentity?
+    /// The user, if no lookup is needed.
+    let knownUser: UserIdentity?
 
+    /// Creates a lookup by email address.
     public init(emailAddress: String) {
-        known = nil
+        knownUser = nil
         self.emailAddress = emailAddress
         phoneNumber = nil
         userRecordID = nil
     }
 
+    /// Creates a lookup by phone number.
     public init(phoneNumber: String) {
-        known = nil
+        knownUser = nil
         emailAddress = nil
         self.phoneNumber = phoneNumber
         userRecordID = nil
     }
 
+    /// Creates a lookup by record ID.
     public init(userRecordID: CKRecord.ID) {
-        known = nil
+        knownUser = nil
         emailAddress = nil
         phoneNumber = nil
         self.userRecordID = userRecordID
     }
 
-    /// Of somebody who made themselves known.
+    /// Creates the lookup of a user that requested access.
     init(of identity: CKUserIdentity) {
-        known = identity.wire
+        knownUser = identity.wire
         emailAddress = nil
         phoneNumber = nil
         userRecordID = identity.userRecordID
@@ -117,27 +132,35 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
         return .userRecordName(userRecordID?.recordName ?? "")
     }
 
+    /// Creates lookups by email addresses.
     public class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentityLookupInfo] {
         emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
     }
 
+    /// Creates lookups by phone numbers.
     public class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentityLookupInfo] {
         phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
     }
 
+    /// Creates lookups by record IDs.
     public class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentityLookupInfo] {
         recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
     }
 
+    /// Returns whether an object is equal lookup information.
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentityLookupInfo)?.wire == wire }
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { wire.hashValue }
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes archived lookup information. Returns `nil` if the archive is damaged.
     public convenience init?(coder: NSCoder) {
-        if let known = UserIdentity.decode(from: coder, forKey: "known") {
-            self.init(of: CKUserIdentity(known))
+        if let knownUser = UserIdentity.decode(from: coder, forKey: "known") {
+            self.init(of: CKUserIdentity(knownUser))
         } else if let address = coder.decodeObject(of: NSString.self, forKey: "emailAddress") {
             self.init(emailAddress: address as String)
         } else if let number = coder.decodeObject(of: NSString.self, forKey: "phoneNumber") {
@@ -149,8 +172,9 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
         }
     }
 
+    /// Encodes the lookup information.
     public func encode(with coder: NSCoder) {
-        coder.encode(known?.archived, forKey: "known")
+        coder.encode(knownUser?.archived, forKey: "known")
         coder.encode(emailAddress.map { $0 as NSString }, forKey: "emailAddress")
         coder.encode(phoneNumber.map { $0 as NSString }, forKey: "phoneNumber")
         coder.encode(userRecordID, forKey: "userRecordID")

@@ -4,15 +4,15 @@
 import Foundation
 
 extension CKSyncEngine {
-    /// Fetches zones that changed, then what changed in them.
-    func fetch(_ wanted: FetchChangesOptions, _ reason: SyncReason, from database: CKDatabase) async throws {
-        let asked = FetchChangesContext(reason: reason, options: wanted)
-        let options = await ask { await $0.nextFetchChangesOptions(asked, syncEngine: self) } ?? wanted
+    /// Fetches the changed zones, then their changes.
+    func fetch(_ requestedOptions: FetchChangesOptions, _ reason: SyncReason, from database: CKDatabase) async throws {
+        let requestedContext = FetchChangesContext(reason: reason, options: requestedOptions)
+        let options = await ask { await $0.nextFetchChangesOptions(requestedContext, syncEngine: self) } ?? requestedOptions
         let context = FetchChangesContext(reason: reason, options: options)
         await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
         var failure: (any Error)?
         do {
-            let run = try DatabaseRun(database, OperationSettings(nil, under: options.operationGroup))
+            let run = try DatabaseRequests(database, OperationSettings(nil, under: options.operationGroup))
             try await fetchDatabase(run)
             for zoneID in zonesToFetch(options) {
                 try Task.checkCancellation()
@@ -26,7 +26,7 @@ extension CKSyncEngine {
         if let failure { throw failure }
     }
 
-    private func fetchDatabase(_ run: DatabaseRun) async throws {
+    private func fetchDatabase(_ run: DatabaseRequests) async throws {
         var isLast = false
         while !isLast {
             let token = state.stored.value.databaseToken
@@ -37,11 +37,11 @@ extension CKSyncEngine {
                 state.stored.update { $0.databaseToken = nil }
                 continue
             }
-            let gone = Set(page.deletions.map(\.zoneID))
+            let deletedZoneIDs = Set(page.deletions.map(\.zoneID))
             state.stored.update { content in
                 content.databaseToken = page.token
-                for id in gone { content.zoneTokens[id] = nil }
-                content.unfetched.removeAll { gone.contains($0) }
+                for id in deletedZoneIDs { content.zoneTokens[id] = nil }
+                content.unfetched.removeAll { deletedZoneIDs.contains($0) }
                 for change in page.modifications where !content.unfetched.contains(change.zoneID) {
                     content.unfetched.append(change.zoneID)
                 }
@@ -57,12 +57,12 @@ extension CKSyncEngine {
     }
 
     private func zonesToFetch(_ options: FetchChangesOptions) -> [CKRecordZone.ID] {
-        let wanted = state.stored.value.unfetched.filter { options.scope.contains($0) }
-        let first = options.prioritizedZoneIDs.filter { wanted.contains($0) }
-        return first + wanted.filter { !first.contains($0) }
+        let zoneIDs = state.stored.value.unfetched.filter { options.scope.contains($0) }
+        let first = options.prioritizedZoneIDs.filter { zoneIDs.contains($0) }
+        return first + zoneIDs.filter { !first.contains($0) }
     }
 
-    private func fetchZone(_ zoneID: CKRecordZone.ID, _ run: DatabaseRun) async throws {
+    private func fetchZone(_ zoneID: CKRecordZone.ID, _ run: DatabaseRequests) async throws {
         await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
         var failure: CKError?
         var isLast = false
@@ -90,7 +90,7 @@ extension CKSyncEngine {
         }
         await post(.didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zoneID, error: failure)))
         guard let failure else { return }
-        // A zone that is gone is no failure of the others; the next database changes tell of it.
+        // A deleted zone does not fail the others. The next database changes report it.
         guard failure.isOfOneZone else { throw failure }
         state.stored.update { $0.unfetched.removeAll { $0 == zoneID } }
     }

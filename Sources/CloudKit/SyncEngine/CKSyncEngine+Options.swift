@@ -4,21 +4,24 @@
 import CloudWire
 
 extension CKSyncEngine {
+    /// The database, the state and the delegate of a sync engine.
     public struct Configuration: Sendable {
         /// The private or the shared database.
         public var database: CKDatabase
-        /// What the last `stateUpdate` event brought; nil at the first start.
+        /// The state of the last `stateUpdate` event. `nil` at the first launch.
         public var stateSerialization: State.Serialization?
         private weak var weakDelegate: (any CKSyncEngineDelegate)?
+        /// The delegate. The engine holds it weakly.
         public var delegate: (any CKSyncEngineDelegate)? {
             get { weakDelegate }
             set { weakDelegate = newValue }
         }
-        /// Whether the engine fetches and sends by itself.
+        /// Whether the engine fetches and sends without being called.
         public var automaticallySync = true
-        /// The database subscription to use; nil lets the engine find or make one.
+        /// The database subscription to use. `nil` lets the engine find or create one.
         public var subscriptionID: CKSubscription.ID?
 
+        /// Creates a configuration.
         public init(
             database: CKDatabase, stateSerialization: State.Serialization?, delegate: any CKSyncEngineDelegate
         ) {
@@ -28,17 +31,26 @@ extension CKSyncEngine {
         }
     }
 
+    /// Why a fetch or send runs.
     public enum SyncReason: Hashable, Sendable {
+        /// The engine started it.
         case scheduled
+        /// The app started it.
         case manual
     }
 
+    /// The extent of a fetch.
     public struct FetchChangesOptions: Sendable {
+        /// The zones that a fetch includes.
         public enum Scope: Hashable, Sendable {
+            /// All.
             case all
+            /// All except those of some zones.
             case allExcluding([CKRecordZone.ID])
+            /// Those of some zones.
             case zoneIDs([CKRecordZone.ID])
 
+            /// Returns whether the scope includes a zone.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -48,28 +60,39 @@ extension CKSyncEngine {
             }
         }
 
+        /// The zones to fetch.
         public var scope: Scope
-        /// Fetched first, in this order.
+        /// The zones to fetch first, in this order.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
+        /// The group of the engine's operations.
         public var operationGroup: CKOperationGroup?
 
+        /// Creates options.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup
         }
     }
 
+    /// The extent of a send.
     public struct SendChangesOptions: Sendable {
+        /// The changes that a send includes.
         public enum Scope: Hashable, Sendable {
+            /// All.
             case all
+            /// All except those of some zones.
             case allExcluding([CKRecordZone.ID])
+            /// Those of some zones.
             case zoneIDs([CKRecordZone.ID])
+            /// Those of some records.
             case recordIDs([CKRecord.ID])
 
+            /// Returns whether the scope includes a change.
             public func contains(_ pendingRecordZoneChange: PendingRecordZoneChange) -> Bool {
                 contains(pendingRecordZoneChange.recordID)
             }
 
+            /// Returns whether the scope includes a record.
             public func contains(_ recordID: CKRecord.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -79,6 +102,7 @@ extension CKSyncEngine {
                 }
             }
 
+            /// Returns whether the scope includes a zone.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -89,32 +113,44 @@ extension CKSyncEngine {
             }
         }
 
+        /// The changes to send.
         public var scope: Scope
+        /// The group of the engine's operations.
         public var operationGroup: CKOperationGroup?
 
+        /// Creates options.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup
         }
     }
 
+    /// The reason and the options of a fetch.
     public struct FetchChangesContext: Sendable {
+        /// The reason.
         public let reason: SyncReason
+        /// The options.
         public let options: FetchChangesOptions
     }
 
+    /// The reason and the options of a send.
     public struct SendChangesContext: Sendable {
+        /// The reason.
         public let reason: SyncReason
+        /// The options.
         public let options: SendChangesOptions
     }
 
-    /// Records to send in one request.
+    /// The records to send in one request.
     public struct RecordZoneChangeBatch: Sendable {
+        /// The records to save.
         public var recordsToSave: [CKRecord]
+        /// The records to delete.
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the records of a zone succeed or fail together.
         public var atomicByZone: Bool
 
+        /// Creates a batch.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {
@@ -123,10 +159,12 @@ extension CKSyncEngine {
             self.atomicByZone = atomicByZone
         }
 
-        /// As many of the changes as one request takes.
+        /// Creates a batch with as many of the changes as one request can have.
         ///
-        /// - Parameter recordProvider: Gives the record to save; nil leaves the change out.
-        /// - Returns: Nil if there is nothing to send.
+        /// - Parameters:
+        ///   - pendingChanges: The changes to send, in order.
+        ///   - recordProvider: Returns the record to save. `nil` omits the change.
+        /// - Returns: `nil` if there is nothing to send.
         public init?(
             pendingChanges: [PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
@@ -147,14 +185,14 @@ extension CKSyncEngine {
 
         private enum Limit {
             static let changes = 250
-            /// The last record may be large; a request takes two megabytes.
+            /// The last record may be large; a request can have two megabytes.
             static let bytes = 900_000
         }
     }
 }
 
 extension CKRecord {
-    /// About how many bytes the fields take as they travel, without assets.
+    /// The approximate size of the encoded fields, without assets.
     fileprivate var approximateBytes: Int {
         stored.value.values.reduce(100) { sum, entry in
             if case .wire(let value) = entry.value { sum + entry.key.utf8.count + Self.bytes(of: value) } else { sum + 200 }

@@ -4,13 +4,13 @@
 import Foundation
 
 extension CKSyncEngine {
-    /// Sends zones, then records, as the delegate gives them out.
+    /// Sends zones, then records, as the delegate provides them.
     func send(_ options: SendChangesOptions, _ reason: SyncReason, to database: CKDatabase) async throws {
         let context = SendChangesContext(reason: reason, options: options)
         await post(.willSendChanges(Event.WillSendChanges(context: context)))
         var failure: (any Error)?
         do {
-            let run = try DatabaseRun(database, OperationSettings(nil, under: options.operationGroup))
+            let run = try DatabaseRequests(database, OperationSettings(nil, under: options.operationGroup))
             try await sendZones(run, options)
             try await sendRecords(run, context)
         } catch {
@@ -20,7 +20,7 @@ extension CKSyncEngine {
         if let failure { throw failure }
     }
 
-    private func sendZones(_ run: DatabaseRun, _ options: SendChangesOptions) async throws {
+    private func sendZones(_ run: DatabaseRequests, _ options: SendChangesOptions) async throws {
         let changes = state.pendingDatabaseChanges.filter { options.scope.contains($0.zoneID) }
         guard !changes.isEmpty else { return }
         var zones: [CKRecordZone] = []
@@ -44,11 +44,11 @@ extension CKSyncEngine {
             }
             if !Self.isRetried(outcome.result) { done.append(.saveZone(zone)) }
         }
-        var gone: [CKRecordZone.ID] = []
+        var missingZoneIDs: [CKRecordZone.ID] = []
         var failedDeletes: [CKRecordZone.ID: CKError] = [:]
         for outcome in outcomes.deleted {
             switch outcome.result {
-            case .success: gone.append(outcome.id)
+            case .success: missingZoneIDs.append(outcome.id)
             case .failure(let error): failedDeletes[outcome.id] = CKError(transportFailure: error)
             }
             if !Self.isRetried(outcome.result) { done.append(.deleteZone(outcome.id)) }
@@ -57,12 +57,12 @@ extension CKSyncEngine {
         await post(
             .sentDatabaseChanges(
                 Event.SentDatabaseChanges(
-                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: gone,
+                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: missingZoneIDs,
                     failedZoneDeletes: failedDeletes)))
         await postState()
     }
 
-    private func sendRecords(_ run: DatabaseRun, _ context: SendChangesContext) async throws {
+    private func sendRecords(_ run: DatabaseRequests, _ context: SendChangesContext) async throws {
         while state.hasPendingUntrackedChanges
             || state.pendingRecordZoneChanges.contains(where: { context.options.scope.contains($0) })
         {
@@ -76,7 +76,7 @@ extension CKSyncEngine {
                 try await run.modify(
                     batch.recordsToSave.map(RecordChange.save) + batch.recordIDsToDelete.map(RecordChange.delete),
                     .ifServerRecordUnchanged, atomically: batch.atomicByZone
-                ) { sent.take($0) }
+                ) { sent.record($0) }
             } catch {
                 failure = error
             }
@@ -86,12 +86,12 @@ extension CKSyncEngine {
             await post(.sentRecordZoneChanges(event))
             await postState()
             if let failure { throw failure }
-            // What is to be tried again waits for the next run.
+            // Items to retry wait for the next send.
             if done.isEmpty { throw sent.firstRetried ?? CKError(.internalError) }
         }
     }
 
-    /// Whether the engine tries again by itself after a failure.
+    /// Returns whether the engine retries an item by itself.
     static func isRetried<Value>(_ result: Result<Value, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         let failure = CKError(transportFailure: error)
@@ -100,7 +100,7 @@ extension CKSyncEngine {
     }
 }
 
-/// What became of a batch.
+/// The results of a batch.
 private final class SentRecords: Sendable {
     private struct Content {
         var saved: [CKRecord] = []
@@ -113,7 +113,7 @@ private final class SentRecords: Sendable {
 
     private let content = Locked(Content())
 
-    func take(_ outcomes: [RecordOutcome]) {
+    func record(_ outcomes: [RecordOutcome]) {
         content.update { content in
             for outcome in outcomes {
                 switch outcome {

@@ -4,8 +4,11 @@
 import Foundation
 
 extension CKSyncEngine {
+    /// A record to save or delete on the server.
     public enum PendingRecordZoneChange: Hashable, Sendable {
+        /// The record is to be saved.
         case saveRecord(CKRecord.ID)
+        /// The record is to be deleted.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -15,8 +18,11 @@ extension CKSyncEngine {
         }
     }
 
+    /// A zone to save or delete on the server.
     public enum PendingDatabaseChange: Hashable, Sendable {
+        /// The zone is to be saved.
         case saveZone(CKRecordZone)
+        /// The zone is to be deleted.
         case deleteZone(CKRecordZone.ID)
 
         var zoneID: CKRecordZone.ID {
@@ -26,6 +32,7 @@ extension CKSyncEngine {
             }
         }
 
+        /// Returns whether two changes are of the same zone.
         public static func == (a: Self, b: Self) -> Bool {
             switch (a, b) {
             case (.saveZone, .saveZone), (.deleteZone, .deleteZone): a.zoneID == b.zoneID
@@ -33,47 +40,51 @@ extension CKSyncEngine {
             }
         }
 
+        /// Hashes the identifier of the zone.
         public func hash(into hasher: inout Hasher) { hasher.combine(zoneID) }
     }
 
-    /// What the engine knows: how far it fetched, and what is to be sent.
+    /// The engine's state: change tokens, and pending changes.
     public final class State: Sendable {
         let stored: Locked<Content>
-        /// Called after something was added or removed.
+        /// Called after a change was added or removed.
         private let changed = Locked<(@Sendable () -> Void)?>(nil)
 
         init(_ serialization: Serialization?) { stored = Locked(serialization?.content ?? Content()) }
 
         func onChange(_ action: @escaping @Sendable () -> Void) { changed.update { $0 = action } }
 
-        /// In the order in which they were added.
+        /// The pending changes of records, in the order in which they were added.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { stored.value.records }
+        /// The pending changes of zones, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] { stored.value.zones }
-        /// Zones known to have changes on the server.
+        /// The zones with changes on the server that are not fetched yet.
         public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { stored.value.unfetched }
 
-        /// Whether the app has changes that it does not add here one by one: then the delegate is asked for batches.
+        /// Whether the app tracks changes itself. Then the engine asks the delegate for batches.
         public var hasPendingUntrackedChanges: Bool {
             get { stored.value.hasUntracked }
             set { change { $0.hasUntracked = newValue } }
         }
 
-        /// A change takes the place of an earlier one of the same record.
+        /// Adds changes of records. A change replaces an earlier one of the same record.
         public func add(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             change { content in
                 let ids = Set(changes.map(\.recordID))
                 content.records.removeAll { ids.contains($0.recordID) && !changes.contains($0) }
-                let known = Set(content.records)
-                var new: Set<PendingRecordZoneChange> = []
-                content.records += changes.filter { !known.contains($0) && new.insert($0).inserted }
+                let pending = Set(content.records)
+                var added: Set<PendingRecordZoneChange> = []
+                content.records += changes.filter { !pending.contains($0) && added.insert($0).inserted }
             }
         }
 
+        /// Removes changes of records.
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
-            let gone = Set(changes)
-            change { $0.records.removeAll { gone.contains($0) } }
+            let removed = Set(changes)
+            change { $0.records.removeAll { removed.contains($0) } }
         }
 
+        /// Adds changes of zones. A change replaces an earlier one of the same zone.
         public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             change { content in
                 let ids = Set(changes.map(\.zoneID))
@@ -82,6 +93,7 @@ extension CKSyncEngine {
             }
         }
 
+        /// Removes changes of zones.
         public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             change { content in content.zones.removeAll { changes.contains($0) } }
         }
@@ -106,7 +118,7 @@ extension CKSyncEngine.State {
         var userRecordName: String?
     }
 
-    /// The state as something to store.
+    /// The state in a form that can be stored.
     public struct Serialization: Codable, Sendable {
         let content: Content
 
@@ -122,7 +134,7 @@ extension CKSyncEngine.State {
 
         private struct Change: Codable {
             var zone: Zone
-            /// Nil for a change of the zone itself.
+            /// `nil` for a change of the zone itself.
             var record: String?
             var isDeletion: Bool
         }
@@ -134,6 +146,9 @@ extension CKSyncEngine.State {
 
         private enum CodingKeys: String, CodingKey { case version, changes, unfetched, hasUntracked, tokens, user }
 
+        /// Decodes a stored state.
+        ///
+        /// - Throws: `DecodingError` if it is damaged, or written by a newer version.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             guard try container.decode(Int.self, forKey: .version) == 1 else {
@@ -163,6 +178,9 @@ extension CKSyncEngine.State {
             self.content = content
         }
 
+        /// Encodes the state.
+        ///
+        /// - Throws: The error of the encoder.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(1, forKey: .version)

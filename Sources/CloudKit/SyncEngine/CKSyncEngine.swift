@@ -3,29 +3,33 @@
 
 import Foundation
 
-/// Keeps records of an app and those of a database in step: the app says which records changed and gives them out when
-/// they are sent; the engine fetches, sends, and tries again.
+/// Synchronizes an app's records with a database. The app reports which records changed and provides them for sending;
+/// the engine fetches, sends and retries.
 ///
-/// There is one engine for a database. With `automaticallySync` it fetches when a push says so and sends when changes are
-/// added; the two methods do it at once and return when the delegate has handled all that came of it. They throw if they
-/// are called from within a delegate's method, which would wait for itself.
+/// Use one engine for a database. With `automaticallySync` it fetches after a push and sends after changes are added.
+/// ``fetchChanges(_:)`` and ``sendChanges(_:)`` run immediately, and return after the delegate has handled all
+/// resulting events. Called from within a delegate's method they throw, since they would wait for themselves.
 ///
-/// Source: Apple's documentation of `CKSyncEngine`. Differs: "when the system sees fit" is at once.
+/// Source: Apple's documentation of `CKSyncEngine`. Differs: the engine runs immediately instead of "when the system
+/// sees fit".
 public final class CKSyncEngine: Sendable {
+    /// The database.
     public let database: CKDatabase
+    /// The change tokens and pending changes.
     public let state: State
     let configuration: Configuration
-    /// One fetch or send at a time.
+    /// Runs one fetch or send at a time.
     let runs = Gate()
-    /// One call of the delegate at a time.
+    /// Runs one call of the delegate at a time.
     private let calls = Gate()
     private let current = Locked<[UUID: Task<Void, any Error>]>([:])
     let schedule: SyncSchedule
 
     @TaskLocal static var isInsideDelegate = false
 
+    /// Creates an engine. With `automaticallySync` it starts immediately. The public database traps.
     public init(_ configuration: Configuration) {
-        precondition(configuration.database.databaseScope != .public, "the public database cannot be kept in step")
+        precondition(configuration.database.databaseScope != .public, "a sync engine does not support the public database")
         database = configuration.database
         state = State(configuration.stateSerialization)
         self.configuration = configuration
@@ -36,34 +40,36 @@ public final class CKSyncEngine: Sendable {
 
     deinit { schedule.stop() }
 
-    /// Fetches what changed on the server.
+    /// Fetches the changes on the server.
     ///
-    /// - Throws: ``CKError``; what was fetched before stays fetched.
+    /// - Throws: ``CKError``; `.invalidArguments` from within a delegate's method. Changes that were fetched before
+    ///   stay fetched.
     public func fetchChanges(_ options: FetchChangesOptions = FetchChangesOptions()) async throws {
         try await run { try await self.fetch(options, .manual, from: $0) }
     }
 
     /// Sends pending changes.
     ///
-    /// - Throws: ``CKError`` if a request failed as a whole; what failed alone is in the events.
+    /// - Throws: ``CKError`` if a request failed as a whole; `.invalidArguments` from within a delegate's method. The
+    ///   errors of single items are in the events, and unsent changes stay pending.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
         try await run { try await self.send(options, .manual, to: $0) }
     }
 
-    /// Cancels fetches and sends that are under way. What was not sent stays pending.
+    /// Cancels running fetches and sends. Unsent changes stay pending.
     public func cancelOperations() async {
         for task in current.value.values { task.cancel() }
     }
 
     // MARK: Runs
 
-    /// Fetches or sends as whoever is signed in. If somebody else is before it is done, it begins again as them.
+    /// Fetches or sends as the signed-in account. If the account changes before the end, it starts again.
     ///
-    /// - Parameter body: Is given the database as the account whose state this is has it.
+    /// - Parameter body: Receives the database bound to the account of this state.
     func run(_ body: @escaping @Sendable (CKDatabase) async throws -> Void) async throws {
         guard !Self.isInsideDelegate else {
             throw CKError(
-                .invalidArguments, "a delegate's method must not fetch or send: it would wait for itself; start a task instead")
+                .invalidArguments, "a delegate's method must not fetch or send: it would deadlock; start a task instead")
         }
         let id = UUID()
         let task = Task {
@@ -99,14 +105,14 @@ public final class CKSyncEngine: Sendable {
 
     func postState() async { await post(.stateUpdate(Event.StateUpdate(stateSerialization: state.serialization))) }
 
-    /// Calls the delegate, if it is still there.
+    /// Calls the delegate, unless it was deallocated.
     @discardableResult
     func ask<Answer: Sendable>(_ question: @Sendable (any CKSyncEngineDelegate) async -> Answer) async -> Answer? {
         guard let delegate = configuration.delegate else { return nil }
         await calls.enter()
-        let answer = await Self.$isInsideDelegate.withValue(true) { await question(delegate) }
+        let response = await Self.$isInsideDelegate.withValue(true) { await question(delegate) }
         await calls.leave()
-        return answer
+        return response
     }
 
     private func stateChanged() {
@@ -115,23 +121,23 @@ public final class CKSyncEngine: Sendable {
 
     // MARK: Account
 
-    /// Compares who is signed in with who was, and starts anew if it is somebody else.
+    /// Compares the signed-in account with the previous one, and resets the state if it changed.
     ///
-    /// - Returns: The database as that account has it, whoever signs in later.
-    /// - Throws: ``CKError`` with `.notAuthenticated` if nobody is.
+    /// - Returns: The database bound to that account, even if another account signs in later.
+    /// - Throws: ``CKError`` with `.notAuthenticated` if no user is signed in.
     func checkAccount() async throws -> CKDatabase {
         let previous = state.stored.value.userRecordName
         do {
-            let container = try database.container.asNow()
-            let theirs = CKDatabase(container: container, scope: database.databaseScope, defaults: database.defaults)
+            let container = try database.container.boundToPresentConnection()
+            let boundDatabase = CKDatabase(container: container, scope: database.databaseScope, defaults: database.defaults)
             let user = try await container.userRecordID().recordName
-            guard user != previous else { return theirs }
-            // A first start keeps what the app added before it.
+            guard user != previous else { return boundDatabase }
+            // The first start keeps the changes that the app added before it.
             if previous != nil { state.stored.update { $0 = State.Content() } }
             state.stored.update { $0.userRecordName = user }
             await post(.accountChange(Event.AccountChange(changeType: Self.change(from: previous, to: user))))
             await postState()
-            return theirs
+            return boundDatabase
         } catch {
             let error = CKError(transportFailure: error)
             if error.code == .notAuthenticated, let previous {
@@ -144,13 +150,13 @@ public final class CKSyncEngine: Sendable {
         }
     }
 
-    /// What is to be sent was asked of an app that may have changed accounts with the device: before each request it is seen
-    /// whether the account is still the one that the run began with.
-    func checkAccount(of theirs: CKDatabase) throws {
-        guard isAccount(of: theirs) else { throw CKError(.operationCancelled, "somebody else is signed in by now") }
+    /// The account may change after the delegate provided a batch. Each request first checks that the account is still
+    /// that of the run.
+    func checkAccount(of boundDatabase: CKDatabase) throws {
+        guard isAccount(of: boundDatabase) else { throw CKError(.operationCancelled, "another account is signed in") }
     }
 
-    private func isAccount(of theirs: CKDatabase) -> Bool { database.container.hasConnection(of: theirs.container) }
+    private func isAccount(of boundDatabase: CKDatabase) -> Bool { database.container.hasConnection(of: boundDatabase.container) }
 
     private static func change(from previous: String?, to user: String) -> Event.AccountChange.ChangeType {
         let current = CKRecord.ID(recordName: user)
@@ -159,7 +165,7 @@ public final class CKSyncEngine: Sendable {
     }
 }
 
-/// Lets one task in at a time, in the order in which they came.
+/// Admits one task at a time, in order of arrival.
 actor Gate {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What an app does for its sync engine. Calls come one at a time.
+/// The app's side of a sync engine. Calls are serialized.
 ///
 /// Source: Apple's documentation of `CKSyncEngineDelegate`.
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
-    /// Tells what happened. The engine goes on when the method returns.
+    /// Handles an event. The engine continues after the return.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
-    /// Asks for the next records to send; nil if there are none for now.
+    /// Returns the next records to send. `nil` if there are none now.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
 
-    /// Asks what to fetch. Without an implementation: what the context says.
+    /// Returns the options of a fetch. The default implementation returns those of the context.
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions
 }
 
 extension CKSyncEngineDelegate {
+    /// Returns the options of the context.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions { context.options }

@@ -6,8 +6,8 @@ import Foundation
 import Synchronization
 import SystemSupport
 
-/// Fetches and sends without being asked: after pushes, after changes, after a change of account, and again after
-/// failures that pass.
+/// Fetches and sends automatically: after pushes, pending changes and account changes, and as retries of transient
+/// failures.
 final class SyncSchedule: Sendable {
     private struct State {
         var listener: Task<Void, Never>?
@@ -18,7 +18,7 @@ final class SyncSchedule: Sendable {
         var tellsState = false
     }
 
-    private struct Token: @unchecked Sendable {  // The observer is only handed back.
+    private struct Token: @unchecked Sendable {  // The observer is only passed back.
         let observer: any NSObjectProtocol
     }
 
@@ -31,7 +31,7 @@ final class SyncSchedule: Sendable {
         let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
             [weak engine] _ in
             guard let engine else { return }
-            // The stream that is open tells of the account before.
+            // The open stream belongs to the previous account.
             engine.schedule.listen(for: engine)
             engine.schedule.want(fetch: true, send: true, engine)
         }
@@ -40,19 +40,19 @@ final class SyncSchedule: Sendable {
         want(fetch: true, send: true, engine)
     }
 
-    /// Holds push streams from now on, one after the other.
+    /// Keeps a push stream open from now on.
     private func listen(for engine: CKSyncEngine) {
         let listener = Task { [weak engine] in
-            while !Task.isCancelled, let pace = engine?.database.container.pace {
+            while !Task.isCancelled, let clock = engine?.database.container.clock {
                 await Self.listen(engine)
-                try? await pace.idle(.seconds(5))
+                try? await clock.idle(.seconds(5))
             }
         }
-        let before = state.withLock { state in
+        let previous = state.withLock { state in
             defer { state.listener = listener }
             return state.isStopped ? listener : state.listener
         }
-        before?.cancel()
+        previous?.cancel()
     }
 
     func stop() {
@@ -64,7 +64,7 @@ final class SyncSchedule: Sendable {
         if let token = observation.withLock({ $0 }) { NotificationCenter.default.removeObserver(token.observer) }
     }
 
-    /// The app added or removed changes: the delegate is told, and what is to be sent is.
+    /// Called after the app added or removed changes: reports the new state to the delegate, and sends.
     func stateChanged(_ engine: CKSyncEngine) {
         let isFirst = state.withLock { state in
             defer { state.tellsState = true }
@@ -80,7 +80,7 @@ final class SyncSchedule: Sendable {
         if engine.configuration.automaticallySync { want(fetch: false, send: true, engine) }
     }
 
-    /// Notes what is to be done, and starts to do it unless that is under way.
+    /// Schedules a fetch or send, and starts it unless one is running.
     func want(fetch: Bool, send: Bool, _ engine: CKSyncEngine) {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -100,14 +100,14 @@ final class SyncSchedule: Sendable {
                 failures = 0
             } catch {
                 let error = CKError(transportFailure: error)
-                guard error.mayPass, !Task.isCancelled, let pace = engine?.database.container.pace else { continue }
+                guard error.mayPass, !Task.isCancelled, let clock = engine?.database.container.clock else { continue }
                 state.withLock { state in
                     state.wantsFetch = state.wantsFetch || wish.fetch
                     state.wantsSend = state.wantsSend || wish.send
                 }
                 failures += 1
-                let backOff = Self.backoff.delay(attempt: failures, jitter: pace.jitter())
-                try? await pace.idle(max(backOff, error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero))
+                let backoff = Self.backoff.delay(attempt: failures, jitter: clock.jitter())
+                try? await clock.idle(max(backoff, error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero))
             }
         }
     }
@@ -125,7 +125,7 @@ final class SyncSchedule: Sendable {
 
     // MARK: Push
 
-    /// Holds a push stream until it breaks.
+    /// Reads a push stream until it ends.
     private static func listen(_ engine: CKSyncEngine?) async {
         guard let stream = await engine?.pushes() else { return }
         do {
@@ -140,7 +140,7 @@ final class SyncSchedule: Sendable {
                 engine.schedule.want(fetch: true, send: false, engine)
             }
         } catch {
-            // The stream is opened again after a while; once it stands, changes are asked for.
+            // The stream is opened again after a delay; then changes are fetched.
         }
     }
 }
@@ -156,11 +156,11 @@ extension CKSyncEngine {
         }
     }
 
-    /// The push stream, with a subscription that makes the server send on it; nil if that cannot be had now.
+    /// Opens the push stream, with a subscription that makes the server send on it. `nil` if it fails.
     fileprivate func pushes() async -> AsyncThrowingStream<PushEvent, any Error>? {
         do {
-            let known = try await database.allSubscriptions()
-            let isThere = known.contains { subscription in
+            let subscriptions = try await database.allSubscriptions()
+            let isThere = subscriptions.contains { subscription in
                 configuration.subscriptionID.map { $0 == subscription.subscriptionID } ?? (subscription.subscriptionType == .database)
             }
             if !isThere {

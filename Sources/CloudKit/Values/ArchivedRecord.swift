@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 
-/// A record in an archive: what the server says of it and, unless only that is wanted, its fields and what changed.
+/// An archived record: the system fields and, unless only those are archived, the fields and their changes.
 struct ArchivedRecord {
     private enum Key {
         static let recordID = "RecordID"

@@ -5,12 +5,12 @@ import CloudWire
 import Foundation
 
 extension CKRecord {
-    /// The record as the server described it before it was changed here.
+    /// The record as the server last returned it.
     var ancestor: CKRecord? {
         stored.value.server.map { CKRecord($0, in: recordID.zoneID, scope: scope) }
     }
 
-    /// A record from the server, of the class for its type.
+    /// Creates a record from the server, of the class for its type.
     static func make(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> CKRecord {
         record.recordType == CKRecord.SystemType.share
             ? CKShare(record, in: zoneID, scope: scope) : CKRecord(record, in: zoneID, scope: scope)
@@ -21,7 +21,7 @@ extension CKRecord {
         return Edits(numbers: state.changed, parent: state.parent)
     }
 
-    /// Brings the record up to date after it was saved; what was changed meanwhile stays as it is.
+    /// Updates the record after it was saved. Fields that changed concurrently keep their values.
     func wasSaved(_ answer: CKRecord, _ edits: Edits) {
         let saved = answer.stored.value
         stored.update { state in
@@ -36,27 +36,27 @@ extension CKRecord {
         }
     }
 
-    /// Keys that a query takes for what the server itself says of records, which fields of an app cannot be called.
+    /// Keys that a query interprets as system fields, so that an app's fields cannot use them.
     private static let reservedKeys: Set<FieldKey> = [
         "recordID", "recordType", "recordChangeTag", "creationDate", "creatorUserRecordID", "modificationDate",
         "lastModifiedUserRecordID", "parent", "share",
     ]
 
-    /// What to send so that the record is saved. New assets are sent first.
+    /// Creates the save operation. New assets are uploaded first.
     ///
-    /// - Throws: ``CKError`` with `.invalidArguments` for a name that no record and no field can have, where Apple raises an
-    ///   exception.
-    /// - Parameter progress: Told which part of the assets was sent, if there are any.
+    /// - Throws: ``CKError`` with `.invalidArguments` for a name that no record or field can have, where Apple raises
+    ///   an exception.
+    /// - Parameter progress: Receives the share of the assets that was sent, if the record has any.
     func operation(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ edits: Edits, uploadingWith client: CloudDatabaseClient,
-        _ journal: JournalRun? = nil,
+        _ journal: JournaledExecution? = nil,
         progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws -> RecordOperation {
         let state = stored.value
-        // Without a name the server would make one up, which the record here would not have.
-        guard !recordID.recordName.isEmpty else { throw CKError(.invalidArguments, "the name of a record is not empty") }
+        // Without a name the server would assign one that this record does not know.
+        guard !recordID.recordName.isEmpty else { throw CKError(.invalidArguments, "the name of a record must not be empty") }
         if let key = state.changed.keys.sorted().first(where: Self.reservedKeys.contains) {
-            throw CKError(.invalidArguments, "no field can be called \(key): records have a property of that name")
+            throw CKError(.invalidArguments, "no field can have the name \(key), which is that of a system field; rename it")
         }
         let tag = state.server?.recordChangeTag
         let kind: RecordOperation.Kind
@@ -93,11 +93,11 @@ extension CKRecord {
 
     // MARK: Assets
 
-    /// Fetches the content of all assets into files of their own.
+    /// Fetches the content of all assets into new files.
     ///
-    /// - Throws: ``CKError`` with `.assetNotAvailable`, or why the server could not be asked.
+    /// - Throws: ``CKError`` with `.assetNotAvailable`, or why the request failed.
     func fetchAssets(
-        with client: CloudDatabaseClient, _ journal: JournalRun? = nil,
+        with client: CloudDatabaseClient, _ journal: JournaledExecution? = nil,
         progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws {
         let values = stored.value.values
@@ -120,7 +120,7 @@ extension CKRecord {
     }
 
     private func fetch(
-        _ asset: CKAsset, with client: CloudDatabaseClient, _ journal: JournalRun?, _ progress: ByteProgress
+        _ asset: CKAsset, with client: CloudDatabaseClient, _ journal: JournaledExecution?, _ progress: ByteProgress
     ) async throws -> CKAsset {
         guard let value = asset.value, asset.fileURL == nil else { return asset }
         let file = try AssetFolder.newFile()
@@ -129,7 +129,7 @@ extension CKRecord {
         return asset.withFile(file)
     }
 
-    /// Gives the assets of a record that was just saved the files they were sent from.
+    /// Assigns the files that were sent to the assets of a saved record.
     func keepFiles(of sent: CKRecord) {
         let values = sent.stored.value.values
         stored.update { state in
@@ -156,7 +156,7 @@ extension LocalValue {
         }
     }
 
-    /// Bytes of the files that are not on the server yet.
+    /// The size of the files that are not uploaded yet, in bytes.
     var bytesToSend: Int64 {
         assets.reduce(0) { bytes, asset in
             guard asset.value == nil, let path = asset.fileURL?.path,
@@ -166,14 +166,14 @@ extension LocalValue {
         }
     }
 
-    /// Bytes of the contents that are not here yet.
+    /// The size of the contents that are not downloaded yet, in bytes.
     var bytesToFetch: Int64 {
         assets.reduce(0) { bytes, asset in asset.fileURL == nil ? bytes + max(0, asset.value?.size ?? 0) : bytes }
     }
 
-    /// The value as it travels.
+    /// The value as it is sent.
     ///
-    /// - Parameter send: Gives the wire value of an asset, sending its content if need be.
+    /// - Parameter send: Returns the wire value of an asset, after an upload if needed.
     func wire(_ send: (CKAsset) async throws -> AssetValue) async throws -> FieldValue {
         switch self {
         case .wire(let value): return value
@@ -186,19 +186,19 @@ extension LocalValue {
     }
 }
 
-/// Where the content of fetched assets lies: in the temporary folder, readable for this user only.
+/// The folder of fetched assets, below the temporary folder, readable by this user only.
 private enum AssetFolder {
     static func newFile() throws(CKError) -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-assets-\(getuid())")
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            // Anybody may have made a folder of that name before, and could put other files in the place of these.
+            // Another user may have created a folder of that name, and could replace the files.
             let owner = try FileManager.default.attributesOfItem(atPath: folder.path)[.ownerAccountID] as? NSNumber
             guard owner?.uint32Value == getuid() else { throw POSIXError(.EPERM) }
             return folder.appendingPathComponent(UUID().uuidString)
         } catch {
-            throw CKError(.assetNotAvailable, "the folder for assets cannot be made in the temporary folder", cause: error)
+            throw CKError(.assetNotAvailable, "the folder for assets cannot be created in the temporary folder", cause: error)
         }
     }
 }

@@ -6,33 +6,36 @@ public import Foundation
 
 /// A record: a type, an identifier and fields.
 ///
-/// Records are equal only to themselves. A record may be used from any thread; a change made on one thread is seen on
-/// all. Saving a record brings it up to date with the answer, but for what was changed meanwhile (unverified).
+/// A record equals only itself. It may be used from any thread. Saving a record updates it with the response, except
+/// for fields that changed concurrently (unverified).
 ///
 /// Source: Apple's documentation of `CKRecord`. Differs: dates have the milliseconds the server keeps;
 /// `creatorUserRecordID` names the user by their record name, also if it is the current one.
 open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSetting, @unchecked Sendable {
-    // @unchecked: all that changes is behind the lock of `stored`.
+    // @unchecked: mutable state is behind the lock of `stored`.
+    /// The type of a record type's name.
     public typealias RecordType = String
+    /// The type of a field's name.
     public typealias FieldKey = String
 
     struct State: Sendable {
         var recordType: RecordType
         var values: [FieldKey: LocalValue] = [:]
-        /// Keys set or cleared since the record was fetched or saved, each with the number of its last edit.
+        /// The keys that were set or cleared since the record was fetched or saved, each with the number of its last
+        /// edit.
         var changed: [FieldKey: Int] = [:]
         var edits = 0
-        /// Keys whose values the server keeps encrypted.
+        /// The keys of encrypted fields.
         var encrypted: Set<FieldKey> = []
         var parent: ParentLink?
         var isParentChanged = false
-        /// The share that was made for this record here; else the server says it.
+        /// The share that was created here for this record. Otherwise the server states it.
         var shareName: String?
-        /// Of share records only.
+        /// For share records only.
         var share: ShareState?
-        /// How links to shares begin, where the server is.
+        /// Prefix of the links to shares on the server.
         var linkBase: String?
-        /// The record as the server last described it.
+        /// The record as the server last returned it.
         var server: Record?
 
         mutating func set(_ value: LocalValue?, _ key: FieldKey) {
@@ -42,34 +45,36 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         }
     }
 
-    /// The record above this one in the hierarchy that is shared with it.
+    /// The parent record in the hierarchy that is shared.
     struct ParentLink: Hashable, Sendable {
         var recordID: ID
     }
 
-    /// Which edits of a record were sent.
+    /// The edits that were sent.
     struct Edits: Sendable {
         var numbers: [FieldKey: Int] = [:]
         var parent: ParentLink?
     }
 
+    /// The identifier of the record.
     public let recordID: ID
     let scope: CKDatabase.Scope
     let stored: Locked<State>
 
-    /// A record that the server does not have yet.
+    /// Creates a record that the server does not have yet.
     public convenience init(recordType: RecordType, recordID: ID = ID()) {
         self.init(State(recordType: recordType), recordID, scope: .private)
     }
 
+    /// Creates a record with a random name in a zone.
     @available(*, deprecated, message: "use init(recordType:recordID:)")
     public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
         self.init(recordType: recordType, recordID: ID(zoneID: zoneID))
     }
 
-    /// A record from the server; its assets have no files yet.
+    /// Creates a record from the server. Its assets have no files yet.
     ///
-    /// - Parameter zoneID: The zone it was asked for in, where the record does not say.
+    /// - Parameter zoneID: The zone of the request, if the record does not name one.
     package convenience init(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
         let zoneID = record.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID
         var state = State(record)
@@ -83,18 +88,25 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         stored = Locked(state)
     }
 
+    /// Returns an independent copy.
     open func copy(with zone: NSZone? = nil) -> Any { CKRecord(stored.value, recordID, scope: scope) }
 
+    /// The type and the name, without fields.
     open override var description: String { "<CKRecord \(recordType) \(recordID.recordName)>" }
 
-    // MARK: What the server says of it
+    // MARK: System fields
 
+    /// The type of the record.
     public var recordType: RecordType { stored.value.recordType }
-    /// The version that the server gave it; nil before it was saved.
+    /// The version on the server. `nil` before the record was saved.
     public var recordChangeTag: String? { stored.value.server?.recordChangeTag }
+    /// When the record was first saved. `nil` before that.
     public var creationDate: Date? { date(stored.value.server?.created) }
+    /// When the record was last saved. `nil` before that.
     public var modificationDate: Date? { date(stored.value.server?.modified) }
+    /// The creator of the record. `nil` before it was saved.
     public var creatorUserRecordID: ID? { user(stored.value.server?.created) }
+    /// The author of the last change. `nil` before it was saved.
     public var lastModifiedUserRecordID: ID? { user(stored.value.server?.modified) }
 
     private func date(_ stamp: RecordStamp?) -> Date? {
@@ -107,17 +119,18 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
 
     // MARK: Fields
 
+    /// Returns the value of a field. `nil` if it has none.
     public func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
         let state = stored.value
         guard !state.encrypted.contains(key) else { return nil }
         return state.values[key]?.appValue(in: recordID.zoneID, scope: scope)
     }
 
-    /// Sets the value of a field; nil clears it.
+    /// Sets the value of a field. `nil` clears it.
     ///
-    /// Setting a value of a kind that fields cannot have stops the program, as it raises an exception on Apple's
-    /// platforms: a number beyond 64 bits with sign, an array of different kinds, a type that is not one of
-    /// ``CKRecordValueProtocol``'s. So does a key that holds an encrypted value.
+    /// A value that fields cannot have traps, as it raises an exception on Apple's platforms: a number outside of
+    /// signed 64 bits, an array of mixed types, a type that does not conform to ``CKRecordValueProtocol``. So does a
+    /// key with an encrypted value.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
         set(object, key, encrypted: false)
     }
@@ -126,7 +139,7 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         var value: LocalValue?
         if let object {
             value = LocalValue(object)
-            precondition(value != nil, "field \(key) cannot hold a value of this kind; see CKRecordValueProtocol")
+            precondition(value != nil, "field \(key) cannot have a value of this type; see CKRecordValueProtocol")
             if encrypted {
                 precondition(value?.canBeEncrypted == true, "field \(key) cannot be encrypted: assets and references cannot be")
             }
@@ -139,16 +152,17 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         }
     }
 
-    /// Keys of fields with a value, but for encrypted ones, in alphabetical order.
+    /// The keys of fields with a value, except encrypted ones, in alphabetical order.
     public func allKeys() -> [FieldKey] {
         let state = stored.value
         return state.values.keys.filter { !state.encrypted.contains($0) }.sorted()
     }
 
-    /// Keys set or cleared since the record was made, fetched or saved, in alphabetical order, encrypted ones included.
+    /// The keys that were set or cleared since the record was created, fetched or saved, in alphabetical order,
+    /// encrypted ones included.
     public func changedKeys() -> [FieldKey] { stored.value.changed.keys.sorted() }
 
-    /// The words of all texts, for a search on this device.
+    /// The words of all texts, for a local search.
     public func allTokens() -> [String] {
         var tokens: [String] = []
         for key in allKeys() {
@@ -158,26 +172,29 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         return tokens
     }
 
-    /// Fields whose values the server cannot read.
+    /// The encrypted fields, which the server cannot read.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(self) }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     open class var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived record. Returns `nil` if the archive is damaged.
     public required convenience init?(coder: NSCoder) {
         guard let archived = ArchivedRecord(coder) else { return nil }
         self.init(archived.state, archived.recordID, scope: archived.scope)
     }
 
+    /// Encodes the record.
     open func encode(with coder: NSCoder) { ArchivedRecord(self).encode(with: coder) }
 
-    /// Writes what the server says of the record, without fields: enough to save changes of it later.
+    /// Encodes the system fields only: enough to save changes of the record later.
     public func encodeSystemFields(with coder: NSCoder) { ArchivedRecord(systemFieldsOf: self).encode(with: coder) }
 }
 
 extension CKRecord.State {
-    /// What the server described.
+    /// Creates the state of a record from the server.
     init(_ record: Record) {
         self.init(recordType: record.recordType, server: record)
         share = record.sharing.details.map { ShareState($0) }
@@ -190,7 +207,7 @@ extension CKRecord.State {
 }
 
 extension LocalValue {
-    /// A value from the server, with assets taken out of it.
+    /// Creates a value from the server, with assets extracted.
     init(fromServer value: FieldValue) {
         switch value {
         case .asset(let asset): self = .asset(CKAsset(asset, fileURL: nil))
@@ -204,7 +221,7 @@ extension LocalValue {
         }
     }
 
-    /// Whether a field of this kind can be kept encrypted.
+    /// Whether a field with this value can be encrypted.
     var canBeEncrypted: Bool {
         switch self {
         case .asset, .assets, .wire(.reference), .wire(.asset), .wire(.list(_, of: .reference)): false

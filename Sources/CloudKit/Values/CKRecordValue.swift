@@ -4,11 +4,14 @@
 import CloudWire
 public import Foundation
 
-/// What a field of a record may hold: texts, numbers, dates, data, references, assets, and arrays of one kind of these.
+/// A value that a field can have: texts, numbers, dates, data, locations, references, assets, and arrays of one of
+/// these types.
 ///
 /// Source: Apple's documentation of `CKRecordValueProtocol`.
 public protocol CKRecordValueProtocol {}
+/// The Objective-C name of `CKRecordValueProtocol`.
 public typealias CKRecordValue = CKRecordValueProtocol
+/// The name of `CKRecordValueProtocol` in Apple's Swift interface.
 public typealias __CKRecordObjCValue = CKRecordValueProtocol
 
 extension String: CKRecordValueProtocol {}
@@ -37,14 +40,14 @@ extension CLLocation: CKRecordValueProtocol {}
 extension CKAsset: CKRecordValueProtocol {}
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 
-/// A field's value as a record holds it: as on the wire, but for assets, which are files until they are sent.
+/// A field's value in a record: as on the wire, except that assets are files until they are uploaded.
 enum LocalValue: Sendable {
     case wire(FieldValue)
     case asset(CKAsset)
     case assets([CKAsset])
 
-    /// - Returns: Nil if the value is of none of the kinds that a field may have: a number beyond 64 bits with sign, a
-    ///   date beyond what milliseconds can say, an array of different kinds.
+    /// - Returns: `nil` if fields cannot have the value: a number outside of signed 64 bits, a date outside of the
+    ///   range of milliseconds, an array of mixed types.
     init?(_ value: any CKRecordValueProtocol) {
         switch value {
         case let asset as CKAsset: self = .asset(asset)
@@ -73,7 +76,7 @@ enum LocalValue: Sendable {
     }
 
     private static func scalar(_ value: Any) -> FieldValue? {
-        // A cast finds any Swift number in an NSNumber, and an NSNumber in any Swift number, so its class is asked.
+        // A cast matches any Swift number with an NSNumber and vice versa, so the class decides.
         if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return scalar(number) }
         switch value {
         case let text as String: return .string(text)
@@ -104,10 +107,10 @@ enum LocalValue: Sendable {
         Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { .timestamp($0) }
     }
 
-    // MARK: To the app
+    // MARK: Conversion for the app
 
-    /// The value as an app reads it. Numbers come as `NSNumber`, as on Apple's platforms, so that `as? Int` and
-    /// `as? Double` both work.
+    /// The value for the app. Numbers are `NSNumber`, as on Apple's platforms, so that both `as? Int` and `as? Double`
+    /// work.
     func appValue(in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> (any CKRecordValueProtocol)? {
         switch self {
         case .asset(let asset): return asset
@@ -150,7 +153,7 @@ enum LocalValue: Sendable {
 }
 
 extension LocalValue {
-    /// The value as a type that the app names; numbers turn into any number type that holds them.
+    /// The value as the requested type. Numbers convert to any number type that can represent them.
     static func cast<Value: CKRecordValueProtocol>(_ value: any CKRecordValueProtocol, to type: Value.Type) -> Value? {
         if let value = value as? Value { return value }
         if let numbers = value as? [NSNumber] {
@@ -162,7 +165,7 @@ extension LocalValue {
     }
 }
 
-/// A number type that a field's number can be read as.
+/// A number type that a field's number converts to.
 private protocol NumberFromField {
     init?(field: NSNumber)
 }

@@ -4,38 +4,50 @@
 package import CloudWire
 public import Foundation
 
-/// The owner name that stands for whoever is signed in.
+/// The owner name that stands for the signed-in user.
 public let CKCurrentUserDefaultName = "__defaultOwner__"
+/// The name of the default zone.
 public let CKRecordZoneDefaultName = CKRecordZone.ID.defaultZoneName
 
-/// A part of a database whose records can be changed together and whose changes can be asked for.
+/// A part of a database with atomic changes and a change feed of its own.
 ///
 /// Source: Apple's documentation of `CKRecordZone`.
 public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The features of a zone.
     public struct Capabilities: OptionSet, Hashable, Sendable {
+        /// The bits of the set.
         public let rawValue: UInt
 
+        /// Creates a set from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// The zone has a change feed.
         public static let fetchChanges = Capabilities(rawValue: 1)
+        /// The zone supports atomic saves.
         public static let atomic = Capabilities(rawValue: 2)
+        /// Records of the zone can be shared in hierarchies.
         public static let sharing = Capabilities(rawValue: 4)
+        /// The zone can be shared as a whole.
         public static let zoneWideSharing = Capabilities(rawValue: 8)
     }
 
+    /// The type of a zone's identifier.
     public typealias ID = CKRecordZoneID
 
+    /// The identifier of the zone.
     public let zoneID: ID
-    /// What the server says the zone can do; nothing before it was saved or fetched.
+    /// The features, as the server states them. Empty before the zone was saved or fetched.
     public let capabilities: Capabilities
-    /// The share by which the whole zone is shared, in one's own zones; nil if there is none, or before the zone was
-    /// saved or fetched.
+    /// The share of the whole zone, for the user's own zones. `nil` if it isn't shared, or before the zone was saved or
+    /// fetched.
     public let share: CKRecord.Reference?
 
+    /// Creates a zone of the signed-in user.
     public convenience init(zoneName: String) {
         self.init(zoneID: ID(zoneName: zoneName))
     }
 
+    /// Creates a zone.
     public convenience init(zoneID: ID) {
         self.init(zoneID: zoneID, capabilities: [])
     }
@@ -55,20 +67,24 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
             })
     }
 
-    /// Custom zones of one's own can be shared.
+    /// The user's own custom zones can be shared.
     private static func capabilities(of zone: Zone, _ scope: CKDatabase.Scope) -> Capabilities {
         guard zone.atomic else { return [] }
         return scope == .private ? [.fetchChanges, .atomic, .sharing, .zoneWideSharing] : [.fetchChanges, .atomic]
     }
 
+    /// The default zone.
     public class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived zone. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID") else { return nil }
         self.zoneID = zoneID
@@ -76,6 +92,7 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
         share = coder.decodeObject(of: CKRecord.Reference.self, forKey: "share")
     }
 
+    /// Encodes the zone.
     public func encode(with coder: NSCoder) {
         coder.encode(zoneID, forKey: "zoneID")
         coder.encode(Int(capabilities.rawValue), forKey: "capabilities")
@@ -85,21 +102,26 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
 
 /// A zone's name and owner. Equal by value.
 ///
-/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+/// The name is that of the Objective-C class, since archives on Linux cannot contain nested classes.
 public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// The name of the default zone.
     public static let defaultZoneName = "_defaultZone"
+    /// The identifier of the signed-in user's default zone.
     public static let `default` = CKRecordZoneID()
 
+    /// The name, unique for the owner.
     public let zoneName: String
+    /// The owner's record name, or `CKCurrentUserDefaultName`.
     public let ownerName: String
 
+    /// Creates an identifier.
     public init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
         self.zoneName = zoneName
         self.ownerName = ownerName
     }
 
-    /// In the shared database zones have other owners; elsewhere all are the caller's, whose name is left out of
-    /// identifiers so that they equal those the app makes itself.
+    /// The shared database has zones of other owners. In the other databases all zones are the user's own, and the
+    /// owner's name is replaced by the placeholder, so that identifiers equal those that the app creates.
     package convenience init(_ zoneID: ZoneID, scope: CKDatabase.Scope) {
         let owner = scope == .shared ? zoneID.ownerRecordName : nil
         self.init(zoneName: zoneID.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
@@ -109,11 +131,13 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         ZoneID(zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
     }
 
+    /// Returns whether an object is an equal identifier.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecordZoneID else { return false }
         return zoneName == other.zoneName && ownerName == other.ownerName
     }
 
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(zoneName)
@@ -121,14 +145,18 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         return hasher.finalize()
     }
 
+    /// The name and the owner.
     public override var description: String { "<CKRecordZone.ID \(zoneName), owner \(ownerName)>" }
 
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
     // MARK: Archives
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived identifier. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let zoneName = coder.decodeObject(of: NSString.self, forKey: "zoneName"),
             let ownerName = coder.decodeObject(of: NSString.self, forKey: "ownerName")
@@ -137,6 +165,7 @@ public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable
         self.ownerName = ownerName as String
     }
 
+    /// Encodes the identifier.
     public func encode(with coder: NSCoder) {
         coder.encode(zoneName as NSString, forKey: "zoneName")
         coder.encode(ownerName as NSString, forKey: "ownerName")

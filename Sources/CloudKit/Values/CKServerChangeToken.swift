@@ -3,8 +3,8 @@
 
 public import Foundation
 
-/// A point in the history of a database or a zone, to ask for what came later. Opaque; that of one zone means nothing
-/// to another. Equal by value; archives keep it from one run of the app to the next.
+/// A position in the change feed of a database or a zone. Opaque, and valid for that database or zone only. Equal by
+/// value; archive it to continue in a later process.
 ///
 /// Source: Apple's documentation of `CKServerChangeToken`.
 public final class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, Sendable {
@@ -14,17 +14,23 @@ public final class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, Sen
         self.text = text
     }
 
+    /// Returns whether an object is an equal token.
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKServerChangeToken)?.text == text }
+    /// A hash of the values that ``isEqual(_:)`` compares.
     public override var hash: Int { text.hashValue }
+    /// Returns the object itself, which is immutable.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// `true`: archives may contain the class.
     public static var supportsSecureCoding: Bool { true }
 
+    /// Decodes an archived token. Returns `nil` if the archive is damaged.
     public init?(coder: NSCoder) {
         guard let text = coder.decodeObject(of: NSString.self, forKey: "token") else { return nil }
         self.text = text as String
     }
 
+    /// Encodes the token.
     public func encode(with coder: NSCoder) {
         coder.encode(text as NSString, forKey: "token")
     }

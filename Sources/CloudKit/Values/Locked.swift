@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// A value that classes of Apple's shape, mutable and shared between threads, keep behind a lock.
+/// A value behind a lock, for the mutable classes of Apple's API that are shared between threads.
 final class Locked<Value: Sendable>: Sendable {
     private let mutex: Mutex<Value>
 

@@ -176,6 +176,6 @@ extension StoreSync {
     fileprivate func share(_ record: Record, _ zone: MirrorZone) throws -> CKShare {
         // Without a configured server the share has no URL.
         let linkBase = (try? cloud.open().client.transport.linkBase) ?? ""
-        return CKShare.kept(record, in: CKRecordZone.ID(zone.id, scope: file.scope), scope: file.scope, linkBase: linkBase)
+        return CKShare.restored(record, in: CKRecordZone.ID(zone.id, scope: file.scope), scope: file.scope, linkBase: linkBase)
     }
 }

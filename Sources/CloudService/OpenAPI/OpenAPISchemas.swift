@@ -99,7 +99,7 @@ enum OpenAPISchemas {
         (
             key: "nativeErrorCode",
             value: [
-                "type": "integer", "enum": .array(WireError.NativeCode.allCases.map { .number($0.rawValue) }),
+                "type": "integer", "enum": .array(AppErrorCode.withoutWireCode.map { .number($0.rawValue) }),
                 "description": "Tarn's addition: the CKError code where the documented codes have none.",
             ]
         ), (key: "redirectURL", value: string),

@@ -6,7 +6,7 @@ extension AssetUploadRequest.Item: WireMessage {
         var keys = AssetKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try !keys.take(key, from: &reader) { try reader.skipValue() }
+            if try !keys.decode(key, from: &reader) { try reader.skipValue() }
         }
         self.init(
             recordType: try keys.recordType.required("the token has no recordType", at: start),
@@ -28,7 +28,7 @@ private struct AssetKeys {
     var fieldName: String?
     var url: String?
 
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "recordType": recordType = try reader.readString()
         case "recordName": recordName = try reader.readString()
@@ -69,8 +69,8 @@ extension AssetUploadResult: WireMessage {
         var error = ErrorKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try keys.take(key, from: &reader) { continue }
-            if try error.take(key, from: &reader) { continue }
+            if try keys.decode(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             try reader.skipValue()
         }
         if let error = error.error {
@@ -102,7 +102,7 @@ extension AssetUploadResult: WireMessage {
 
 extension AssetUploadResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(results: try reader.readList("tokens", orFault: "the answer has no tokens"))
+        self.init(results: try reader.readList("tokens", orFault: "the response has no tokens"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -120,7 +120,7 @@ extension AssetUploadReceipt: WireMessage {
             default: try reader.skipValue()
             }
         }
-        self.init(asset: try asset.required("the answer has no singleFile", at: start))
+        self.init(asset: try asset.required("the response has no singleFile", at: start))
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -27,7 +27,7 @@ extension ZoneChange: WireMessage {
         var keys = ZoneKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try !keys.take(key, from: &reader) { try reader.skipValue() }
+            if try !keys.decode(key, from: &reader) { try reader.skipValue() }
         }
         self.init(
             zoneID: try keys.zoneID.required("the zone has no zoneID", at: start), syncToken: keys.syncToken,
@@ -60,7 +60,7 @@ extension DatabaseChangesResponse: WireMessage {
             default: try reader.skipValue()
             }
         }
-        syncToken = try token.required("the answer has no syncToken", at: start)
+        syncToken = try token.required("the response has no syncToken", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -108,7 +108,7 @@ extension ZoneChangesQuery: WireMessage {
 }
 
 extension ZoneChangesRequest: WireMessage {
-    /// What the request says for all its zones is carried over to each that does not say it for itself.
+    /// A value that the request states for all its zones applies to each zone that states none.
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var zones: [ZoneChangesQuery]?
         var desiredKeys: [String]?
@@ -123,7 +123,7 @@ extension ZoneChangesRequest: WireMessage {
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
             case "reverse": reverse = try reader.readFlag()
-            // The documents spell it in both ways.
+            // The documents have both spellings.
             case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
@@ -156,8 +156,8 @@ extension ZoneChangesResult: WireMessage {
         var clientChangeToken: [UInt8]?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try zone.take(key, from: &reader) { continue }
-            if try error.take(key, from: &reader) { continue }
+            if try zone.decode(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             switch key {
             case "records": records = try reader.readArray()
             case "moreComing": moreComing = try reader.readFlag()
@@ -194,10 +194,10 @@ extension ZoneChangesResult: WireMessage {
                     writer.key("records")
                     writer.array(written: texts.bytes)
                 } else {
-                    let before = writer.numbersAsStrings
-                    writer.numbersAsStrings = before || changes.numbersAsStrings
+                    let numbersAsStrings = writer.numbersAsStrings
+                    writer.numbersAsStrings = numbersAsStrings || changes.numbersAsStrings
                     writer.member("records", changes.records)
-                    writer.numbersAsStrings = before
+                    writer.numbersAsStrings = numbersAsStrings
                 }
             case .failure(_, let error): error.writeMembers(to: &writer)
             }
@@ -207,7 +207,7 @@ extension ZoneChangesResult: WireMessage {
 
 extension ZoneChangesResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(zones: try reader.readList("zones", orFault: "the answer has no zones"))
+        self.init(zones: try reader.readList("zones", orFault: "the response has no zones"))
     }
 
     package func write(to writer: inout JSONWriter) {

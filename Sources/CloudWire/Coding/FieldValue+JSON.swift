@@ -4,7 +4,7 @@
 /// The `type` of a field on the wire: a type, or a list of it.
 ///
 /// Source: *CloudKit Web Services Reference*, "Record Field Dictionary". Differs from its text: `ASSET` is read and
-/// `ASSETID` written, as the live service does; `EMPTY_LIST` and `UNKNOWN_LIST` are lists whose kind is not known.
+/// `ASSETID` written, as the live service does; `EMPTY_LIST` and `UNKNOWN_LIST` are lists of an unknown element type.
 enum TypeTag {
     case one(FieldType)
     case list(FieldType?)
@@ -50,12 +50,12 @@ extension FieldValue {
         do throws(JSONFault) {
             try self.init(simple: type, from: &reader)
         } catch {
-            guard let what = Self.faults[type] else { throw error }
-            throw JSONFault(what, at: start)
+            guard let message = Self.faults[type] else { throw error }
+            throw JSONFault(message, at: start)
         }
     }
 
-    /// The service in use says no more than this, and there are programs that look for it.
+    /// The live service's exact texts, which existing programs compare.
     ///
     /// Source: public reports.
     private static let faults: [FieldType: StaticString] = [
@@ -78,8 +78,7 @@ extension FieldValue {
         }
     }
 
-    /// Reads a value that came without a type: the kind of JSON value decides, and for objects a key that only one
-    /// kind has.
+    /// Reads a value without a type. The JSON type decides, and for objects a key that only one type has.
     init(inferredFrom reader: inout JSONReader) throws(JSONFault) {
         let start = try reader.next()
         switch try reader.peek() {
@@ -108,7 +107,7 @@ extension FieldValue {
                 default: try look.skipValue()
                 }
             }
-            throw JSONFault("the object is no reference, location or asset", at: start)
+            throw JSONFault("the object isn't a reference, location or asset", at: start)
         case .null: throw JSONFault("expected a value", at: start)
         }
     }
@@ -119,7 +118,7 @@ extension FieldValue {
             guard try reader.peek() != .array else { throw JSONFault("a list holds a list", at: reader.index) }
             return try FieldValue(inferredFrom: &reader)
         }
-        // Whole numbers among others are written without a fraction by some clients.
+        // Some clients write whole numbers without a fraction among others.
         if elements.contains(where: { $0.type == .double }) {
             for position in elements.indices {
                 if case .int64(let value) = elements[position] { elements[position] = .double(Double(value)) }
@@ -161,7 +160,7 @@ extension Field: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var tag: TypeTag?
         var value: FieldValue?
-        // A value that stands before its type is passed over, and read once the type is known.
+        // A value that precedes its type is skipped, and read once the type is known.
         var untyped: JSONReader?
         var isEncrypted = false
         try reader.beginObject()

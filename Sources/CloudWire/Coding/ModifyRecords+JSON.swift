@@ -70,9 +70,9 @@ extension ModifyRecordsRequest: WireMessage {
 
 extension ModifyRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        let answer = try reader.readRecordsAnswer()
-        self.init(results: answer.results, syncToken: answer.syncToken, nextSyncToken: answer.nextSyncToken)
-        saveGroup = answer.saveGroup
+        let response = try reader.readRecordsResponse()
+        self.init(results: response.results, syncToken: response.syncToken, nextSyncToken: response.nextSyncToken)
+        saveGroup = response.saveGroup
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -144,8 +144,8 @@ extension LookupRecordsRequest: WireMessage {
 
 extension LookupRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        let answer = try reader.readRecordsAnswer()
-        self.init(results: answer.results, syncToken: answer.syncToken)
+        let response = try reader.readRecordsResponse()
+        self.init(results: response.results, syncToken: response.syncToken)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -157,7 +157,7 @@ extension LookupRecordsResponse: WireMessage {
 }
 
 extension JSONReader {
-    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (
+    fileprivate mutating func readRecordsResponse() throws(JSONFault) -> (
         results: [RecordResult], syncToken: String?, nextSyncToken: String?, saveGroup: SaveGroupState?
     ) {
         var results: [RecordResult]?
@@ -174,23 +174,23 @@ extension JSONReader {
             default: try skipValue()
             }
         }
-        return (try results.required("the answer has no records", at: start), token, next, group)
+        return (try results.required("the response has no records", at: start), token, next, group)
     }
 
-    /// Reads an object of which one key, an array, is all that counts.
+    /// Reads an object with one relevant key, an array.
     mutating func readList<Element: WireMessage>(
-        _ name: StaticString, orFault what: StaticString
+        _ name: StaticString, orFault message: StaticString
     ) throws(JSONFault) -> [Element] {
-        try readMember(name, orFault: what) { reader throws(JSONFault) in try reader.readArray() }
+        try readMember(name, orFault: message) { reader throws(JSONFault) in try reader.readArray() }
     }
 
-    /// Reads an object of which one key, a text, is all that counts.
-    mutating func readText(_ name: StaticString, orFault what: StaticString) throws(JSONFault) -> String {
-        try readMember(name, orFault: what) { reader throws(JSONFault) in try reader.readString() }
+    /// Reads an object with one relevant key, a string.
+    mutating func readText(_ name: StaticString, orFault message: StaticString) throws(JSONFault) -> String {
+        try readMember(name, orFault: message) { reader throws(JSONFault) in try reader.readString() }
     }
 
     private mutating func readMember<Value>(
-        _ name: StaticString, orFault what: StaticString, _ read: (inout JSONReader) throws(JSONFault) -> Value
+        _ name: StaticString, orFault message: StaticString, _ read: (inout JSONReader) throws(JSONFault) -> Value
     ) throws(JSONFault) -> Value {
         var value: Value?
         let start = try beginObject()
@@ -201,6 +201,6 @@ extension JSONReader {
                 try skipValue()
             }
         }
-        return try value.required(what, at: start)
+        return try value.required(message, at: start)
     }
 }

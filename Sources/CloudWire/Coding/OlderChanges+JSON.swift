@@ -3,7 +3,7 @@
 
 extension RecordChangesRequest: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        // The keys are those of one zone's entry.
+        // The keys of a zone's entry, at the top level.
         var zone = try ZoneChangesQuery(from: &reader)
         let numbersAsStrings = zone.numbersAsStrings ?? false
         zone.numbersAsStrings = nil
@@ -33,8 +33,8 @@ extension RecordChangesResponse: WireMessage {
             default: try reader.skipValue()
             }
         }
-        self.records = try records.required("the answer has no records", at: start)
-        syncToken = try token.required("the answer has no syncToken", at: start)
+        self.records = try records.required("the response has no records", at: start)
+        syncToken = try token.required("the response has no syncToken", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -81,7 +81,7 @@ extension ChangedZonesResponse: WireMessage {
             default: try reader.skipValue()
             }
         }
-        metaSyncToken = try token.required("the answer has no metaSyncToken", at: start)
+        metaSyncToken = try token.required("the response has no metaSyncToken", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -153,7 +153,7 @@ extension RereferenceAssetsResponse.Result: WireMessage {
         var look = reader
         try look.beginObject()
         while let key = try look.nextKey() {
-            if try error.take(key, from: &look) { continue }
+            if try error.decode(key, from: &look) { continue }
             switch key {
             case "recordName": recordName = try look.readString()
             case "fieldName": fieldName = try look.readString()
@@ -184,7 +184,7 @@ extension RereferenceAssetsResponse.Result: WireMessage {
 
 extension RereferenceAssetsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(assets: try reader.readList("assets", orFault: "the answer has no assets"))
+        self.init(assets: try reader.readList("assets", orFault: "the response has no assets"))
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension PushNotification: WireMessage {
-    /// What may stand under `ck.met`, `ck.fet` and `ck.qry`.
+    /// The keys of `ck.met`, `ck.fet` and `ck.qry`.
     private struct SubjectKeys {
         var subscriptionID: String?
         var recordName: String?
@@ -167,7 +167,7 @@ extension PushNotification: WireMessage {
 }
 
 extension PushNotification.Alert {
-    /// Reads `aps.alert`: a text, or an object of parts.
+    /// Reads `aps.alert`: a string, or an object of parts.
     fileprivate mutating func readText(from reader: inout JSONReader) throws(JSONFault) {
         guard try reader.peek() == .object else {
             body = try reader.readString()

@@ -3,23 +3,23 @@
 
 extension PushedChanges: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        var (before, databaseBefore, database): (String?, String?, String?)
+        var (previousToken, previousDatabaseToken, databaseToken): (String?, String?, String?)
         var zone: ZoneChangesResult?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "previousSyncToken": before = try reader.readString()
+            case "previousSyncToken": previousToken = try reader.readString()
             case "zone": zone = try ZoneChangesResult(from: &reader)
-            case "previousDatabaseToken": databaseBefore = try reader.readString()
-            case "databaseToken": database = try reader.readString()
+            case "previousDatabaseToken": previousDatabaseToken = try reader.readString()
+            case "databaseToken": databaseToken = try reader.readString()
             default: try reader.skipValue()
             }
         }
         guard case .changes(let page) = zone else { throw JSONFault("the pushed changes have no zone with records", at: start) }
         self.init(
-            previousSyncToken: try before.required("the pushed changes have no previousSyncToken", at: start), page: page,
-            previousDatabaseToken: try databaseBefore.required("the pushed changes have no previousDatabaseToken", at: start),
-            databaseToken: try database.required("the pushed changes have no databaseToken", at: start))
+            previousSyncToken: try previousToken.required("the pushed changes have no previousSyncToken", at: start), page: page,
+            previousDatabaseToken: try previousDatabaseToken.required("the pushed changes have no previousDatabaseToken", at: start),
+            databaseToken: try databaseToken.required("the pushed changes have no databaseToken", at: start))
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The two keys, one of which tells what a filter or sort looks at.
+/// The two keys of a filter or sort, one of which names the field.
 private struct FieldKeys {
     var key: QueryKey?
 
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "fieldName": self.key = QueryKey(fieldName: try reader.readString())
         case "systemFieldName":
@@ -34,11 +34,11 @@ extension QueryFilter: WireMessage {
         var distance: Double?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try field.take(key, from: &reader) { continue }
+            if try field.decode(key, from: &reader) { continue }
             switch key {
             case "comparator":
-                let place = try reader.next()
-                comparator = try Comparator(name: try reader.readString()).required("the comparator is unknown", at: place)
+                let offset = try reader.next()
+                comparator = try Comparator(name: try reader.readString()).required("the comparator is unknown", at: offset)
             case "fieldValue": value = try Field(from: &reader).value
             case "distance": distance = try reader.readDouble()
             default: try reader.skipValue()
@@ -67,7 +67,7 @@ extension QuerySort: WireMessage {
         var location: RecordLocation?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try field.take(key, from: &reader) { continue }
+            if try field.decode(key, from: &reader) { continue }
             switch key {
             case "ascending": ascending = try reader.readFlag()
             case "relativeLocation": location = try reader.readLocation()
@@ -89,7 +89,7 @@ extension QuerySort: WireMessage {
 }
 
 extension JSONReader {
-    /// Reads a location as a field dictionary, or bare.
+    /// Reads a location, as a field dictionary or bare.
     fileprivate mutating func readLocation() throws(JSONFault) -> RecordLocation {
         let start = try next()
         var look = self

@@ -47,7 +47,7 @@ extension QueryRecordsResponse: WireMessage {
             default: try reader.skipValue()
             }
         }
-        self.results = try results.required("the answer has no records", at: start)
+        self.results = try results.required("the response has no records", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {

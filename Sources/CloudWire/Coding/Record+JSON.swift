@@ -6,12 +6,12 @@ extension Record: WireMessage {
         self.init(recordName: "")
         try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try !take(key, from: &reader) { try reader.skipValue() }
+            if try !decode(key, from: &reader) { try reader.skipValue() }
         }
     }
 
-    /// Reads the value of a key if it is one of a record's.
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    /// Reads the value of a key, if it is a key of a record.
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "recordName": recordName = try reader.readString()
         case "recordType": recordType = try reader.readString()
@@ -28,21 +28,21 @@ extension Record: WireMessage {
         case "forRecord", "publicPermission", "participants", "currentUserParticipant", "allowsAccessRequests",
             "accessRequesters", "blockedIdentities", "denyRequesters", "blockRequesters", "unblockIdentities":
             var details = sharing.details ?? ShareDetails(publicPermission: .unknown)
-            _ = try details.take(key, from: &reader)
+            _ = try details.decode(key, from: &reader)
             sharing.details = details
         default: return false
         }
         return true
     }
 
-    /// What the live service says of every record that is there.
+    /// Members that the live service writes in every existing record.
     ///
     /// Source: public reports.
     static let liveKeys: StaticString = #""deleted":false,"pluginFields":{}"#
 
     private mutating func readFields(from reader: inout JSONReader) throws(JSONFault) {
         try reader.beginObject()
-        // Growing from nothing costs a third of what reading the fields does.
+        // Growing from empty would cost a third of the time of reading the fields.
         if fields.isEmpty { fields.reserveCapacity(6) }
         while let key = try reader.nextKey(skipsNull: false) {
             let name = key.text
@@ -82,7 +82,7 @@ extension Record {
     }
 }
 
-/// `{"recordName": …}` in the place of a whole reference.
+/// `{"recordName": …}`, the short form of a reference.
 struct RecordName: WireMessage {
     var recordName: String
     var zoneID: ZoneID?
@@ -105,7 +105,7 @@ struct RecordName: WireMessage {
 }
 
 extension JSONReader {
-    /// The name in a reference; whatever else it holds is passed over.
+    /// Reads the name of a reference, and skips its other members.
     mutating func readRecordName() throws(JSONFault) -> String {
         var recordName: String?
         let start = try beginObject()
@@ -126,8 +126,8 @@ extension RecordResult: WireMessage {
         var serverRecord: Record?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try record.take(key, from: &reader) { continue }
-            if try error.take(key, from: &reader) { continue }
+            if try record.decode(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             switch key {
             case "serverRecord": serverRecord = try Record(from: &reader)
             default: try reader.skipValue()

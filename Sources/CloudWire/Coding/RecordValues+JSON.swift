@@ -128,10 +128,10 @@ extension AssetValue: WireMessage {
             switch key {
             case "fileChecksum": checksum = try reader.readString()
             case "size":
-                let place = try reader.next()
+                let offset = try reader.next()
                 size = try reader.readInt64()
-                guard size >= 0 else { throw JSONFault("the size of the asset is negative", at: place) }
-                guard size <= UntrustedNumber.assetBytesMax else { throw JSONFault("the size of the asset is too large", at: place) }
+                guard size >= 0 else { throw JSONFault("the size of the asset is negative", at: offset) }
+                guard size <= UntrustedNumber.assetBytesMax else { throw JSONFault("the size of the asset is too large", at: offset) }
             case "receipt": receipt = try reader.readString()
             case "referenceChecksum": referenceChecksum = try reader.readString()
             case "wrappingKey": wrappingKey = try reader.readString()

@@ -27,7 +27,7 @@ extension ShareParticipant: WireMessage {
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("participantId", participantID)
-            // An identity of which nothing is known cannot be read again.
+            // An empty identity cannot be decoded again.
             if !isOneTime || identity != UserIdentity(userRecordName: "") { writer.member("userIdentity", identity) }
             writer.member("type", kind.rawValue)
             writer.member("permission", permission.rawValue)
@@ -75,8 +75,8 @@ private struct ShareRoot: WireMessage {
 }
 
 extension ShareDetails {
-    /// Reads the value of a key if it is one of a share's. `owner` and `currentUserParticipant` repeat participants.
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    /// Reads the value of a key, if it is a key of a share. `owner` and `currentUserParticipant` repeat participants.
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "forRecord":
             let root = try ShareRoot(from: &reader)
@@ -165,7 +165,7 @@ extension ShortGUIDResult: WireMessage {
         var status = ShareParticipant.Status.unknown
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try error.take(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             switch key {
             case "shortGUID": shortGUID = try ShortGUID(from: &reader)
             case "containerIdentifier": containerIdentifier = try reader.readString()
@@ -213,7 +213,7 @@ extension ShortGUIDResult: WireMessage {
                 writer.member("participantType", metadata.participantKind.rawValue)
                 writer.member("participantPermission", metadata.participantPermission.rawValue)
                 writer.member("participantStatus", metadata.participantStatus.rawValue)
-                // An identity of which nothing is known cannot be read again.
+                // An empty identity cannot be decoded again.
                 if metadata.owner != UserIdentity(userRecordName: "") { writer.member("ownerIdentity", metadata.owner) }
                 writer.member("share", metadata.share)
             }
@@ -227,7 +227,7 @@ extension AccessRequestResult: WireMessage {
         var shortGUID: ShortGUID?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try error.take(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             switch key {
             case "shortGUID": shortGUID = try ShortGUID(from: &reader)
             default: try reader.skipValue()
@@ -246,7 +246,7 @@ extension AccessRequestResult: WireMessage {
 
 extension AccessRequestsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(results: try reader.readList("results", orFault: "the answer has no results"))
+        self.init(results: try reader.readList("results", orFault: "the response has no results"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -256,7 +256,7 @@ extension AccessRequestsResponse: WireMessage {
 
 extension ShortGUIDsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(results: try reader.readList("results", orFault: "the answer has no results"))
+        self.init(results: try reader.readList("results", orFault: "the response has no results"))
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -67,7 +67,7 @@ private struct SubscriptionKeys {
     private var firesOnce = false
     private var notification = NotificationWish()
 
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "subscriptionID": subscriptionID = try reader.readString()
         case "subscriptionType": kind = try reader.readChoice(orFault: "the subscriptionType is unknown")
@@ -89,11 +89,11 @@ private struct SubscriptionKeys {
     mutating func readObject(from reader: inout JSONReader) throws(JSONFault) {
         try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try !take(key, from: &reader) { try reader.skipValue() }
+            if try !decode(key, from: &reader) { try reader.skipValue() }
         }
     }
 
-    /// The subscription, or nil if the dictionary tells no kind. A missing identifier is left empty.
+    /// The subscription. `nil` if the dictionary states no kind. A missing identifier is left empty.
     func subscription(at start: Int) throws(JSONFault) -> Subscription? {
         guard let kind else { return nil }
         let value: Subscription.Kind
@@ -150,9 +150,9 @@ extension SubscriptionOperation: WireMessage {
             switch key {
             case "operationType": kind = try reader.readChoice(orFault: "the operationType is unknown")
             case "subscription":
-                var found = SubscriptionKeys()
-                try found.readObject(from: &reader)
-                keys = found
+                var subscription = SubscriptionKeys()
+                try subscription.readObject(from: &reader)
+                keys = subscription
             default: try reader.skipValue()
             }
         }
@@ -234,8 +234,8 @@ extension SubscriptionResult: WireMessage {
         var error = ErrorKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try keys.take(key, from: &reader) { continue }
-            if try error.take(key, from: &reader) { continue }
+            if try keys.decode(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             try reader.skipValue()
         }
         if let error = error.error {
@@ -260,7 +260,7 @@ extension SubscriptionResult: WireMessage {
             }
         case .failure(let subscriptionID, let error):
             writer.object { writer in
-                // A subscription without one may be refused before it gets one.
+                // A subscription may be rejected before it gets an identifier.
                 if !subscriptionID.isEmpty { writer.member("subscriptionID", subscriptionID) }
                 error.writeMembers(to: &writer)
             }
@@ -270,7 +270,7 @@ extension SubscriptionResult: WireMessage {
 
 extension SubscriptionsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(subscriptions: try reader.readList("subscriptions", orFault: "the answer has no subscriptions"))
+        self.init(subscriptions: try reader.readList("subscriptions", orFault: "the response has no subscriptions"))
     }
 
     package func write(to writer: inout JSONWriter) {

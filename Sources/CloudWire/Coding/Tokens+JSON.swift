@@ -43,9 +43,9 @@ extension PushTokenResponse: WireMessage {
             }
         }
         self.init(
-            apnsEnvironment: try apnsEnvironment.required("the answer has no apnsEnvironment", at: start),
-            apnsToken: try apnsToken.required("the answer has no apnsToken", at: start),
-            webcourierURL: try webcourierURL.required("the answer has no webcourierURL", at: start))
+            apnsEnvironment: try apnsEnvironment.required("the response has no apnsEnvironment", at: start),
+            apnsToken: try apnsToken.required("the response has no apnsToken", at: start),
+            webcourierURL: try webcourierURL.required("the response has no webcourierURL", at: start))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -69,7 +69,7 @@ extension WebAuthTokenRequest: WireMessage {
 
 extension WebAuthTokenResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(webAuthToken: try reader.readText("webAuthToken", orFault: "the answer has no webAuthToken"))
+        self.init(webAuthToken: try reader.readText("webAuthToken", orFault: "the response has no webAuthToken"))
     }
 
     package func write(to writer: inout JSONWriter) {

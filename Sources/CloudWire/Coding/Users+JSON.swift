@@ -35,7 +35,7 @@ extension NameComponents: WireMessage {
     }
 }
 
-/// The keys of a lookup info dictionary. An empty one is of somebody who cannot be looked up.
+/// The keys of a lookup info dictionary. An empty one is of a user that cannot be looked up.
 private struct LookupKeys: WireMessage {
     var info: LookupInfo?
 
@@ -72,7 +72,7 @@ extension LookupInfo: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         let start = reader.index
         self = try LookupKeys(from: &reader).info.required(
-            "there is no emailAddress, phoneNumber or userRecordName", at: start)
+            "the lookup info has no emailAddress, phoneNumber or userRecordName", at: start)
     }
 
     package func write(to writer: inout JSONWriter) { LookupKeys(self).write(to: &writer) }
@@ -124,7 +124,7 @@ extension DiscoverUsersRequest: WireMessage {
 
 extension UserIdentitiesResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(users: try reader.readList("users", orFault: "the answer has no users"))
+        self.init(users: try reader.readList("users", orFault: "the response has no users"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -173,7 +173,7 @@ extension LookupUsersRequest: WireMessage {
 
 extension UserDictionariesResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(users: try reader.readList("users", orFault: "the answer has no users"))
+        self.init(users: try reader.readList("users", orFault: "the response has no users"))
     }
 
     package func write(to writer: inout JSONWriter) {

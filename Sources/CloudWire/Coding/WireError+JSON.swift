@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The keys of an error dictionary, which stand among those of an item or alone.
+/// The keys of an error dictionary, which are members of an item, or alone.
 struct ErrorKeys {
     private var code: String?
     private var reason: String?
     private var uuid: String?
     private var retryAfter: Double?
-    private var nativeCode: WireError.NativeCode?
+    private var nativeCode: AppErrorCode?
     private var redirectURL: String?
     private var didResetEncryptedData = false
     private var isHistoryLost = false
 
-    /// Reads the value of a key if it is one of an error's.
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    /// Reads the value of a key, if it is a key of an error.
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "serverErrorCode": code = try reader.readString()
         case "reason": reason = try reader.readString()
         case "uuid": uuid = try reader.readString()
         case "retryAfter": retryAfter = try reader.readDouble()
-        case "nativeErrorCode": nativeCode = WireError.NativeCode(rawValue: try reader.readInt())
+        case "nativeErrorCode":
+            let code = AppErrorCode(rawValue: try reader.readInt())
+            nativeCode = code.flatMap { AppErrorCode.withoutWireCode.contains($0) ? $0 : nil }
         case "redirectURL": redirectURL = try reader.readString()
         case "didResetEncryptedData": didResetEncryptedData = try reader.readFlag()
         case "historyLost": isHistoryLost = try reader.readFlag()
@@ -28,14 +30,14 @@ struct ErrorKeys {
         return true
     }
 
-    /// The error, if there is a code: only its presence tells an error from a result. A code that is not known here
-    /// counts as a fault of the server and is named in the reason.
+    /// The error, if there is a code: only the code distinguishes an error from a result. An unknown code counts as a
+    /// failure of the server, and the reason names it.
     var error: WireError? {
         guard let code else { return nil }
-        let known = WireError.Code(rawValue: code)
+        let knownCode = WireError.Code(rawValue: code)
         let text = reason ?? "the server gave no reason"
         var error = WireError(
-            known ?? .internalError, known == nil ? "\(code): \(text)" : text, retryAfter: retryAfter,
+            knownCode ?? .internalError, knownCode == nil ? "\(code): \(text)" : text, retryAfter: retryAfter,
             nativeCode: nativeCode)
         error.uuid = uuid
         error.redirectURL = redirectURL
@@ -50,7 +52,7 @@ extension WireError: WireMessage {
         var keys = ErrorKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try !keys.take(key, from: &reader) { try reader.skipValue() }
+            if try !keys.decode(key, from: &reader) { try reader.skipValue() }
         }
         self = try keys.error.required("the error has no serverErrorCode", at: start)
     }

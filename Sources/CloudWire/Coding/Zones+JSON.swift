@@ -10,14 +10,14 @@ struct ZoneKeys {
     var shareName: String?
     var deletionReason = ZoneDeletionReason.deleted
 
-    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+    mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
         case "zoneID": zoneID = try ZoneID(from: &reader)
         case "syncToken": syncToken = try reader.readString()
         case "deleted": isDeleted = try reader.readFlag()
         case "atomic": atomic = try reader.readFlag()
         case "share": shareName = try reader.readRecordName()
-        // A reason that is not known here is a deletion all the same.
+        // An unknown reason is read as a deletion.
         case "deletionReason": deletionReason = ZoneDeletionReason(rawValue: try reader.readString()) ?? .deleted
         default: return false
         }
@@ -38,7 +38,7 @@ extension ZoneOperation: WireMessage {
             case "zone":
                 try reader.beginObject()
                 while let key = try reader.nextKey() {
-                    if try !zone.take(key, from: &reader) { try reader.skipValue() }
+                    if try !zone.decode(key, from: &reader) { try reader.skipValue() }
                 }
             default: try reader.skipValue()
             }
@@ -90,8 +90,8 @@ extension ZoneResult: WireMessage {
         var error = ErrorKeys()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            if try zone.take(key, from: &reader) { continue }
-            if try error.take(key, from: &reader) { continue }
+            if try zone.decode(key, from: &reader) { continue }
+            if try error.decode(key, from: &reader) { continue }
             try reader.skipValue()
         }
         let zoneID = try zone.zoneID.required("the zone has no zoneID", at: start)
@@ -133,7 +133,7 @@ extension ZonesResponse: WireMessage {
             default: try reader.skipValue()
             }
         }
-        self.zones = try zones.required("the answer has no zones", at: start)
+        self.zones = try zones.required("the response has no zones", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -48,7 +48,8 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: Nil if the text is not Base64, is not padded to a multiple of four, or has bits left over.
+    /// - Returns: `nil` if the text isn't Base64, isn't padded to a multiple of four, or has non-zero bits after the
+    ///   last byte.
     package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard !text.isEmpty else { return [] }
@@ -61,14 +62,14 @@ package enum Base64 {
             [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
                 var to = 0
                 var from = 0
-                var seen: UInt8 = 0
+                var bits: UInt8 = 0
                 while from + 4 <= letters {
                     let (a, b, c, d) = (
                         values[Int(text[from])], values[Int(text[from + 1])], values[Int(text[from + 2])],
                         values[Int(text[from + 3])]
                     )
                     // A value has no bit above the sixth; `invalid` has.
-                    seen |= a | b | c | d
+                    bits |= a | b | c | d
                     let bits = UInt32(a) << 18 | UInt32(b) << 12 | UInt32(c) << 6 | UInt32(d)
                     buffer[to] = UInt8(truncatingIfNeeded: bits >> 16)
                     buffer[to + 1] = UInt8(truncatingIfNeeded: bits >> 8)
@@ -79,13 +80,13 @@ package enum Base64 {
                 if padding > 0 {
                     let (a, b) = (values[Int(text[from])], values[Int(text[from + 1])])
                     let c = padding == 1 ? values[Int(text[from + 2])] : 0
-                    seen |= a | b | c
+                    bits |= a | b | c
                     let bits = UInt32(a) << 18 | UInt32(b) << 12 | UInt32(c) << 6
                     buffer[to] = UInt8(truncatingIfNeeded: bits >> 16)
                     if padding == 1 { buffer[to + 1] = UInt8(truncatingIfNeeded: bits >> 8) }
                     if bits & (padding == 1 ? 0xFF : 0xFFFF) != 0 { isValid = false }
                 }
-                if seen > 63 { isValid = false }
+                if bits > 63 { isValid = false }
                 initialized = count
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a JSON text has wrong, and at which byte.
+/// An error in a JSON text, with its byte offset.
 package struct JSONFault: Error {
     package let what: StaticString
     package let offset: Int
@@ -11,8 +11,8 @@ package struct JSONFault: Error {
         self.offset = offset
     }
 
-    /// The fault as an answer to whoever sent the text. The key path is worked out only here, so that good texts pay
-    /// nothing for it.
+    /// Creates the error for the sender of the text. The key path is computed here, so that valid texts do not pay for
+    /// it.
     package func wireError(in json: [UInt8]) -> WireError {
         let path = JSONFault.path(to: offset, in: json)
         let place = path.isEmpty ? "at byte \(offset)" : "at \(path) (byte \(offset))"
@@ -24,12 +24,12 @@ package struct JSONFault: Error {
         case array(index: Int)
     }
 
-    /// Bytes of one key, and steps of the path, that are shown at most.
+    /// Maximum number of bytes of a key, and of steps of the path, in the error.
     private static let keyBytesShown = 64
     private static let stepsShown = JSONReader.depthMax
 
-    /// The keys and positions that lead to a byte, such as `operations[2].record.fields.title`. The text up to that
-    /// byte need not be correct.
+    /// The keys and positions that lead to a byte, such as `operations[2].record.fields.title`. The text before the
+    /// byte may be invalid.
     static func path(to offset: Int, in json: [UInt8]) -> String {
         var frames: [Frame] = []
         var awaitsKey = false

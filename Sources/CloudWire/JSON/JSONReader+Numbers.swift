@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A JSON number: exact where it is a whole number of 64 bits, otherwise the nearest `Double`.
+/// A JSON number: exact if it is an integer of 64 bits, otherwise the nearest `Double`.
 package enum JSONNumber: Equatable {
     case int(Int64)
     case double(Double)
@@ -14,7 +14,7 @@ extension JSONReader {
         if isNegative { index += 1 }
         guard let first = digit() else { throw JSONFault("expected a number", at: start) }
 
-        // Digits gather in `mantissa` as long as they fit; what is beyond is left to the standard library.
+        // Digits accumulate in `mantissa` while they fit. The standard library parses longer numbers.
         var mantissa: UInt64 = 0
         var fits = true
         func gather(_ digit: UInt8) {
@@ -60,7 +60,7 @@ extension JSONReader {
         return .double(try double(start, isNegative ? .minus : .plus, fits ? mantissa : nil, exponent))
     }
 
-    /// Reads a whole number; 64-bit numbers written as strings, and numbers like `12.0`, are whole too.
+    /// Reads an integer. 64-bit numbers as strings, and numbers like `12.0`, are accepted.
     package mutating func readInt64() throws(JSONFault) -> Int64 {
         let start = try next()
         let number: JSONNumber
@@ -84,7 +84,7 @@ extension JSONReader {
         return value
     }
 
-    /// Reads a number; the values that JSON has no number for come as the strings `NaN`, `Infinity` and `-Infinity`.
+    /// Reads a number. Values that JSON cannot represent are the strings `NaN`, `Infinity` and `-Infinity`.
     package mutating func readDouble() throws(JSONFault) -> Double {
         let start = try next()
         let number: JSONNumber
@@ -107,7 +107,7 @@ extension JSONReader {
         }
     }
 
-    /// Reads true, false, or a number that is zero for false.
+    /// Reads true, false, or a number, with zero for false.
     package mutating func readFlag() throws(JSONFault) -> Bool {
         try peek() == .number ? try readInt64() != 0 : try readBool()
     }
@@ -137,14 +137,14 @@ extension JSONReader {
         guard digit() != nil else { throw JSONFault("expected a digit", at: index) }
         var exponent = 0
         while let next = digit() {
-            // Far beyond what a Double holds; more digits make no difference.
+            // Far outside of the range of a Double, where more digits make no difference.
             if exponent < 1_000_000 { exponent = exponent * 10 + Int(next) }
             index += 1
         }
         return isNegative ? -exponent : exponent
     }
 
-    /// The Double nearest to the digits between `start` and here.
+    /// The Double nearest to the digits from `start` on.
     private func double(
         _ start: Int, _ sign: FloatingPointSign, _ mantissa: UInt64?, _ exponent: Int
     ) throws(JSONFault) -> Double {

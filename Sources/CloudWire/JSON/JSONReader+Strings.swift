@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A key or another word of the protocol, compared without making a string of it:
+/// A key or another token of the protocol, compared without allocating a string:
 ///
 ///     switch key { case "recordName": … }
 package struct JSONKey {
@@ -26,7 +26,7 @@ extension StaticString {
     fileprivate static func ~= (word: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let count = word.utf8CodeUnitCount
         guard count == bytes.count, let start = bytes.baseAddress else { return count == bytes.count }
-        // Words of the same length mostly differ in their last letter.
+        // Tokens of the same length mostly differ in their last letter.
         guard count > 0, word.utf8Start[count - 1] == start[count - 1] else { return count == 0 }
         for position in 0..<count - 1 where word.utf8Start[position] != start[position] { return false }
         return true
@@ -34,7 +34,7 @@ extension StaticString {
 }
 
 extension JSONReader {
-    /// A string's content between its quotes, checked but not yet unescaped.
+    /// A string's content between its quotes, validated but not unescaped.
     struct StringSpan {
         let range: Range<Int>
         let hasEscapes: Bool
@@ -46,14 +46,14 @@ extension JSONReader {
         return String(decoding: UnsafeBufferPointer(rebasing: bytes[span.range]), as: UTF8.self)
     }
 
-    /// Reads a string to compare it; the result is valid as long as the reader's bytes.
+    /// Reads a string for comparison. The result is valid as long as the reader's bytes.
     package mutating func readToken() throws(JSONFault) -> JSONKey {
         let span = try scanString()
         return JSONKey(
             bytes: UnsafeBufferPointer(rebasing: bytes[span.range]), unescaped: span.hasEscapes ? unescape(span) : nil)
     }
 
-    /// Reads a string of Base64 (RFC 4648 §4, with padding, no line breaks).
+    /// Reads a string of Base64 (RFC 4648 §4, with padding, without line breaks).
     package mutating func readBase64() throws(JSONFault) -> [UInt8] {
         let span = try scanString()
         let start = span.range.lowerBound
@@ -65,7 +65,7 @@ extension JSONReader {
         return decoded
     }
 
-    /// Reads a string that must be one of a type's raw values.
+    /// Reads a string that must be a raw value of a type.
     package mutating func readChoice<Choice: RawRepresentable<String>>(
         _ type: Choice.Type = Choice.self, orFault what: StaticString
     ) throws(JSONFault) -> Choice {
@@ -74,7 +74,7 @@ extension JSONReader {
         return choice
     }
 
-    /// Checks a string and goes past it.
+    /// Validates a string and moves after it.
     mutating func scanString() throws(JSONFault) -> StringSpan {
         let quote = try next()
         guard bytes[quote] == UInt8(ascii: "\"") else { throw JSONFault("expected a string", at: quote) }
@@ -83,7 +83,7 @@ extension JSONReader {
         var hasEscapes = false
         while true {
             skipPlain()
-            // At least one byte here wants a look of its own; where there is one, there are often more.
+            // At least one of these bytes needs a check of its own, and such bytes often come in groups.
             let stop = min(index + 8, bytes.count)
             guard index < stop else { throw JSONFault("the text ends inside a string", at: bytes.count) }
             while index < stop {
@@ -102,18 +102,18 @@ extension JSONReader {
         }
     }
 
-    /// Goes past printable ASCII without quotes and backslashes, eight bytes at a time.
+    /// Skips printable ASCII without quotes and backslashes, eight bytes per step.
     private mutating func skipPlain() {
         guard let base = UnsafeRawPointer(bytes.baseAddress) else { return }
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while index + 8 <= bytes.count {
-            let word = base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // A byte is zero, or below 0x20, if subtracting borrows from a byte whose high bit was clear.
+            let chunk = base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let quote = chunk ^ (ones &* 0x22)
+            let backslash = chunk ^ (ones &* 0x5C)
+            // A byte is zero, or below 0x20, if the subtraction borrows from a byte with a clear high bit.
             let special =
-                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word) | word
+                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((chunk &- ones &* 0x20) & ~chunk) | chunk
             guard special & highs == 0 else { return }
             index += 8
         }
@@ -158,7 +158,7 @@ extension JSONReader {
         return unit
     }
 
-    /// Checks one character of two to four bytes.
+    /// Validates one character of two to four bytes.
     ///
     /// Source: The Unicode Standard, table 3-7, "Well-Formed UTF-8 Byte Sequences".
     private mutating func checkMultibyte() throws(JSONFault) {
@@ -182,7 +182,7 @@ extension JSONReader {
         index += length
     }
 
-    /// The content of a checked string.
+    /// Unescapes a validated string.
     private func unescape(_ span: StringSpan) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(span.range.count)
@@ -217,12 +217,12 @@ extension JSONReader {
     }
 
     private func checkedUnit(at start: Int) -> UInt16 {
-        guard let unit = try? hexUnit(at: start) else { preconditionFailure("escapes are checked before they are read") }
+        guard let unit = try? hexUnit(at: start) else { preconditionFailure("escapes are validated before they are read") }
         return unit
     }
 
     private func appendUTF8(_ code: UInt32, to result: inout [UInt8]) {
-        guard let scalar = Unicode.Scalar(code) else { preconditionFailure("escapes are checked before they are read") }
+        guard let scalar = Unicode.Scalar(code) else { preconditionFailure("escapes are validated before they are read") }
         result.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
     }
 }

@@ -17,7 +17,7 @@ extension JSONReader {
         try readArray { (reader) throws(JSONFault) in try Element(from: &reader) }
     }
 
-    /// Reads an array, or one object in the place of an array of one, which some clients send.
+    /// Reads an array, or an object that stands for an array of one element, as some clients send.
     package mutating func readArrayOrOne<Element: WireMessage>(
         of type: Element.Type = Element.self
     ) throws(JSONFault) -> [Element] {
@@ -30,9 +30,9 @@ extension JSONReader {
 }
 
 extension Optional {
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     ///
-    /// - Parameter start: Where the object begins that lacks the key.
+    /// - Parameter start: The offset of the object that lacks the key.
     func required(_ what: StaticString, at start: Int) throws(JSONFault) -> Wrapped {
         guard let self else { throw JSONFault(what, at: start) }
         return self

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Reads a JSON text from front to back, one value at a time, without building a tree.
+/// Reads a JSON text from start to end, one value at a time, without building a tree.
 ///
 ///     try reader.beginObject()
 ///     while let key = try reader.nextKey() {
@@ -11,29 +11,29 @@
 ///         }
 ///     }
 ///
-/// The whole of RFC 8259 is accepted, to a depth of ``depthMax``; texts that break it are refused with the byte.
-/// Strings must be correct UTF-8, and escaped surrogates must come in pairs.
+/// Accepts RFC 8259 to a depth of ``depthMax``. Invalid texts are rejected with the byte offset. Strings must be valid
+/// UTF-8, and escaped surrogates must be paired.
 ///
-/// Invariant: `index` is at most the number of bytes, and every read is preceded by a check of it.
+/// Invariant: `index` is at most the number of bytes, and every read is preceded by a bounds check.
 package struct JSONReader {
     package static let depthMax = 32
     static let numberBytesMax = 1024
 
     let bytes: UnsafeBufferPointer<UInt8>
-    /// The byte that is read next.
+    /// The offset of the next byte.
     package internal(set) var index = 0
     private var depth = 0
-    /// Whether an object or array has been opened and none of its content read.
+    /// Whether an object or array was opened and nothing of its content was read.
     private var isAtStart = false
 
-    /// - Parameter bytes: Must stay valid as long as the reader, its keys and its copies are used.
+    /// - Parameter bytes: Must stay valid as long as the reader, its keys and its copies are in use.
     package init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
     }
 
     // MARK: Objects and arrays
 
-    /// - Returns: Where the object begins, for faults about the object as a whole.
+    /// - Returns: The offset of the object, for errors about the object as a whole.
     @discardableResult
     package mutating func beginObject() throws(JSONFault) -> Int {
         let start = try next()
@@ -42,10 +42,10 @@ package struct JSONReader {
         return start
     }
 
-    /// Goes to the value of the next key.
+    /// Moves to the value of the next key.
     ///
-    /// - Parameter skipsNull: Whether keys without a value are passed over.
-    /// - Returns: Nil at the end of the object, which is then left.
+    /// - Parameter skipsNull: Whether to skip keys with the value null.
+    /// - Returns: `nil` at the end of the object, after it.
     package mutating func nextKey(skipsNull: Bool = true) throws(JSONFault) -> JSONKey? {
         while true {
             guard try goToElement(before: UInt8(ascii: "}")) else { return nil }
@@ -65,9 +65,9 @@ package struct JSONReader {
         try open()
     }
 
-    /// Goes to the next element.
+    /// Moves to the next element.
     ///
-    /// - Returns: Whether there is one; if not, the array is left.
+    /// - Returns: Whether there is an element. If not, the reader is after the array.
     package mutating func nextElement() throws(JSONFault) -> Bool {
         try goToElement(before: UInt8(ascii: "]"))
     }
@@ -82,23 +82,23 @@ package struct JSONReader {
     private mutating func goToElement(before close: UInt8) throws(JSONFault) -> Bool {
         let first = isAtStart
         isAtStart = false
-        var here = try next()
-        if bytes[here] == close {
+        var offset = try next()
+        if bytes[offset] == close {
             depth -= 1
             index += 1
             return false
         }
         guard !first else { return true }
-        guard bytes[here] == UInt8(ascii: ",") else { throw JSONFault("expected a comma or the end", at: here) }
+        guard bytes[offset] == UInt8(ascii: ",") else { throw JSONFault("expected a comma or the end", at: offset) }
         index += 1
-        here = try next()
-        guard bytes[here] != close else { throw JSONFault("a comma stands before the end", at: here) }
+        offset = try next()
+        guard bytes[offset] != close else { throw JSONFault("a comma stands before the end", at: offset) }
         return true
     }
 
-    // MARK: Words
+    // MARK: Literals
 
-    /// Passes over null, if it stands here.
+    /// Skips null, if it is the next value.
     package mutating func readNull() throws(JSONFault) -> Bool {
         guard bytes[try next()] == UInt8(ascii: "n") else { return false }
         try readWord("null")
@@ -128,9 +128,9 @@ package struct JSONReader {
         index += word.utf8CodeUnitCount
     }
 
-    // MARK: Moving
+    // MARK: Position
 
-    /// What begins here.
+    /// The type of the next value.
     package enum Kind { case object, array, string, number, bool, null }
 
     package mutating func peek() throws(JSONFault) -> Kind {
@@ -146,7 +146,7 @@ package struct JSONReader {
         }
     }
 
-    /// Passes over a value of any kind, and checks it all the same.
+    /// Skips a value of any type, and validates it.
     package mutating func skipValue() throws(JSONFault) {
         switch try peek() {
         case .object:
@@ -167,10 +167,10 @@ package struct JSONReader {
         guard index == bytes.count else { throw JSONFault("there is text after the value", at: index) }
     }
 
-    /// The place of the next byte that is not white space.
+    /// The offset of the next byte that isn't white space.
     @inline(__always)
     mutating func next() throws(JSONFault) -> Int {
-        // Most texts are written without white space.
+        // Most texts have no white space.
         if index < bytes.count, bytes[index] > 0x20 { return index }
         skipSpace()
         guard index < bytes.count else { throw JSONFault("the text ends too early", at: index) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Writes a JSON text without white space. Commas come by themselves; the order of keys is the caller's.
+/// Writes a JSON text without white space. The writer adds commas; the caller decides the order of keys.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     /// Whether numbers in fields of records are written as strings, for readers without 64-bit integers.
     package var numbersAsStrings = false
-    /// Whether keys are written that say nothing new, but that the live service always sends; see ``AnswerForm``.
+    /// Whether to write redundant members that the live service always sends; see ``AnswerForm``.
     package var hasLiveKeys = false
-    /// Stands in errors of single items that have no identifier of their own.
+    /// The identifier in errors of single items that have none of their own.
     package var errorUUID: String?
     private var needsComma = false
 
@@ -30,7 +30,7 @@ package struct JSONWriter {
         end(UInt8(ascii: "]"))
     }
 
-    /// - Parameter elements: What stands between the brackets, already written.
+    /// - Parameter elements: The encoded content between the brackets.
     package mutating func array(written elements: [UInt8]) {
         begin(UInt8(ascii: "["))
         bytes.append(contentsOf: elements)
@@ -54,7 +54,7 @@ package struct JSONWriter {
 
     // MARK: Keys
 
-    /// - Parameter name: Needs no escapes.
+    /// - Parameter name: A name that needs no escapes.
     package mutating func key(_ name: StaticString) {
         comma()
         bytes.append(UInt8(ascii: "\""))
@@ -70,7 +70,7 @@ package struct JSONWriter {
         needsComma = false
     }
 
-    /// - Parameter members: One or more members of an object, already written.
+    /// - Parameter members: One or more encoded members of an object.
     package mutating func raw(members: StaticString) {
         raw(members)
     }
@@ -90,12 +90,12 @@ package struct JSONWriter {
         var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
         withUnsafeMutableBytes(of: &digits) { buffer in
             var position = buffer.count
-            var rest = number.magnitude
+            var remainder = number.magnitude
             repeat {
                 position -= 1
-                buffer[position] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            } while rest > 0
+                buffer[position] = UInt8(ascii: "0") + UInt8(remainder % 10)
+                remainder /= 10
+            } while remainder > 0
             if number < 0 {
                 position -= 1
                 buffer[position] = UInt8(ascii: "-")
@@ -105,7 +105,8 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// The shortest text that reads back as the same number; see ``JSONReader/readDouble()`` for what is not a number.
+    /// Writes the shortest text that is read as the same number; see ``JSONReader/readDouble()`` for NaN and
+    /// infinities.
     package mutating func value(_ number: Double) {
         guard number.isFinite else {
             return value(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
@@ -142,7 +143,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Appends runs that need no escape as a whole.
+    /// Appends runs without escapes as a whole.
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
         var runStart = 0
         for position in text.indices {
@@ -169,7 +170,7 @@ package struct JSONWriter {
     }
 }
 
-// Keys that are left out where there is no value.
+// Members that are omitted without a value.
 extension JSONWriter {
     package mutating func member(_ name: StaticString, _ text: String?) {
         guard let text else { return }

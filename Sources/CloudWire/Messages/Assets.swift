@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Body of `POST {database}/assets/upload`: asks where files may be sent to.
+/// Body of `POST {database}/assets/upload`: requests upload addresses.
 ///
 /// Source: *CloudKit Web Services Reference*, "Uploading Assets".
 package struct AssetUploadRequest: Hashable, Sendable {
-    /// The field a file is for. The record need not exist yet.
+    /// The field that will refer to the file. The record need not exist yet.
     package struct Item: Hashable, Sendable {
         package var recordType: String
-        /// Nil lets the server make a name.
+        /// `nil` lets the server choose a name.
         package var recordName: String?
         package var fieldName: String
 
@@ -30,7 +30,7 @@ package struct AssetUploadRequest: Hashable, Sendable {
 }
 
 package enum AssetUploadResult: Hashable, Sendable {
-    /// Where to POST the bytes of the file, before `Limits.assetUploadSeconds` are over.
+    /// Where to POST the content of the file, within `Limits.assetUploadSeconds`.
     case address(AssetUploadAddress)
     case failure(recordName: String?, fieldName: String?, WireError)
 }
@@ -38,7 +38,7 @@ package enum AssetUploadResult: Hashable, Sendable {
 package struct AssetUploadAddress: Hashable, Sendable {
     package var recordName: String
     package var fieldName: String
-    /// Carries its own proof: no other credential is sent there.
+    /// Contains its own authorization: no other credential is sent with it.
     package var url: String
 
     package init(recordName: String, fieldName: String, url: String) {
@@ -57,7 +57,7 @@ package struct AssetUploadResponse: Hashable, Sendable {
     }
 }
 
-/// Answer to the bytes of a file (`{"singleFile": {...}}`): the value to save in the record's field.
+/// Response to an upload (`{"singleFile": {...}}`): the value to save in the record's field.
 package struct AssetUploadReceipt: Hashable, Sendable {
     package var asset: AssetValue
 
@@ -69,7 +69,7 @@ package struct AssetUploadReceipt: Hashable, Sendable {
     ///   - checksum: SHA-256 of the file, in hexadecimal digits.
     ///   - receipt: Proof of the upload.
     ///
-    /// The key and the checksum of the reference say nothing here: clients hand them back as they came.
+    /// The key and the checksum of the reference have no meaning here: clients return them unchanged.
     package init(checksum: String, size: Int64, receipt: String) {
         asset = AssetValue(fileChecksum: checksum, size: size, receipt: receipt)
         let bytes = Array(checksum.utf8)

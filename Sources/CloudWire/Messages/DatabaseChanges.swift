@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Body of `POST {database}/changes/database`: which zones changed since a token.
+/// Body of `POST {database}/changes/database`: fetches the zones that changed since a token.
 ///
 /// Source: *CloudKit Web Services Reference*, "Fetching Database Changes".
 package struct DatabaseChangesRequest: Hashable, Sendable {
-    /// Nil starts from the beginning. Not interchangeable with the tokens of zones.
+    /// `nil` fetches from the start. Not interchangeable with the tokens of zones.
     package var syncToken: String?
-    /// Zones wanted at most; the server may send fewer.
+    /// Maximum number of zones; the server may return fewer.
     package var resultsLimit: Int?
 
     package init(syncToken: String? = nil, resultsLimit: Int? = nil) {
@@ -16,10 +16,10 @@ package struct DatabaseChangesRequest: Hashable, Sendable {
     }
 }
 
-/// The zones that changed, each once however often it changed.
+/// The changed zones, each once.
 package struct DatabaseChangesResponse: Hashable, Sendable {
     package var zones: [ZoneChange]
-    /// To be kept after every page.
+    /// To be stored after every page.
     package var syncToken: String
     package var moreComing: Bool
 
@@ -30,15 +30,15 @@ package struct DatabaseChangesResponse: Hashable, Sendable {
     }
 }
 
-/// A zone in a list of changed zones: there with changes, or gone.
+/// A changed zone: with changes, or deleted.
 package struct ZoneChange: Hashable, Sendable {
     package var zoneID: ZoneID
-    /// Present point of the zone's history, where the server tells it.
+    /// The present token of the zone's change feed, if the server states it.
     package var syncToken: String?
     package var isDeleted: Bool
-    /// Whether the zone can do all-or-nothing requests.
+    /// Whether the zone supports atomic requests.
     package var atomic: Bool
-    /// Why the zone is gone, where it is.
+    /// The reason of a deletion.
     package var deletionReason: ZoneDeletionReason
 
     package init(

@@ -7,9 +7,9 @@
 package struct LookupRecordsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
-        /// Where the request names no zone, the first one that an item names is it.
+        /// The zone of the item. If the request names no zone, its zone is the first one of an item.
         package var zoneID: ZoneID?
-        /// Fields wanted of this record; nil leaves it to the request.
+        /// The fields to return of this record. `nil` uses those of the request.
         package var desiredKeys: [String]?
 
         package init(recordName: String, desiredKeys: [String]? = nil) {
@@ -20,9 +20,9 @@ package struct LookupRecordsRequest: Hashable, Sendable {
 
     package var records: [Item]
     package var zoneID: ZoneID
-    /// Fields wanted; nil wants all, an empty list none.
+    /// The fields to return. `nil` means all fields, an empty list none.
     package var desiredKeys: [String]?
-    /// Whether the answer has numbers of fields as strings.
+    /// Whether the response has numbers of fields as strings.
     package var numbersAsStrings = false
 
     package init(records: [Item], zoneID: ZoneID = .defaultZone, desiredKeys: [String]? = nil) {
@@ -36,10 +36,10 @@ package struct LookupRecordsRequest: Hashable, Sendable {
     }
 }
 
-/// One result for each name, in the order of the names; a record that is not there is a failure with `.notFound`.
+/// One result for each name, in the order of the names. A missing record is a failure with `.notFound`.
 package struct LookupRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
-    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`.
     package var syncToken: String?
 
     package init(results: [RecordResult], syncToken: String? = nil) {

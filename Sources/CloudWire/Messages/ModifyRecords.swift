@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// One thing to do to one record.
+/// An operation on one record.
 ///
 /// Source: *CloudKit Web Services Reference*, "Modifying Records", "Record Operation Dictionary".
 package struct RecordOperation: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case create
-        /// Writes the given fields if the tag is still the server's.
+        /// Writes the given fields if the change tag equals the server's.
         case update
-        /// Writes the given fields whatever the tag; creates if there is no such record.
+        /// Writes the given fields regardless of the change tag, and creates the record if it does not exist.
         case forceUpdate
-        /// Like `update`, and fields that are not given are cleared.
+        /// As `update`, and clears all other fields.
         case replace
         case forceReplace
         case delete
@@ -19,9 +19,9 @@ package struct RecordOperation: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// For deletions only the name and, unless forced, the tag count.
+    /// Deletions use the name only and, unless forced, the change tag.
     package var record: Record
-    /// Fields wanted in the answer; nil leaves it to the request, an empty list wants none.
+    /// The fields to return. `nil` uses those of the request, an empty list means none.
     package var desiredKeys: [String]?
 
     package init(_ kind: Kind, _ record: Record, desiredKeys: [String]? = nil) {
@@ -35,15 +35,16 @@ package struct RecordOperation: Hashable, Sendable {
 package struct ModifyRecordsRequest: Hashable, Sendable {
     package var operations: [RecordOperation]
     package var zoneID: ZoneID
-    /// All or nothing. Only custom zones can do it; elsewhere operations stand alone.
+    /// Whether all operations fail together. Custom zones only; elsewhere operations are independent.
     package var atomic: Bool
-    /// Fields wanted in the answer; nil wants all, an empty list none.
+    /// The fields to return. `nil` means all fields, an empty list none.
     package var desiredKeys: [String]?
-    /// Whether the answer has numbers of fields as strings.
+    /// Whether the response has numbers of fields as strings.
     package var numbersAsStrings = false
-    /// What the device wants to be told with the zone's changes, once this is saved; nil leaves it as it is. Tarn's addition.
+    /// Data that the server returns to this device with the zone's changes once this is saved. `nil` keeps the previous
+    /// data. Tarn's addition.
     package var clientChangeToken: [UInt8]?
-    /// The group that the server executes together with this request; nil for a request of its own. Tarn's addition.
+    /// The group that the server executes together with this request. `nil` for a request of its own. Tarn's addition.
     package var saveGroup: SaveGroup?
 
     package init(
@@ -56,12 +57,12 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     }
 }
 
-/// What became of one record.
+/// The result of an operation on one record.
 package enum RecordResult: Hashable, Sendable {
-    /// As the server has it now; a deleted one has `isDeleted` and no fields.
+    /// The record as the server has it now. A deleted one has `isDeleted` and no fields.
     case record(Record)
-    /// `serverRecord` comes with `.conflict` and `.exists`: the record as the server has it, so that the caller can
-    /// merge without asking again. It is Tarn's addition, which other clients ignore.
+    /// With `.conflict` and `.exists`, `serverRecord` is the record as the server has it, so that the client can merge
+    /// without another request. Tarn's addition, which other clients ignore.
     case failure(recordName: String, WireError, serverRecord: Record?)
 
     package var recordName: String {
@@ -72,16 +73,17 @@ package enum RecordResult: Hashable, Sendable {
     }
 }
 
-/// One result for each operation, in the order of the operations.
+/// One result for each operation, in order.
 ///
-/// If an atomic request failed, every result is a failure: the culprit's with its own code, the others `.atomicError`.
+/// If an atomic request failed, every result is a failure: the failed operation with its own code, the others with
+/// `.atomicError`.
 package struct ModifyRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
-    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`.
     package var syncToken: String?
-    /// For who said up to where they know the zone: the point after the request, if nothing else changed since.
+    /// The token after the request, if the request has the token before it and no other change lies in between.
     package var nextSyncToken: String?
-    /// What became of the request's group; nil for a request of its own, and from a server that doesn't know groups.
+    /// The state of the request's group. `nil` for a request of its own, and from a server without groups.
     package var saveGroup: SaveGroupState?
 
     package init(results: [RecordResult], syncToken: String? = nil, nextSyncToken: String? = nil) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Body of `POST {database}/records/changes`: what changed in one custom zone. The older form of `changes/zone`.
+/// Body of `POST {database}/records/changes`: the changes of one custom zone. The older form of `changes/zone`.
 ///
 /// Source: *CloudKit Web Services Reference*, "Fetching Record Changes".
 package struct RecordChangesRequest: Hashable, Sendable {
-    /// The zone with what is asked about it.
+    /// The zone with the parameters of the fetch.
     package var zone: ZoneChangesQuery
     package var numbersAsStrings: Bool
 
@@ -20,7 +20,7 @@ package struct RecordChangesResponse: Hashable, Sendable {
     package var records: [Record]
     package var syncToken: String
     package var moreComing: Bool
-    /// Whether the newest change came first.
+    /// Whether the newest change is the first.
     package var reverse: Bool
 
     package init(records: [Record], syncToken: String, moreComing: Bool, reverse: Bool = false) {
@@ -56,10 +56,9 @@ package struct ChangedZonesResponse: Hashable, Sendable {
     }
 }
 
-/// Body of `POST {database}/assets/rereference`: assets of records, to be used in other records without sending them
-/// again.
+/// Body of `POST {database}/assets/rereference`: assets of records, for use in other records without another upload.
 ///
-/// Source: *CloudKit Web Services Reference*, "Rereferencing Assets"; the answer's key is unverified.
+/// Source: *CloudKit Web Services Reference*, "Rereferencing Assets"; the response's key is unverified.
 package struct RereferenceAssetsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
@@ -80,7 +79,7 @@ package struct RereferenceAssetsRequest: Hashable, Sendable {
     }
 }
 
-/// One result for each item, in order; each asset has a receipt. A field that holds a list has a list (unverified).
+/// One result for each item, in order; each asset has a receipt. For a field with a list it is a list (unverified).
 package struct RereferenceAssetsResponse: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case asset(AssetValue)

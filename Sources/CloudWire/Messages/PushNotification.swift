@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// News for a device: a subscription fired. A hint only; what changed is learned by asking with a change token.
+/// A notification for a device: a subscription fired. A hint only; fetch the changes to learn their content.
 ///
-/// Source: keys under `ck` as CloudKit JS reads them; there is no specification.
+/// Source: keys under `ck` as CloudKit JS reads them; no specification exists.
 package struct PushNotification: Hashable, Sendable {
     package enum Subject: Hashable, Sendable {
         /// `ck.met`
@@ -20,13 +20,13 @@ package struct PushNotification: Hashable, Sendable {
         case recordDeleted = 3
     }
 
-    /// The record that a query subscription fired for.
+    /// The record for which a query subscription fired.
     package struct Match: Hashable, Sendable {
         package var recordName: String
         package var zoneID: ZoneID
         package var scope: DatabaseScope
         package var reason: Reason
-        /// `af`: fields that the subscription asked for. Times come as numbers, as on the wire.
+        /// `af`: the fields that the subscription requested. Times are numbers, as on the wire.
         package var fields: [String: FieldValue] = [:]
 
         package init(recordName: String, zoneID: ZoneID, scope: DatabaseScope, reason: Reason) {
@@ -37,7 +37,7 @@ package struct PushNotification: Hashable, Sendable {
         }
     }
 
-    /// `aps.alert`, `sound`, `category`: what the system is to show. Nil wakes the app only.
+    /// `aps.alert`, `sound`, `category`: the alert that the system shows. `nil` wakes the app only.
     package struct Alert: Hashable, Sendable {
         package var body: String?
         package var localizationKey: String?
@@ -49,7 +49,7 @@ package struct PushNotification: Hashable, Sendable {
 
         package init() {}
 
-        /// - Parameter argument: The value of a field as text.
+        /// - Parameter argument: Returns the value of a field as text.
         package init?(_ wish: NotificationWish, argument: (String) -> String) {
             body = wish.alertBody
             localizationKey = wish.alertLocalizationKey
@@ -63,19 +63,19 @@ package struct PushNotification: Hashable, Sendable {
     }
 
     package var alert: Alert?
-    /// `ck.nid`: identifier of this notification; a repeated one may be dropped.
+    /// `ck.nid`: the identifier of this notification; a repeated one may be dropped.
     package var notificationID: String
     /// `ck.cid`
     package var containerIdentifier: String
     package var subscriptionID: String
     package var subject: Subject
-    /// `ck.ckuserid`: whose subscription it is.
+    /// `ck.ckuserid`: the owner of the subscription.
     package var userRecordName: String?
     /// `aps.content-available`
     package var isContentAvailable: Bool
-    /// `ck.p`: something was left out to fit the size.
+    /// `ck.p`: fields were omitted to fit the maximum size.
     package var isPruned: Bool
-    /// What changed, for who asked for ``Capability/pushedChanges``, and where it is little.
+    /// The changes, for clients that request ``Capability/pushedChanges``, if they are small.
     package var changes: PushedChanges?
 
     package init(
@@ -93,7 +93,7 @@ package struct PushNotification: Hashable, Sendable {
 }
 
 extension DatabaseScope {
-    /// The number that stands for a database in notifications, and in `CKDatabase.Scope`.
+    /// The number of a database in notifications, and in `CKDatabase.Scope`.
     package var number: Int {
         switch self {
         case .public: 1

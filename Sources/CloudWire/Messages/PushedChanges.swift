@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What one request changed in one zone of a private database: the page that `changes/zone` would answer to who knows the zone
-/// up to the request.
+/// The changes of one request in one zone of a private database: the page that `changes/zone` would return to a client
+/// with the token before the request.
 package struct PushedChanges: Hashable, Sendable {
-    /// Records of a request that changed more are to be fetched.
+    /// Maximum number of records. A larger request is to be fetched.
     package static let recordsMax = 20
-    /// Bytes of records at most.
+    /// Maximum size of the records in bytes.
     package static let bytesMax = 32_768
 
-    /// The point of the zone's history that the page follows. It is no page for who stands elsewhere.
+    /// The token that the page follows. A client with another token cannot use the page.
     package var previousSyncToken: String
     package var page: ZoneChanges
-    /// The point of the database's history before the request. Whose list of zones stands there need not ask for it again: no
-    /// other zone changed.
+    /// The database's token before the request. A client with this token need not fetch the list of zones: no other
+    /// zone changed.
     package var previousDatabaseToken: String
     package var databaseToken: String
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Which records are meant, and in which order.
+/// Selects records, and their order.
 ///
 /// Source: *CloudKit Web Services Reference*, "Query Dictionary", "Filter Dictionary", "Sort Descriptor Dictionary".
 package struct Query: Hashable, Sendable {
@@ -18,11 +18,11 @@ package struct Query: Hashable, Sendable {
     }
 }
 
-/// What a filter or a sort looks at.
+/// The field of a filter or a sort.
 package enum QueryKey: Hashable, Sendable {
     case field(String)
     case system(SystemField)
-    /// All searchable fields of the type; only with the two comparators of tokens. On the wire: no field name.
+    /// All searchable fields of the type, with the two token comparators only. On the wire: no field name.
     case allSearchable
 
     package enum SystemField: String, Hashable, Sendable, CaseIterable {
@@ -34,7 +34,7 @@ package enum QueryKey: Hashable, Sendable {
         case modifiedTimestamp
         case modifiedUserRecordName
 
-        /// The name in the schema, which clients send as a field's name too.
+        /// The name in the schema, which clients may send as a field name.
         package var internalName: String {
             switch self {
             case .recordName: "___recordID"
@@ -54,7 +54,7 @@ package enum QueryKey: Hashable, Sendable {
         }
     }
 
-    /// A field by any of its names: a system field's name in the schema is not a field of the record.
+    /// Creates a key from any of a field's names: a system field's schema name isn't a field of the record.
     package init(fieldName: String) {
         self = SystemField(internalName: fieldName).map { .system($0) } ?? .field(fieldName)
     }
@@ -84,7 +84,7 @@ package struct QueryFilter: Hashable, Sendable {
         case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
         case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 
-        /// A comparator by its name in Web Services, or by the name that the management API has for some.
+        /// Creates a comparator from its name in Web Services, or from that of the management API.
         ///
         /// Source: CKTool JS, `FilterType`.
         package init?(name: String) {
@@ -100,7 +100,7 @@ package struct QueryFilter: Hashable, Sendable {
     package var key: QueryKey
     package var comparator: Comparator
     package var value: FieldValue?
-    /// Metres; only with `.near`, whose centre is `value`.
+    /// The radius in metres, with `.near` only. The centre is `value`.
     package var distance: Double?
 
     package init(_ key: QueryKey, _ comparator: Comparator, _ value: FieldValue?, distance: Double? = nil) {
@@ -114,7 +114,7 @@ package struct QueryFilter: Hashable, Sendable {
 package struct QuerySort: Hashable, Sendable {
     package var key: QueryKey
     package var ascending: Bool
-    /// Sort by the distance from here.
+    /// The location from which distances are measured.
     package var relativeLocation: RecordLocation?
 
     package init(_ key: QueryKey, ascending: Bool = true, relativeLocation: RecordLocation? = nil) {

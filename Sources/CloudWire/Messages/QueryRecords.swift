@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Body of `POST {database}/records/query`: one page of the records that a query matches.
+/// Body of `POST {database}/records/query`: fetches one page of the records that a query matches.
 ///
 /// Source: *CloudKit Web Services Reference*, "Fetching Records Using a Query".
 package struct QueryRecordsRequest: Hashable, Sendable {
     package var query: Query
-    /// Nil means the default zone, unless `zoneWide`.
+    /// `nil` means the default zone, unless `zoneWide` is set.
     package var zoneID: ZoneID?
-    /// Searches all zones of the database. Without effect beside a `zoneID`.
+    /// Whether to search all zones of the database. Ignored if there is a `zoneID`.
     package var zoneWide: Bool
-    /// Records wanted at most; the server may send fewer.
+    /// Maximum number of records; the server may return fewer.
     package var resultsLimit: Int?
-    /// Where the page before ended; it comes with the same query again.
+    /// The position after the previous page, sent with the same query.
     package var continuationMarker: String?
-    /// Fields wanted; nil wants all, an empty list none.
+    /// The fields to return. `nil` means all fields, an empty list none.
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
 
@@ -34,11 +34,11 @@ package struct QueryRecordsRequest: Hashable, Sendable {
 
 /// A page of matches in the order of the query.
 package struct QueryRecordsResponse: Hashable, Sendable {
-    /// A page may be short, or empty, and more may come all the same.
+    /// A page may be short, or empty, although more matches follow.
     package var results: [RecordResult]
-    /// Nil means finished.
+    /// `nil` on the last page.
     package var continuationMarker: String?
-    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`.
     package var syncToken: String?
 
     package init(results: [RecordResult], continuationMarker: String? = nil, syncToken: String? = nil) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a user's private database takes, and what it may: `quota` in the answers of `users/caller` and `users/current`,
-/// for who asked for the capability.
+/// The size and the quota of a user's private database: `quota` in the responses of `users/caller` and `users/current`,
+/// for clients that request the capability.
 package struct QuotaStatus: Hashable, Sendable {
-    /// Names and values of records.
+    /// Bytes of the names and values of records.
     package var recordBytes: Int64
-    /// Files that records refer to.
+    /// Bytes of the files that records refer to.
     package var assetBytes: Int64
-    /// Nil for any number.
+    /// `nil` for no limit.
     package var bytesMax: Int64?
 
     package init(recordBytes: Int64, assetBytes: Int64, bytesMax: Int64? = nil) {
@@ -43,11 +43,11 @@ extension QuotaStatus: WireMessage {
     }
 }
 
-/// Answer of `users/caller`: an identity, and what only its owner may know.
+/// Response of `users/caller`: an identity, and what only its owner may read.
 package struct CallerIdentity: WireMessage {
     package var identity: UserIdentity
     package var quota: QuotaStatus?
-    /// For who asked for the capability; a type that is not among them grants what new types grant.
+    /// For clients that request the capability. A type that isn't listed has the permissions of new types.
     package var permissions: [TypePermissions]?
 
     package init(identity: UserIdentity, quota: QuotaStatus? = nil, permissions: [TypePermissions]? = nil) {
@@ -57,7 +57,7 @@ package struct CallerIdentity: WireMessage {
     }
 
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        // The keys are those of an identity; a copy reads those that only the caller's has.
+        // The keys of an identity. A copy of the reader reads those that only the caller's has.
         var look = reader
         self.init(identity: try UserIdentity(from: &reader))
         try look.beginObject()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A zone of a database: its name and whose it is.
+/// A zone of a database: its name and its owner.
 ///
 /// Source: *CloudKit Web Services Reference*, "Zone ID Dictionary".
 package struct ZoneID: Hashable, Sendable {
     package static let defaultZoneName = "_defaultZone"
 
     package var zoneName: String
-    /// User record name of the owner; nil means the caller.
+    /// User record name of the owner. `nil` means the caller.
     package var ownerRecordName: String?
 
     package init(zoneName: String, ownerRecordName: String? = nil) {
@@ -32,14 +32,14 @@ package enum CloudEnvironment: String, Hashable, Sendable, CaseIterable {
     case production
 }
 
-/// Who saved a record, when by the server's clock, and from which device.
+/// The author, the time and the device of a save.
 package struct RecordStamp: Hashable, Sendable {
     /// Milliseconds since 1970 UTC, by the server's clock.
     package var timestamp: Int64
     package var userRecordName: String
     package var deviceID: String?
 
-    /// The time of a stamp of which only the user is known; no server's clock shows it.
+    /// The time of a stamp with an unknown time; a server's clock never has it.
     package static let unknownTime = -UntrustedNumber.millisecondsMax
 
     package init(timestamp: Int64, userRecordName: String, deviceID: String? = nil) {
@@ -49,23 +49,23 @@ package struct RecordStamp: Hashable, Sendable {
     }
 }
 
-/// A record as it travels: complete in answers, only what is to change in requests.
+/// A record on the wire: complete in responses, with the changes only in requests.
 ///
 /// Source: *CloudKit Web Services Reference*, "Record Dictionary".
 package struct Record: Hashable, Sendable {
-    /// Unique in its zone. Empty in a request that creates and leaves the name to the server.
+    /// Unique in its zone. Empty in a creation that leaves the name to the server.
     package var recordName: String
-    /// Empty where the wire leaves it out (deleted records of some services).
+    /// Empty if the wire omits it (deleted records of some services).
     package var recordType: String
-    /// Opaque version; nil in a request that creates.
+    /// Opaque version. `nil` in a creation.
     package var recordChangeTag: String?
     package var zoneID: ZoneID?
-    /// A field present without a value clears it in a request.
+    /// In a request, a field without a value clears it.
     package var fields: [String: Field]
     package var created: RecordStamp?
     package var modified: RecordStamp?
     package var isDeleted: Bool
-    /// Few records have any of it, so it is apart, and costs the others a pointer.
+    /// Few records have any of these, so they are boxed, and cost the others a pointer only.
     private var sharingBox: SharingBox?
 
     package init(
@@ -80,7 +80,7 @@ package struct Record: Hashable, Sendable {
         self.isDeleted = isDeleted
     }
 
-    /// What joins the record to shares and to other records of a hierarchy.
+    /// Relates the record to shares, and to other records of a hierarchy.
     package var sharing: RecordSharing {
         get { if case .keys(let keys) = sharingBox { keys } else { RecordSharing() } }
         set { sharingBox = newValue == RecordSharing() ? nil : .keys(newValue) }
@@ -91,20 +91,20 @@ package struct Record: Hashable, Sendable {
     private indirect enum SharingBox: Hashable, Sendable { case keys(RecordSharing) }
 }
 
-/// The keys of a record that have to do with sharing.
+/// The keys of a record that concern sharing.
 ///
 /// Source: *CloudKit Web Services Reference*, "Record Dictionary".
 package struct RecordSharing: Hashable, Sendable {
-    /// Name of the record above this one, in the same zone: who shares that one shares this one too. In a request nil
-    /// leaves it as it is, and an empty name takes it away.
+    /// Name of the parent record in the same zone: a share of the parent includes this record. In a request `nil` keeps
+    /// the parent, and an empty name removes it.
     package var parent: String?
-    /// Name of the share that the record belongs to, in the same zone; in answers.
+    /// Name of the record's share, in the same zone. In responses only.
     package var share: String?
     /// Last part of the link to the share of this record.
     package var shortGUID: String?
-    /// In a request: make a short GUID for the record.
+    /// In a request: create a short GUID for the record.
     package var createsShortGUID = false
-    /// Of share records only.
+    /// For share records only.
     package var details: ShareDetails?
 
     package init() {}
@@ -133,10 +133,10 @@ package enum FieldValue: Hashable, Sendable {
     case reference(RecordReference)
     case location(RecordLocation)
     case asset(AssetValue)
-    /// Elements all have the kind that is named; an empty list whose kind is not known has nil.
+    /// All elements have the named type. An empty list of an unknown type has `nil`.
     case list([FieldValue], of: FieldType?)
 
-    /// Texts are equal when their bytes are, unlike Swift's strings: a sender tells by it what changed.
+    /// Compares texts by their bytes, unlike Swift's strings, since a change of bytes is a change of the field.
     package static func == (a: FieldValue, b: FieldValue) -> Bool {
         switch (a, b) {
         case (.string(let a), .string(let b)): a == b && a.utf8.elementsEqual(b.utf8)
@@ -168,7 +168,7 @@ package enum FieldValue: Hashable, Sendable {
     }
 }
 
-/// Wire names of the types a field, or an element of a list field, may have.
+/// Wire names of the types of fields, and of elements of list fields.
 package enum FieldType: String, Hashable, Sendable, CaseIterable {
     case string = "STRING"
     case int64 = "INT64"
@@ -211,7 +211,7 @@ package struct RecordLocation: Hashable, Sendable {
     }
 }
 
-/// What stands in a record for a file. Requests carry the receipt of an upload, answers a download address.
+/// The value of an asset field. Requests have the receipt of an upload, responses a download address.
 package struct AssetValue: Hashable, Sendable {
     /// Opaque signature of the content; equal for equal bytes.
     package var fileChecksum: String

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Records of one zone as the text in which they travel, put together without reading what is stored.
+/// Encoded records of one zone, assembled without decoding the stored texts.
 package struct RecordTexts: Hashable, Sendable {
     /// The elements of a JSON array, without its brackets.
     private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
-    /// What a stored record does not say of itself: `"zoneID":{…},`, and the same with what a live one says beside.
+    /// The members that a stored record lacks: `"zoneID":{…},`, and the same with those that every existing record has.
     private let zone: [UInt8]
     private let zoneOfLive: [UInt8]
     private let form: AnswerForm
@@ -28,17 +28,17 @@ package struct RecordTexts: Hashable, Sendable {
 
     package var byteCount: Int { bytes.count }
 
-    /// Whether a text can go as it is. Assets have addresses that are made for each answer.
+    /// Whether a text can be sent unchanged. Assets have addresses that are created for each response.
     package static func isComplete(_ text: UnsafeRawBufferPointer) -> Bool { !AssetMark.occurs(in: text) }
 
-    /// Whether there are assets among them, which have the addresses of one answer.
+    /// Whether there are assets, which have the addresses of one response.
     package var hasAssets: Bool { bytes.withUnsafeBytes { AssetMark.occurs(in: $0) } }
 
-    /// - Parameter text: A record without its zone, as ``WireMessage/encoded(numbersAsStrings:)`` made it.
+    /// - Parameter text: A record without its zone, as ``WireMessage/encoded(numbersAsStrings:)`` returned it.
     package mutating func append(text: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "{"))
-        // A live record ends with its fields, a deleted one with `true`.
+        // An existing record ends with its fields, a deleted one with `true`.
         let isLive = text.count > 1 && text[text.count - 2] == UInt8(ascii: "}")
         bytes.append(contentsOf: isLive ? zoneOfLive : zone)
         bytes.append(contentsOf: text.dropFirst())
@@ -51,20 +51,20 @@ package struct RecordTexts: Hashable, Sendable {
 
     private mutating func separate() {
         if count > 0 { bytes.append(UInt8(ascii: ",")) }
-        // Most of a page, so that it is not copied again and again while it grows.
+        // Most of a page, so that the buffer is not copied repeatedly while it grows.
         if count == 1 { bytes.reserveCapacity(3 << 16) }
         count += 1
     }
 }
 
-/// The type of an asset or of a list of assets, as fields have it. A string that holds it too is taken for one, which
-/// costs a reading and nothing else.
+/// Finds the type of an asset or a list of assets in a field. A string with the same text is a false positive, which
+/// costs a decoding only.
 private enum AssetMark {
     private static let mark = Array("\"ASSETID".utf8)
-    /// How far to go on when a byte stands where the mark's last byte would (Horspool's search).
+    /// The number of bytes to skip after a mismatch (Horspool's search).
     private static let steps: [Int] = {
         var steps = [Int](repeating: mark.count, count: 256)
-        for (place, byte) in mark.dropLast().enumerated() { steps[Int(byte)] = mark.count - 1 - place }
+        for (offset, byte) in mark.dropLast().enumerated() { steps[Int(byte)] = mark.count - 1 - offset }
         return steps
     }()
 
@@ -73,10 +73,10 @@ private enum AssetMark {
             steps.withUnsafeBufferPointer { steps in
                 var end = mark.count - 1
                 while end < text.count {
-                    var place = mark.count - 1
-                    while text[end - (mark.count - 1 - place)] == mark[place] {
-                        if place == 0 { return true }
-                        place -= 1
+                    var offset = mark.count - 1
+                    while text[end - (mark.count - 1 - offset)] == mark[offset] {
+                        if offset == 0 { return true }
+                        offset -= 1
                     }
                     end += steps[Int(text[end])]
                 }

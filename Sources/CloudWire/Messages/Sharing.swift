@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What somebody may do with what is shared with them.
+/// The permission of a participant.
 package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case none = "NONE"
     case readOnly = "READ_ONLY"
@@ -9,16 +9,16 @@ package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
 }
 
-/// One of those who share records.
+/// A participant of a share.
 ///
 /// Source: *CloudKit Web Services Reference*, "Share Participant Dictionary".
 package struct ShareParticipant: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case owner = "OWNER"
         case administrator = "ADMINISTRATOR"
-        /// Invited by name.
+        /// Invited individually.
         case user = "USER"
-        /// Came by the link of a share that is open to everybody who has it.
+        /// Joined by the link of a share that anyone with the link may join.
         case publicUser = "PUBLIC_USER"
         case unknown = "UNKNOWN"
     }
@@ -30,19 +30,19 @@ package struct ShareParticipant: Hashable, Sendable {
         case unknown = "UNKNOWN"
     }
 
-    /// Made by the server; nil in a request that invites.
+    /// Assigned by the server. `nil` in a request that invites.
     package var participantID: String?
     package var identity: UserIdentity
     package var kind: Kind
     package var permission: SharePermission
     package var status: Status
-    /// Milliseconds since 1970 UTC, in answers to who asked for ``Capability/accessRequests``.
+    /// Milliseconds since 1970 UTC, in responses to clients that request ``Capability/accessRequests``.
     package var added: Int64?
-    /// Asked for access, and the owner agreed.
+    /// The participant requested access, and the owner accepted.
     package var isApprovedRequester = false
-    /// Whoever opens the participant's own link first is the participant.
+    /// The first user to open the participant's personal link becomes the participant.
     package var isOneTime = false
-    /// Last part of that link, in answers to who may change the share.
+    /// Last part of the personal link, in responses to users with write access to the share.
     package var oneTimeGUID: String?
 
     package init(
@@ -58,7 +58,7 @@ package struct ShareParticipant: Hashable, Sendable {
     }
 }
 
-/// What a share record has that no other record has.
+/// The keys of a share record that other records do not have.
 ///
 /// Source: *CloudKit Web Services Reference*, "Sharing Records".
 package struct ShareDetails: Hashable, Sendable {
@@ -67,21 +67,21 @@ package struct ShareDetails: Hashable, Sendable {
     /// Record name of the share of a whole zone.
     package static let zoneShareName = "cloudkit.zoneshare"
 
-    /// The root of the hierarchy that is shared; nil shares the whole zone.
+    /// The root of the shared hierarchy. `nil` shares the whole zone.
     package var rootRecordName: String?
-    /// What the sender knew of the root record.
+    /// The change tag of the root record that the sender has.
     package var rootRecordChangeTag: String?
-    /// What everybody who has the link may do.
+    /// The permission of anyone with the link.
     package var publicPermission: SharePermission
     /// Participants as stored: a `.publicUser` has no permission of its own here.
     private var storedParticipants: [ShareParticipant] = []
     /// All participants, the owner included.
     ///
-    /// The permission of a `.publicUser` is derived from ``publicPermission``, so that the two cannot differ. With `.none`
-    /// a share has no public participants.
+    /// The permission of a `.publicUser` is derived from ``publicPermission``, so that the two cannot differ. With
+    /// `.none` a share has no public participants.
     ///
-    /// Source: Apple's documentation of `CKShare.publicPermission` ("The permission for anyone with access to the share's
-    /// URL").
+    /// Source: Apple's documentation of `CKShare.publicPermission` ("The permission for anyone with access to the
+    /// share's URL").
     package var participants: [ShareParticipant] {
         get {
             guard storedParticipants.contains(where: { $0.kind == .publicUser }) else { return storedParticipants }
@@ -100,15 +100,16 @@ package struct ShareDetails: Hashable, Sendable {
             }
         }
     }
-    /// `participantId` of the caller, in answers.
+    /// `participantId` of the caller. In responses only.
     package var currentParticipantID: String?
-    /// Whether people who were not invited may ask for access; nil in a request leaves it as it is, and is no elsewhere.
+    /// Whether uninvited users may request access. In a request `nil` keeps the setting; elsewhere it means no.
     package var allowsAccessRequests: Bool?
-    /// Who asked and has no answer yet, for who may change the share.
+    /// The users with an open request, in responses to users with write access to the share.
     package var requesters: [UserIdentity] = []
-    /// Who may not ask, for who may change the share.
+    /// The users blocked from requests, in responses to users with write access to the share.
     package var blocked: [UserIdentity] = []
-    /// In a request: what becomes of requesters and blocked people. Adding a requester as a participant says yes.
+    /// In a request: decisions on requesters and blocked users. Adding a requester as a participant accepts the
+    /// request.
     package var answers = AccessAnswers()
 
     package init(
@@ -128,11 +129,10 @@ package struct ShareDetails: Hashable, Sendable {
     }
 }
 
-/// What is decided about those who asked for access to a share, and those who may not ask, by their record names. Tarn's
-/// addition.
+/// Decisions on access requests and blocked users of a share, by their record names. Tarn's addition.
 package struct AccessAnswers: Hashable, Sendable {
     package var denied: [String]
-    /// Denied, and not to ask again.
+    /// Denied, and blocked from further requests.
     package var blocked: [String]
     package var unblocked: [String]
 
@@ -149,7 +149,7 @@ package struct AccessAnswers: Hashable, Sendable {
 package struct ShortGUID: Hashable, Sendable {
     package var value: String
     package var shouldFetchRootRecord: Bool
-    /// Fields wanted of the root record; nil wants all.
+    /// The fields to return of the root record. `nil` means all.
     package var rootRecordDesiredKeys: [String]?
 
     package init(value: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil) {
@@ -168,17 +168,17 @@ package struct ShortGUIDsRequest: Hashable, Sendable {
     }
 }
 
-/// What a link leads to, as the caller may know it.
+/// The target of a link, as far as the caller may see it.
 ///
 /// Source: *CloudKit Web Services Reference*, "Short GUID Result Dictionary".
 package struct ShareMetadata: Hashable, Sendable {
     package var shortGUID: ShortGUID
     package var containerIdentifier: String
     package var environment: CloudEnvironment
-    /// `.private` for the owner, `.shared` for everybody else.
+    /// `.private` for the owner, `.shared` for all other users.
     package var scope: DatabaseScope
     package var zoneID: ZoneID
-    /// Nil where a whole zone is shared.
+    /// `nil` if the share is of a whole zone.
     package var rootRecordName: String?
     package var rootRecord: Record?
     package var share: Record
@@ -213,7 +213,7 @@ package enum ShortGUIDResult: Hashable, Sendable {
     case failure(ShortGUID, WireError)
 }
 
-/// What became of a request for access; nil is that it was handed over.
+/// The result of a request for access. `nil` means that the owner was notified.
 package struct AccessRequestResult: Hashable, Sendable {
     package var shortGUID: ShortGUID
     package var error: WireError?
@@ -224,7 +224,7 @@ package struct AccessRequestResult: Hashable, Sendable {
     }
 }
 
-/// Answer of `public/records/requestAccess`: one result for each short GUID, in order. The request is a
+/// Response of `public/records/requestAccess`: one result for each short GUID, in order. The request is a
 /// ``ShortGUIDsRequest``. Tarn's addition.
 package struct AccessRequestsResponse: Hashable, Sendable {
     package var results: [AccessRequestResult]
@@ -234,7 +234,7 @@ package struct AccessRequestsResponse: Hashable, Sendable {
     }
 }
 
-/// Answer of `records/resolve` and `records/accept`: one result for each short GUID, in order.
+/// Response of `records/resolve` and `records/accept`: one result for each short GUID, in order.
 package struct ShortGUIDsResponse: Hashable, Sendable {
     package var results: [ShortGUIDResult]
 

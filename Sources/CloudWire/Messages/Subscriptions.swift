@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A standing wish to be told about changes. Identified by user, database and `subscriptionID`.
+/// A request for notifications of changes, stored by the server and identified by user, database and `subscriptionID`.
 ///
-/// Source: *CloudKit Web Services Reference*, "Subscription Dictionary". The documents know query and zone
+/// Source: *CloudKit Web Services Reference*, "Subscription Dictionary". The documents define query and zone
 /// subscriptions; the wire value `database` follows the naming of CloudKit JS.
 package struct Subscription: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
@@ -31,9 +31,9 @@ package struct QuerySubscription: Hashable, Sendable {
     package var query: Query
     /// In the order of `Event.allCases` on the wire.
     package var firesOn: Set<Event>
-    /// Whether the subscription goes after its first notification.
+    /// Whether the subscription is deleted after its first notification.
     package var firesOnce: Bool
-    /// Nil looks at all zones, which `zoneWide` says on the wire.
+    /// `nil` means all zones, which is `zoneWide` on the wire.
     package var zoneID: ZoneID?
 
     package init(query: Query, firesOn: Set<Event>, firesOnce: Bool = false, zoneID: ZoneID? = nil) {
@@ -44,7 +44,7 @@ package struct QuerySubscription: Hashable, Sendable {
     }
 }
 
-/// How a notification should show itself. Empty means: it only wakes the app.
+/// The appearance of a notification. If empty, the notification only wakes the app.
 ///
 /// Source: *CloudKit Web Services Reference*, "Notification Info Dictionary"; title, subtitle, mutable content and
 /// collapse key are Tarn's addition, named as in the framework.
@@ -66,12 +66,12 @@ package struct NotificationWish: Hashable, Sendable {
     package var shouldSendContentAvailable = false
     package var shouldSendMutableContent = false
     package var collapseIDKey: String?
-    /// Fields to send along.
+    /// The fields to send in the notification.
     package var additionalFields: [String]?
 
     package init() {}
 
-    /// The wish of a program that fetches changes when told and shows nothing.
+    /// Silent notifications, for a program that fetches changes and shows nothing.
     package static var silent: NotificationWish {
         var wish = NotificationWish()
         wish.shouldSendContentAvailable = true
@@ -80,7 +80,7 @@ package struct NotificationWish: Hashable, Sendable {
 }
 
 package enum SubscriptionOperation: Hashable, Sendable {
-    /// Saving what is there already, with the same content, is not an error.
+    /// Creating an existing subscription with the same content is not an error.
     case create(Subscription)
     case update(Subscription)
     case delete(subscriptionID: String)
@@ -93,7 +93,7 @@ package enum SubscriptionOperation: Hashable, Sendable {
     }
 }
 
-/// Body of `POST {database}/subscriptions/modify`. Each operation stands alone.
+/// Body of `POST {database}/subscriptions/modify`. The operations are independent.
 ///
 /// Source: *CloudKit Web Services Reference*, "Modifying Subscriptions".
 package struct SubscriptionsModifyRequest: Hashable, Sendable {
@@ -115,7 +115,7 @@ package struct SubscriptionsLookupRequest: Hashable, Sendable {
 
 package enum SubscriptionResult: Hashable, Sendable {
     case subscription(Subscription)
-    /// Answer to a deletion: nothing but the identifier.
+    /// Result of a deletion: the identifier only.
     case deleted(subscriptionID: String)
     case failure(subscriptionID: String, WireError)
 
@@ -127,7 +127,7 @@ package enum SubscriptionResult: Hashable, Sendable {
     }
 }
 
-/// Answer of `subscriptions/list`, `lookup` and `modify`; the latter two have one result for each item, in order.
+/// Response of `subscriptions/list`, `lookup` and `modify`; the latter two have one result for each item, in order.
 package struct SubscriptionsResponse: Hashable, Sendable {
     package var subscriptions: [SubscriptionResult]
 

@@ -6,9 +6,9 @@
 /// Source: *CloudKit Web Services Reference*, "Creating APNs Tokens", "Registering Tokens".
 package struct PushTokenRequest: Hashable, Sendable {
     package var apnsEnvironment: CloudEnvironment
-    /// The token to register; nil creates one.
+    /// The token to register. `nil` creates one.
     package var apnsToken: String?
-    /// Names one browser or process, so that its own changes are not told to it.
+    /// Identifies one browser or process, so that it is not notified of its own changes.
     package var clientID: String?
 
     package init(apnsEnvironment: CloudEnvironment, apnsToken: String? = nil, clientID: String? = nil) {
@@ -18,11 +18,12 @@ package struct PushTokenRequest: Hashable, Sendable {
     }
 }
 
-/// Answer of `tokens/create` and `tokens/register`.
+/// Response of `tokens/create` and `tokens/register`.
 package struct PushTokenResponse: Hashable, Sendable {
     package var apnsEnvironment: CloudEnvironment
     package var apnsToken: String
-    /// Where to wait for notifications, one for each answer. Its own proof: no other credential is sent there.
+    /// The address of the long poll, with one notification per response. It contains its own authorization: no other
+    /// credential is sent with it.
     package var webcourierURL: String
 
     package init(apnsEnvironment: CloudEnvironment, apnsToken: String, webcourierURL: String) {
@@ -32,7 +33,7 @@ package struct PushTokenResponse: Hashable, Sendable {
     }
 }
 
-/// Body of `POST /device/1/{container}/{environment}/tokens/webAuth`, with a device token: Tarn's own, behind
+/// Body of `POST /device/1/{container}/{environment}/tokens/webAuth`, with a device token: Tarn's addition, for
 /// `CKFetchWebAuthTokenOperation`.
 package struct WebAuthTokenRequest: Hashable, Sendable {
     package var apiToken: String

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What the caller may do with records of one type in the public database, by the roles of the schema: in the answer of
-/// `users/caller`, for who asked for the capability.
+/// The caller's permissions for records of one type in the public database, by the roles of the schema: in the response
+/// of `users/caller`, for clients that request the capability.
 package struct TypePermissions: Hashable, Sendable {
-    /// Which records may be changed and deleted.
+    /// Which records the caller may change and delete.
     package enum Writing: String, Hashable, Sendable, CaseIterable {
         case all
-        /// Those that the caller made.
+        /// Those that the caller created.
         case own
         case none
     }
@@ -32,7 +32,7 @@ extension TypePermissions: WireMessage {
             switch key {
             case "recordType": recordType = try reader.readString()
             case "create": mayCreate = try reader.readFlag()
-            // What another server may say one day allows nothing here.
+            // An unknown value of a later server grants nothing.
             case "write": writing = Writing(rawValue: try reader.readString()) ?? .none
             default: try reader.skipValue()
             }

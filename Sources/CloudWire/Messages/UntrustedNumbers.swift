@@ -15,7 +15,7 @@ package enum UntrustedNumber {
     /// The largest distance of a server's time stamp from 1970, in milliseconds: 100 million days.
     package static let millisecondsMax: Int64 = 8_640_000_000_000_000
 
-    /// Returns a retry delay of at most ``retrySecondsMax``, or nil for NaN and less than 0, which are no delays.
+    /// Returns a retry delay of at most ``retrySecondsMax``. `nil` for NaN and negative numbers, which are invalid.
     package static func retrySeconds(_ seconds: Double?) -> Double? {
         guard let seconds, seconds >= 0 else { return nil }
         return min(seconds, retrySecondsMax)

@@ -11,12 +11,12 @@ package struct NameComponents: Hashable, Sendable {
     package var familyName: String?
     package var nameSuffix: String?
     package var nickname: String?
-    /// How the name is said. It has none of its own.
+    /// The phonetic form of the name, which has none of its own.
     package var phoneticRepresentation: NameComponents? {
         get { phonetic.first }
         set { phonetic = newValue.map { [$0] } ?? [] }
     }
-    /// One at most; a list, since a structure cannot hold one of its own kind.
+    /// At most one element; a list, since a structure cannot contain itself.
     private var phonetic: [NameComponents] = []
 
     package init(givenName: String? = nil, familyName: String? = nil) {
@@ -27,7 +27,7 @@ package struct NameComponents: Hashable, Sendable {
     package var isEmpty: Bool { self == NameComponents() }
 }
 
-/// How somebody is looked up: by one of these.
+/// How to look up a user: by one of these.
 ///
 /// Source: *CloudKit Web Services Reference*, "User Lookup Info Dictionary".
 package enum LookupInfo: Hashable, Sendable {
@@ -36,15 +36,15 @@ package enum LookupInfo: Hashable, Sendable {
     case userRecordName(String)
 }
 
-/// A person as a container knows them: answer of `GET public/users/caller`, part of participants.
+/// A user as a container knows them: response of `GET public/users/caller`, part of participants.
 ///
-/// Written as the identity itself; an identity inside `{"users": [...]}` is read too, since documents and practice
-/// differ.
+/// Written as the identity itself. An identity inside `{"users": [...]}` is read as well, since the documents and the
+/// live service differ.
 ///
 /// Source: *CloudKit Web Services Reference*, "User Identity Dictionary".
 package struct UserIdentity: Hashable, Sendable {
-    /// `_` and 32 lower-case hexadecimal digits, another one in each container. Empty for somebody who was invited by an
-    /// address and is not known yet.
+    /// `_` and 32 lower-case hexadecimal digits, different in each container. Empty for an invited user that isn't
+    /// known yet.
     package var userRecordName: String
     package var name: NameComponents
     package var lookupInfo: LookupInfo?
@@ -85,7 +85,7 @@ package struct DiscoverUsersRequest: Hashable, Sendable {
     }
 }
 
-/// Answer of `users/discover`: who was found and agreed to be found.
+/// Response of `users/discover`: the users that were found and allow lookup.
 package struct UserIdentitiesResponse: Hashable, Sendable {
     package var users: [UserIdentity]
 
@@ -94,7 +94,7 @@ package struct UserIdentitiesResponse: Hashable, Sendable {
     }
 }
 
-/// A person as the older endpoints have them: `users/current`, `users/lookup/…`.
+/// A user in the form of the older endpoints: `users/current`, `users/lookup/…`.
 ///
 /// Source: *CloudKit Web Services Reference*, "User Dictionary".
 package struct UserDictionary: Hashable, Sendable {
@@ -102,7 +102,7 @@ package struct UserDictionary: Hashable, Sendable {
     package var firstName: String?
     package var lastName: String?
     package var emailAddress: String?
-    /// In the caller's own, for who asked for the capability.
+    /// For the caller, if the client requests the capability.
     package var quota: QuotaStatus?
 
     package init(

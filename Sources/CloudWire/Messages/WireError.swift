@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// An error dictionary: of a whole request, or of one item in an answer.
+/// An error dictionary: of a whole request, or of one item in a response.
 ///
 /// Source: *CloudKit Web Services Reference*, "Error Codes"; `nativeErrorCode` is Tarn's addition, which other
 /// clients ignore: the `CKError` code where the documented set has none.
@@ -40,43 +40,26 @@ package struct WireError: Error, Hashable, Sendable {
         }
     }
 
-    /// `CKError` codes for outcomes without a documented wire code.
-    package enum NativeCode: Int, Hashable, Sendable, CaseIterable {
-        case badContainer = 5
-        case incompatibleVersion = 18
-        case changeTokenExpired = 21
-        case zoneBusy = 23
-        case badDatabase = 24
-        case limitExceeded = 27
-        case userDeletedZone = 28
-        case tooManyParticipants = 29
-        case alreadyShared = 30
-        case managedAccountRestricted = 32
-        case participantMayNeedVerification = 33
-        case assetNotAvailable = 35
-        case accountTemporarilyUnavailable = 36
-        case participantAlreadyInvited = 37
-    }
-
     package var code: Code
     /// A sentence for developers. Never holds a field's value, a token or a key.
     package var reason: String
-    /// Identifier of this failure, joined to the server's log.
+    /// Identifier of this failure, which is in the server's log.
     package var uuid: String?
-    /// Seconds to wait before trying again, at most ``UntrustedNumber/retrySecondsMax``; nil means trying again does not help.
+    /// Seconds to wait before a retry, at most ``UntrustedNumber/retrySecondsMax``. `nil` if a retry does not help.
     package var retryAfter: Double? { didSet { retryAfter = UntrustedNumber.retrySeconds(retryAfter) } }
-    package var nativeCode: NativeCode?
+    /// The app's code, if no documented wire code has its meaning: one of ``AppErrorCode/withoutWireCode``.
+    package var nativeCode: AppErrorCode?
     package var redirectURL: String?
-    /// With `.zoneNotFound`: the zone is gone because its owner's encryption keys were reset; it is to be made and sent
-    /// again. With an expired token: another device has made it again, and what this one has is to be sent, too. Tarn's
-    /// addition.
+    /// With `.zoneNotFound`: the zone was deleted because its owner's encryption keys were reset. Create it, and send its
+    /// records again. With an expired token: another device has created it again. Send this device's records, too.
+    /// Tarn's addition.
     package var didResetEncryptedData = false
-    /// With an expired token: the server's history does not contain the point that the token names, because the server was restored from
-    /// a backup that is older. Records that the client synced after that point are not on the server. Tarn's addition, for clients that
-    /// ask for ``Capability/lostHistory``.
+    /// With an expired token: the server was restored from a backup that is older than the token. Records that the client
+    /// synced after the backup are not on the server. Tarn's addition, for clients that request
+    /// ``Capability/lostHistory``.
     package var isHistoryLost = false
 
-    package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {
+    package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: AppErrorCode? = nil) {
         self.code = code
         self.reason = reason
         self.retryAfter = UntrustedNumber.retrySeconds(retryAfter)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A request, an answer, or a part of one: what travels as one JSON object.
+/// A request, a response, or a part of one, encoded as one JSON object.
 package protocol WireMessage: Hashable, Sendable {
-    /// Reads the object at which the reader stands. Unknown keys are passed over, and a key whose value is null counts
-    /// as absent.
+    /// Decodes the object at the reader's position. Unknown keys are skipped, and a key with the value null counts as
+    /// absent.
     init(from reader: inout JSONReader) throws(JSONFault)
 
-    /// Writes one object. Keys have a fixed order, and fields of records are sorted by name.
+    /// Encodes one object. The order of keys is fixed, and fields of records are sorted by name.
     func write(to writer: inout JSONWriter)
 }
 
-/// What an answer says beside its values.
+/// Options of a response in addition to its values.
 package struct AnswerForm: Hashable, Sendable {
-    /// Whether live records say that they are (`deleted`, `pluginFields`) and zones what they are (`zoneType`). Programs
-    /// that others wrote for the live service, which always says so, may count on it; ours do not.
+    /// Whether existing records have `deleted` and `pluginFields`, and zones have `zoneType`. Programs for the live
+    /// service, which always sends them, may rely on them; Tarn's client does not.
     package var hasLiveKeys: Bool
-    /// Stands in errors of single items, so that they can be found in the server's log.
+    /// The identifier in errors of single items, to find them in the server's log.
     package var requestUUID: String?
 
     package init(hasLiveKeys: Bool = false, requestUUID: String? = nil) {
@@ -30,7 +30,7 @@ extension WireMessage {
     ///
     /// - Parameters:
     ///   - numbersAsStrings: Whether numbers in fields of records are written as strings.
-    ///   - form: What an answer says beside its values.
+    ///   - form: Options of the response.
     package func encoded(numbersAsStrings: Bool = false, as form: AnswerForm = AnswerForm()) -> [UInt8] {
         var writer = JSONWriter()
         writer.numbersAsStrings = numbersAsStrings
@@ -40,10 +40,10 @@ extension WireMessage {
         return writer.bytes
     }
 
-    /// Reads a whole body, which may be up to `Limits.messageBytes` long.
+    /// Decodes a whole body of at most `Limits.messageBytes`.
     ///
-    /// - Throws: `WireError` with `.badRequest`; its reason says what is wrong, at which key path and which byte. The
-    ///   reason never holds a value.
+    /// - Throws: `WireError` with `.badRequest`. The reason has the error, its key path and its byte offset, and never
+    ///   a value.
     package init(json: [UInt8]) throws(WireError) {
         guard json.count <= Limits.messageBytes else {
             throw WireError(.badRequest, "the body is larger than \(Limits.messageBytes) bytes")

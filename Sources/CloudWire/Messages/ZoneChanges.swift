@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What is asked about one zone.
+/// The parameters of a fetch of one zone's changes.
 package struct ZoneChangesQuery: Hashable, Sendable {
     package var zoneID: ZoneID
-    /// Nil starts from the beginning.
+    /// `nil` fetches from the start.
     package var syncToken: String?
     package var resultsLimit: Int?
-    /// Fields wanted; nil wants all, an empty list none.
+    /// The fields to return. `nil` means all fields, an empty list none.
     package var desiredKeys: [String]?
-    /// Types wanted; nil wants all. The token moves past records of other types too.
+    /// The record types to return. `nil` means all. The token passes records of other types, too.
     package var desiredRecordTypes: [String]?
-    /// Whether the newest change comes first; nil says nothing, which means oldest first.
+    /// Whether the newest change is the first. `nil` is unset, which means oldest first.
     package var reverse: Bool?
-    /// Whether the zone's part of the answer has numbers of fields as strings; nil says nothing.
+    /// Whether the zone's part of the response has numbers of fields as strings. `nil` is unset.
     package var numbersAsStrings: Bool?
 
     package init(
@@ -29,14 +29,14 @@ package struct ZoneChangesQuery: Hashable, Sendable {
     }
 }
 
-/// Body of `POST {database}/changes/zone`: what changed in zones since a token of each.
+/// Body of `POST {database}/changes/zone`: fetches the changes of zones since a token of each.
 ///
 /// Source: *CloudKit Web Services Reference*, "Fetching Record Zone Changes".
 package struct ZoneChangesRequest: Hashable, Sendable {
     package var zones: [ZoneChangesQuery]
-    /// Records wanted of each zone at most; the server may send fewer.
+    /// Maximum number of records of each zone; the server may return fewer.
     package var resultsLimit: Int?
-    /// Whether the answer has numbers of fields as strings.
+    /// Whether the response has numbers of fields as strings.
     package var numbersAsStrings = false
 
     package init(zones: [ZoneChangesQuery], resultsLimit: Int? = nil) {
@@ -45,21 +45,22 @@ package struct ZoneChangesRequest: Hashable, Sendable {
     }
 }
 
-/// One page of a zone's changes, oldest first unless newest first was asked for; each record once, as it is now.
+/// One page of a zone's changes, oldest first unless requested otherwise; each record once, in its present version.
 package struct ZoneChanges: Hashable, Sendable {
     package var zoneID: ZoneID
-    /// Deleted records have `isDeleted`, and their type where the server tells it.
+    /// Deleted records have `isDeleted`, and their type if the server states it.
     package var records: [Record]
-    /// The records instead, where a server sends on what it has stored.
+    /// The encoded records, if a server forwards stored texts.
     package var texts: RecordTexts?
-    /// To be kept after every page.
+    /// To be stored after every page.
     package var syncToken: String
     package var moreComing: Bool
     /// Whether numbers of fields are written as strings.
     package var numbersAsStrings = false
-    /// Changes that are still to come, counted up to ``Capability/changesCounted``; for who asked for the capability.
+    /// Number of changes after this page, counted up to ``Capability/changesCounted``, for clients that request the
+    /// capability.
     package var remaining: Int?
-    /// What this device sent last with `records/modify`; for who asked for the capability.
+    /// The client token of this device's last `records/modify`, for clients that request the capability.
     package var clientChangeToken: [UInt8]?
 
     package init(zoneID: ZoneID, records: [Record], remaining: Int? = nil, syncToken: String, moreComing: Bool) {

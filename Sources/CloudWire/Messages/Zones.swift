@@ -6,11 +6,11 @@
 /// Source: *CloudKit Web Services Reference*, "Zone Dictionary".
 package struct Zone: Hashable, Sendable {
     package var zoneID: ZoneID
-    /// Present point of the zone's history.
+    /// The present token of the zone's change feed.
     package var syncToken: String?
-    /// Whether the zone can do all-or-nothing requests: custom zones can, the default zone cannot.
+    /// Whether the zone supports atomic requests: custom zones do, the default zone does not.
     package var atomic: Bool
-    /// Name of the record by which the whole zone is shared, in the zone. Tarn's addition, which other clients ignore.
+    /// Name of the share of the whole zone, which is a record of the zone. Tarn's addition, which other clients ignore.
     package var shareName: String?
 
     package init(zoneID: ZoneID, syncToken: String? = nil, atomic: Bool = true, shareName: String? = nil) {
@@ -21,26 +21,26 @@ package struct Zone: Hashable, Sendable {
     }
 }
 
-/// Why a zone is gone.
+/// The reason of a zone's deletion.
 ///
-/// Source: Apple, `CKDatabase.DatabaseChange.Deletion.Reason`; on the wire, `deletionReason` beside `deleted: true`, it is
-/// Tarn's addition, left out for a plain deletion.
+/// Source: Apple, `CKDatabase.DatabaseChange.Deletion.Reason`. On the wire it is `deletionReason` next to `deleted:
+/// true`: Tarn's addition, omitted for a plain deletion.
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
-    /// By an app.
+    /// Deleted by an app.
     case deleted
-    /// The user removed what the app kept: devices remove their copies, too.
+    /// The user deleted the app's data: devices delete their copies as well.
     case purged
-    /// The user's keys were reset, so that nobody can read the data any more: devices send their copies again.
+    /// The user's keys were reset, so that the data are unreadable: devices send their copies again.
     case encryptedDataReset
 
-    /// Nil for a plain deletion.
+    /// `nil` for a plain deletion.
     var wireValue: String? { self == .deleted ? nil : rawValue }
 }
 
 package enum ZoneOperation: Hashable, Sendable {
-    /// A zone that is there already is not an error.
+    /// Creating an existing zone is not an error.
     case create(ZoneID)
-    /// Deletes the zone's records too.
+    /// Deletes the zone's records as well.
     case delete(ZoneID)
 
     package var zoneID: ZoneID {
@@ -50,7 +50,7 @@ package enum ZoneOperation: Hashable, Sendable {
     }
 }
 
-/// Body of `POST {database}/zones/modify`. Each operation stands alone.
+/// Body of `POST {database}/zones/modify`. The operations are independent.
 ///
 /// Source: *CloudKit Web Services Reference*, "Modifying Zones".
 package struct ZonesModifyRequest: Hashable, Sendable {
@@ -72,7 +72,7 @@ package struct ZonesLookupRequest: Hashable, Sendable {
 
 package enum ZoneResult: Hashable, Sendable {
     case zone(Zone)
-    /// Answer to an operation that deleted the zone; on the wire a zone with `deleted: true`.
+    /// Result of a zone's deletion; on the wire a zone with `deleted: true`.
     case deleted(ZoneID)
     case failure(ZoneID, WireError)
 
@@ -84,10 +84,10 @@ package enum ZoneResult: Hashable, Sendable {
     }
 }
 
-/// Answer of `zones/list`, `zones/lookup` and `zones/modify`; the latter two have one result for each item, in order.
+/// Response of `zones/list`, `zones/lookup` and `zones/modify`; the latter two have one result for each item, in order.
 package struct ZonesResponse: Hashable, Sendable {
     package var zones: [ZoneResult]
-    /// The present point of the database's change feed, in responses of `zones/list`; nil for the public database.
+    /// The present token of the database's change feed, in responses of `zones/list`. `nil` for the public database.
     package var syncToken: String?
     /// Always false: a response has all zones. In responses of `zones/list`, as the live service sends it.
     package var moreComing: Bool?

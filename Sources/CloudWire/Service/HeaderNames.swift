@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Names of HTTP headers that both sides use, and how their values are made.
+/// Names of the HTTP headers that both sides use, and the form of their values.
 package enum HeaderNames {
-    /// Answers: identifier of the request, joined to the server's log.
+    /// Responses: the identifier of the request, which is in the server's log.
     package static let requestUUID = "X-Apple-Request-UUID"
-    /// Answers to who may be a program for the live service: the version of the protocol.
+    /// Responses to programs that may be written for the live service: the version of the protocol.
     package static let version = "X-Apple-CloudKit-Version"
-    /// Requests: names of capabilities the client understands. Answers: those of them that the server keeps to.
+    /// Requests: the capabilities that the client understands. Responses: those of them that the server offers.
     package static let capabilities = "X-Tarn-Capabilities"
-    /// Requests that write: the same key with the same body is carried out once, and answered alike each time.
+    /// Requests that write: the server executes requests with the same key and body once, and returns the same
+    /// response.
     package static let idempotencyKey = "X-Tarn-Idempotency-Key"
-    /// Requests to modify records, with the capability `own-changes`: up to where the sender knows the zone.
+    /// Requests to modify records, with the capability `own-changes`: the client's token of the zone.
     package static let syncToken = "X-Tarn-Sync-Token"
-    /// Names the device where several share one token, so that push leaves out the one that made a change.
+    /// Identifies the device where several share a token, so that the server does not notify the device of its own
+    /// changes.
     package static let device = "X-Tarn-Device"
     /// Requests: `Bearer` and the device's token.
     package static let authorization = "Authorization"
-    /// Answers to requests with a web auth token: the next one.
+    /// Responses to requests with a web auth token: the next token.
     package static let webAuthToken = "X-Apple-CloudKit-Web-Auth-Token"
     package static let requestKeyID = "X-Apple-CloudKit-Request-KeyID"
     package static let requestDate = "X-Apple-CloudKit-Request-ISO8601Date"
@@ -25,25 +27,25 @@ package enum HeaderNames {
     package static let contentType = "Content-Type"
     package static let retryAfter = "Retry-After"
     package static let range = "Range"
-    /// In answers of servers that limit requests: how many may come at once, how many are left, and the seconds until all
-    /// are left again. Source: the IETF draft *RateLimit header fields for HTTP*.
+    /// Responses of servers with a rate limit: the size of a burst, the remaining requests, and the seconds until the
+    /// full burst is available. Source: the IETF draft *RateLimit header fields for HTTP*.
     package static let rateLimit = "RateLimit-Limit"
     package static let rateLimitRemaining = "RateLimit-Remaining"
     package static let rateLimitReset = "RateLimit-Reset"
-    /// Answers, for who asked for the capability: milliseconds since 1970 UTC.
+    /// Responses to clients that request the capability: milliseconds since 1970 UTC.
     package static let serverTime = "X-Tarn-Server-Time"
-    /// Answers, for who asked for the capability: 32 hexadecimal digits that were made with the server's data and go with every backup.
-    /// A server with another value never had what the client synced.
+    /// Responses to clients that request the capability: 32 hexadecimal digits that were created with the server's
+    /// data, and are part of every backup. A server with another value never had the client's data.
     package static let serverIdentity = "X-Tarn-Server-Identity"
 
     package static let json = "application/json; charset=UTF-8"
-    /// Content type of the push stream: JSON objects, one a line.
+    /// Content type of the push stream: one JSON object per line.
     package static let jsonLines = "application/x-ndjson"
     package static let bytes = "application/octet-stream"
 
     package static func bearer(_ token: String) -> String { "Bearer \(token)" }
 
-    /// The token of an `Authorization` value, or nil if it is of another kind.
+    /// The token of an `Authorization` value. `nil` for another scheme.
     package static func token(inAuthorization value: String) -> String? {
         let scheme = "bearer "
         guard value.utf8.count > scheme.utf8.count, value.prefix(scheme.count).lowercased() == scheme else { return nil }

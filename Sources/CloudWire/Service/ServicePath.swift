@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Address of an operation below the server's root: `/database/1/{container}/{environment}/{database}/{operation}`.
+/// Path of an operation below the server's root: `/database/1/{container}/{environment}/{database}/{operation}`.
 ///
 /// Source: *CloudKit Web Services Reference*, "Composing Web Service Requests".
 package struct ServicePath: Hashable, Sendable {
@@ -25,11 +25,11 @@ package struct ServicePath: Hashable, Sendable {
         case modifySubscriptions = "subscriptions/modify"
         case resolveRecords = "records/resolve"
         case acceptRecords = "records/accept"
-        /// Tarn's addition: asks the owners of shares for access.
+        /// Tarn's addition: requests access to shares from their owners.
         case requestAccess = "records/requestAccess"
         case caller = "users/caller"
         case currentUser = "users/current"
-        /// POST with whom to look for; GET for whom the caller's address book holds.
+        /// POST with lookup information; GET for the users in the caller's address book.
         case discoverUsers = "users/discover"
         case lookupUsersByEmail = "users/lookup/email"
         case lookupUsersByID = "users/lookup/id"
@@ -65,10 +65,10 @@ package struct ServicePath: Hashable, Sendable {
         self.operation = operation
     }
 
-    /// Reads a path without its query. A trailing slash is not accepted.
+    /// Parses a path without its query. A trailing slash is rejected.
     ///
-    /// - Throws: `WireError` with `.notFound` for an unknown path and `.badRequest` for a container, environment or
-    ///   database that cannot be.
+    /// - Throws: `WireError` with `.notFound` for an unknown path, and `.badRequest` for an invalid container,
+    ///   environment or database.
     package init(parsing path: String) throws(WireError) {
         let parts = PathSegments.split(path)
         guard parts.count == 8 || parts.count == 9, parts[0].isEmpty, parts[1] == "database", parts[2] == "1" else {
@@ -91,16 +91,16 @@ package struct ServicePath: Hashable, Sendable {
     }
 }
 
-/// Address of what belongs to a device and no database: `/device/1/{container}/{environment}/{operation}`.
+/// Path of a device's operation without a database: `/device/1/{container}/{environment}/{operation}`.
 package struct DevicePath: Hashable, Sendable {
     package enum Operation: String, Hashable, Sendable, CaseIterable {
-        /// GET, held open; see ``Capability/pushStream``.
+        /// GET, a long-lived response; see ``Capability/pushStream``.
         case pushStream = "push/stream"
-        /// POST: makes a push token; see ``CreateTokenRequest``. Also below `/database/1/{container}/{environment}/`.
+        /// POST: creates a push token; see ``CreateTokenRequest``. Also below `/database/1/{container}/{environment}/`.
         case createToken = "tokens/create"
-        /// POST: takes a push token.
+        /// POST: registers a push token.
         case registerToken = "tokens/register"
-        /// POST: a web auth token for who calls with a device token, in exchange for an API token.
+        /// POST: creates a web auth token for a device token, from an API token.
         case webAuthToken = "tokens/webAuth"
 
         /// The HTTP method of the operation.
@@ -124,19 +124,19 @@ package struct DevicePath: Hashable, Sendable {
 
     private static let tokenSuffixes = [Operation.createToken, .registerToken].map { "/" + $0.rawValue }
 
-    /// Whether a path is, or would have to be, that of a device.
+    /// Whether a path is that of a device, valid or not.
     package static func isOne(_ path: String) -> Bool {
         if path.hasPrefix("/device/") { return true }
         guard tokenSuffixes.contains(where: path.hasSuffix) else { return false }
         return (try? DevicePath(parsing: path)) != nil
     }
 
-    /// Reads a path without its query; errors as in ``ServicePath/init(parsing:)``.
+    /// Parses a path without its query; errors as in ``ServicePath/init(parsing:)``.
     package init(parsing path: String) throws(WireError) {
         let parts = PathSegments.split(path)
         guard parts.count == 7, parts[0].isEmpty, parts[1] == "device" || parts[1] == "database", parts[2] == "1",
             let operation = Operation(rawValue: "\(parts[5])/\(parts[6])"),
-            // Source: the documents print the tokens below `database`; the service in use has them below `device`.
+            // Source: the documents have the tokens below `database`; the live service has them below `device`.
             parts[1] == "device" || operation == .createToken || operation == .registerToken
         else {
             throw WireError(.notFound, "could not find handler for endpoint")
@@ -149,7 +149,7 @@ package struct DevicePath: Hashable, Sendable {
     package var path: String { "/device/1/\(containerIdentifier)/\(environment.rawValue)/\(operation.rawValue)" }
 }
 
-/// What may stand in the segments both kinds of path share.
+/// The segments that both kinds of path share.
 package enum PathSegments {
     static let containerCharacters = 255
 
@@ -157,7 +157,7 @@ package enum PathSegments {
         path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
     }
 
-    /// Whether a text can be a container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no
+    /// Whether a text is a valid container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no
     /// encoding in a path and no quoting in a file name.
     package static func isContainerIdentifier(_ text: some StringProtocol) -> Bool {
         let bytes = text.utf8
@@ -174,7 +174,7 @@ package enum PathSegments {
 
     static func container(_ segment: Substring) throws(WireError) -> String {
         guard isContainerIdentifier(segment) else {
-            throw WireError(.badRequest, "the path holds no container identifier, such as iCloud.org.example.notes")
+            throw WireError(.badRequest, "the path has no container identifier, such as iCloud.org.example.notes")
         }
         return String(segment)
     }

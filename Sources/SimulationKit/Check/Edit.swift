@@ -3,20 +3,20 @@
 
 import CoreData
 
-/// What one save changes, in terms of labels: taken from a context before it is saved.
+/// The changes of one save, by labels: read from a context before it is saved.
 struct Edit: Sendable {
     enum Change: Sendable {
         case insert(label: String, entity: String)
-        /// An attribute or a to-one relationship; nil where there is nothing.
+        /// An attribute or a to-one relationship. `nil` means no value.
         case set(label: String, key: String, old: String?, new: String?)
-        /// - Parameter seen: Values that the object had when it was deleted.
+        /// - Parameter seen: The object's values at its deletion.
         case delete(label: String, seen: [Seen])
         case link(Pair)
         case unlink(Pair)
-        /// The order of a list was decided on, not only what is in it no more.
+        /// The order of a list was decided, beyond the removal of members.
         case arrange(label: String, key: String, members: [String])
 
-        /// Of the object that is changed.
+        /// The changed object.
         var label: String {
             switch self {
             case .insert(let label, _), .set(let label, _, _, _), .delete(let label, _), .arrange(let label, _, _): label
@@ -45,7 +45,7 @@ struct Edit: Sendable {
 
     private(set) var changes: [Change] = []
 
-    /// Of each many-to-many relationship the side that is looked at.
+    /// The side of each many-to-many relationship that is compared.
     private static let linkKeys: Set<String> = ["tags", "related", "topics"]
 
     init(_ context: NSManagedObjectContext) {
@@ -67,7 +67,7 @@ struct Edit: Sendable {
         }
     }
 
-    /// The changes by the owners of their objects, in order.
+    /// Splits the changes by the owners of their objects, in order.
     func split(by owner: (String) -> String) -> [(owner: String, part: Edit)] {
         var parts: [(owner: String, part: Edit)] = []
         for change in changes {
@@ -88,7 +88,7 @@ struct Edit: Sendable {
                 guard Self.linkKeys.contains(key) else { continue }
                 let before = Set(Picture.members(old(key)).map(Self.committedLabel))
                 let after = Set(Picture.members(value).map(Self.committedLabel))
-                // A deleted object takes its links with it.
+                // The deletion of an object removes its links.
                 for other in after.subtracting(before).sorted() { changes.append(.link(Pair(key, label, other))) }
                 for other in before.subtracting(after).sorted() { changes.append(.unlink(Pair(key, label, other))) }
             } else {
@@ -109,7 +109,7 @@ struct Edit: Sendable {
         return Picture.text(value)
     }
 
-    /// The label, of a deleted object, too.
+    /// The label, also of a deleted object.
     private static func committedLabel(_ object: NSManagedObject) -> String {
         if let label = object.value(forKey: "label") as? String { return label }
         return object.committedValues(forKeys: ["label"])["label"] as? String ?? "?"

@@ -4,18 +4,18 @@
 import CoreData
 import Foundation
 
-/// What one device shows: every object by its label, in a form that does not depend on the device.
+/// The visible state of one device: every object by its label, independent of the device.
 struct Picture: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         var entity: String
         /// Attributes, and to-one relationships by the label of their target.
         var values: [String: String] = [:]
-        /// To-many relationships by the labels of their targets, which are sorted unless the relationship is ordered.
+        /// To-many relationships by the labels of their targets, sorted unless the relationship is ordered.
         var links: [String: [String]] = [:]
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// What is wrong with it by itself.
+    /// Violations inside this state.
     private(set) var faults: [String] = []
 
     init(_ context: NSManagedObjectContext, where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws {
@@ -56,7 +56,7 @@ struct Picture: Equatable, Sendable {
         return inverse.isToMany ? members(value).contains(object) : value as? NSManagedObject === object
     }
 
-    /// Members of a to-many relationship; in order if it has one.
+    /// Members of a to-many relationship, in order if it is ordered.
     static func members(_ value: Any?) -> [NSManagedObject] {
         if let list = value as? NSOrderedSet { return list.array.compactMap { $0 as? NSManagedObject } }
         return Array(value as? Set<NSManagedObject> ?? [])
@@ -64,7 +64,7 @@ struct Picture: Equatable, Sendable {
 
     static func label(_ object: NSManagedObject) -> String { object.value(forKey: "label") as? String ?? "?" }
 
-    /// A value as the reference model and the conflict log are compared by it.
+    /// A value as the reference model and the conflict log compare it.
     static func text(_ value: Any?) -> String? {
         switch value {
         case let text as String: text
@@ -76,7 +76,7 @@ struct Picture: Equatable, Sendable {
         }
     }
 
-    /// Leaves out what somebody had no right to do.
+    /// Omits changes without permission.
     func without(_ changed: [String: Set<String>]) -> Picture {
         var picture = self
         for (label, keys) in changed {
@@ -88,7 +88,7 @@ struct Picture: Equatable, Sendable {
         return picture
     }
 
-    /// How two pictures differ, for people.
+    /// The differences of two states, for people.
     func difference(from other: Picture) -> [String] {
         var lines: [String] = []
         for label in Set(entries.keys).union(other.entries.keys).sorted() where entries[label] != other.entries[label] {

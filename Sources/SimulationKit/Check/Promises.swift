@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What `sync(timeout:)` promises: once it has returned on one device, what was saved there before is shown by every device
-/// on which it is called after that, when it returns.
+/// The guarantee of `sync(timeout:)`: after it returned on one device, every other device shows the state saved there
+/// when its own later call returns.
 struct Promises {
-    /// What one device has saved at some time.
+    /// The saved state of one device at some time.
     struct Saved {
         fileprivate var labels: Set<String> = []
-        /// How often properties were written that nobody else wrote: the last of it, or something later, is to be seen.
+        /// Number of writes of properties with a single writer: the last one, or a later one, must be visible.
         fileprivate var writes: [String: [String: Int]] = [:]
 
         fileprivate mutating func add(_ other: Saved) {
@@ -16,7 +16,7 @@ struct Promises {
         }
     }
 
-    /// What is on the server for certain.
+    /// The state that is on the server for certain.
     private(set) var kept = Saved()
 
     mutating func keep(_ saved: Saved) { kept.add(saved) }
@@ -32,13 +32,13 @@ extension Reference {
         return saved
     }
 
-    /// What of it a device does not show.
+    /// The part of it that a device does not show.
     func missing(in picture: Picture, of saved: Promises.Saved, version: Int) -> [String] {
         if isPurged { return [] }
         var found: [String] = []
         for label in saved.labels.sorted() {
             guard let object = objects[label], !object.isDeleted, version > 1 || object.entity != "Place" else { continue }
-            // What was merged has another's label, and what needs a post that was deleted is not shown.
+            // A merged object has another's label, and an object without its required post is withheld.
             if Self.comesAndGoes(object.entity) { continue }
             if picture.entries[label] == nil { found.append("\(label) is on the server, and did not come by sync()") }
         }
@@ -47,7 +47,7 @@ extension Reference {
             else { continue }
             for (key, count) in keys.sorted(by: { $0.key < $1.key }) where version > 1 || !Self.newer.contains(key) {
                 let writes = object.writes[key] ?? []
-                // References are emptied with their targets.
+                // References are cleared with their targets.
                 if writes.contains(where: { $0.value.map { objects[$0] != nil } ?? false }) { continue }
                 guard !writes.dropFirst(count - 1).contains(where: { $0.value == entry.values[key] }) else { continue }
                 found.append("\(label).\(key) is \(entry.values[key] ?? "nil") after sync(), and a later value is on the server")

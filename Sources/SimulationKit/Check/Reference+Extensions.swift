@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What may have become of what goes beyond Apple's rules: topics that are merged, comments that wait for their posts, lists.
+/// Possible results of model extensions: merged topics, withheld comments, lists.
 extension Reference {
-    /// Objects of it that get one name become one, with one of their labels.
+    /// Objects of this entity with one name are merged, and have one of their labels.
     static let mergingEntity = "Topic"
     static let mergingLinks = "topics"
-    /// Objects of it are not there without a post.
+    /// Objects of this entity require a post.
     static let needyEntity = "Comment"
 
-    /// A reference to what may be merged, and names that several devices give.
+    /// A reference to an object that may be merged, or a name that several devices set.
     static func isUncertain(_ key: String, of object: Object) -> Bool { key == "topic" || object.entity == mergingEntity && key == "name" }
 
-    /// Whether an object may go and come back.
+    /// Whether an object may disappear and return.
     static func comesAndGoes(_ entity: String?) -> Bool { entity == mergingEntity || entity == needyEntity }
 
-    /// Values of an object that are shown, by key. Of topics those of all: which of the ones that were merged has one does not matter.
+    /// The visible values of an object, by key. For topics those of all: any of the merged ones may have the value.
     func shown(_ object: Object, _ entry: Picture.Entry? = nil, in picture: Picture) -> [String: Set<String>] {
         guard object.entity == Self.mergingEntity else { return entry?.values.mapValues { [$0] } ?? [:] }
         var values: [String: Set<String>] = [:]
@@ -25,15 +25,15 @@ extension Reference {
         return values
     }
 
-    /// Who wrote a property of an object, or of what may have been merged with it.
+    /// The writers of a property of an object, or of objects that may be merged with it.
     func writes(of key: String, _ object: Object) -> [Write] {
         guard object.entity == Self.mergingEntity else { return object.writes[key] ?? [] }
-        // Nothing may have been written into the one that stays.
+        // The surviving topic may have no write of its own.
         let topics = objects.values.filter { $0.entity == Self.mergingEntity }
         return topics.flatMap { $0.writes[key] ?? [] } + [Write(value: nil, old: nil, device: "")]
     }
 
-    /// Whether an object that nobody deleted is kept under another label, or waits for a post that somebody deleted.
+    /// Whether an object that was not deleted exists under another label, or is withheld for a deleted post.
     func mayBeElsewhere(_ object: Object, _ label: String, _ picture: Picture, _ log: Set<String>) -> Bool {
         switch object.entity {
         case Self.mergingEntity: log.contains(label)
@@ -42,14 +42,15 @@ extension Reference {
         }
     }
 
-    /// Where nobody deleted a topic, what was given one has one, whatever was merged; names are somebody's.
+    /// If no device deleted a topic, an object with a topic keeps one, merged or not. Names were written by some
+    /// device.
     func wrongTopics(_ picture: Picture) -> [String] {
         let topics = objects.values.filter { $0.entity == Self.mergingEntity }
         let names = Set(topics.flatMap { $0.writes["name"] ?? [] }.compactMap(\.value))
         var found: [String] = []
         for (label, entry) in picture.entries.sorted(by: { $0.key < $1.key }) where entry.entity == Self.mergingEntity {
             guard let name = entry.values["name"], names.contains(name) else {
-                found.append("\(label) has a name that nobody gave it")
+                found.append("\(label) has a name that no device wrote")
                 continue
             }
         }
@@ -65,13 +66,13 @@ extension Reference {
         return found
     }
 
-    /// A list is in the order that a device gave it if no other one ever decided on it.
+    /// A list has the order that a device gave it, if no other device ever ordered it.
     func wrongOrder(_ picture: Picture) -> [String] {
         var found: [String] = []
         let lists = arrangements.filter(\.value.isAlone).sorted { ($0.key.label, $0.key.key) < ($1.key.label, $1.key.key) }
         for (list, arrangement) in lists {
             guard let shown = picture.entries[list.label]?.links[list.key] else { continue }
-            // Of two members that became one either place may count.
+            // Of two members that were merged, either position may count.
             let isMerged = list.key == Self.mergingLinks && arrangement.members.contains { picture.entries[$0] == nil }
             if isMerged { continue }
             let here = shown.filter { arrangement.members.contains($0) }, there = arrangement.members.filter { shown.contains($0) }
@@ -82,7 +83,7 @@ extension Reference {
 }
 
 extension Picture {
-    /// Labels of topics, which are to have names of their own.
+    /// Labels of topics, which must have unique names.
     var topicsByName: [String: [String]] {
         var labels: [String: [String]] = [:]
         for (label, entry) in entries where entry.entity == Reference.mergingEntity {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The small model that says what may have become of each acknowledged save of one user: who wrote what, and what they saw
-/// when they wrote it.
+/// The reference model: the possible results of each acknowledged save of one user, from the writers and the values
+/// that they saw.
 ///
-/// A write supersedes what its writer saw. Of the others, which nobody superseded, one is what all devices show in the end,
-/// and the rest are in somebody's conflict log.
+/// A write supersedes the values that its writer saw. Of the writes that are not superseded, all devices show one in
+/// the end, and the others are in a conflict log.
+/// and the rest are in a conflict log.
 struct Reference {
     struct Write {
         let value: String?
-        /// What its writer saw.
+        /// The value that the writer saw.
         let old: String?
         let device: String
         var isSuperseded = false
@@ -19,17 +20,17 @@ struct Reference {
         let entity: String
         let maker: String
         var isDeleted = false
-        /// Devices that changed it, or deleted it.
+        /// The devices that changed or deleted it.
         var changers: Set<String> = []
-        /// Whether a deletion may have been given up with the device's account.
+        /// Whether a deletion may have been discarded with the device's account.
         var mayBeThere = false
-        /// Whether what was written last may be in an archive only.
+        /// Whether the last write may be in an archive only.
         var mayBeOlder = false
         var writes: [String: [Write]] = [:]
         var replacements: [String: [Replacement]] = [:]
     }
 
-    /// A value that somebody saw, and what they put in its place; nil where they left nothing, or deleted the object.
+    /// A value that a device saw, and its replacement. `nil` for a cleared value, or a deleted object.
     struct Replacement {
         let seen: String?
         let value: String?
@@ -41,7 +42,7 @@ struct Reference {
         let device: String
     }
 
-    /// Whoever decided on the order of a list last, and whether nobody else ever did.
+    /// The device that last ordered a list, and whether another one ever did.
     struct Arrangement {
         let members: [String]
         let device: String
@@ -56,15 +57,15 @@ struct Reference {
     private(set) var objects: [String: Object] = [:]
     private(set) var links: [Edit.Pair: [LinkWrite]] = [:]
     private(set) var arrangements: [List: Arrangement] = [:]
-    /// Values that are kept apart: in a conflict log that went with an account, or in an archive.
+    /// Values outside of the stores: in a discarded conflict log, or in an archive.
     var kept: Set<String> = []
-    /// Whether the user deleted everything at some time: then nothing is known but that all devices agree.
+    /// Whether the user deleted everything at some time. Then only the convergence of devices is checked.
     var isPurged = false
 
     /// Properties that only the later version of the model has.
     static let newer: Set<String> = ["mood", "place"]
 
-    /// - Parameter version: Of the device's model: who deletes an object deletes what they cannot see, too.
+    /// - Parameter version: The version of the device's model. A deletion includes properties that it lacks.
     mutating func take(_ edit: Edit, by device: String, version: Int) {
         for change in edit.changes {
             switch change {
@@ -90,7 +91,7 @@ struct Reference {
 
     private mutating func supersede(_ label: String, _ key: String, _ value: String?, by new: String?, on device: String) {
         objects[label]?.replacements[key, default: []].append(Replacement(seen: value, value: new, device: device))
-        // Who sees what was merged does not see who wrote it.
+        // A device that sees a merged object does not see its writers.
         if objects[label]?.entity == Self.mergingEntity { return supersedeMerged(key, value) }
         guard let writes = objects[label]?.writes[key] else { return }
         for index in writes.indices where writes[index].value == value { objects[label]?.writes[key]?[index].isSuperseded = true }
@@ -108,7 +109,7 @@ struct Reference {
         for index in objects[label]?.writes[key]?.indices ?? 0..<0 { objects[label]?.writes[key]?[index].isSuperseded = true }
     }
 
-    /// Another user signed in on a device: what it had not sent is in an archive, or in no place if it was a deletion.
+    /// Another user signed in on a device: its unsent changes are in an archive, and its unsent deletions are lost.
     mutating func giveUp() {
         for label in objects.keys {
             objects[label]?.mayBeOlder = true
@@ -118,7 +119,7 @@ struct Reference {
         arrangements = [:]
     }
 
-    /// The server may reject an edit, after which the rows that it deletes are restored and their links with them.
+    /// The server may reject an edit. Then the rows that it deletes are restored with their links.
     mutating func allowRestoring(_ edit: Edit) {
         var deleted: Set<String> = []
         for case .delete(let label, _) in edit.changes {
@@ -129,7 +130,7 @@ struct Reference {
         for pair in links.keys where deleted.contains(pair.first) || deleted.contains(pair.second) { links[pair] = nil }
     }
 
-    /// What a device did may have gone with what it had no right to any more: the share that it left.
+    /// A device's changes may be lost with the share that it left.
     mutating func giveUp(_ device: String) {
         for (label, object) in objects {
             if object.maker == device { kept.insert(label) }
@@ -142,8 +143,8 @@ struct Reference {
     }
 
     /// - Parameters:
-    ///   - picture: What all devices show in the end.
-    ///   - log: Values in conflict logs.
+    ///   - picture: The state that all devices show in the end.
+    ///   - log: The values in conflict logs.
     func violations(_ picture: Picture, log: Set<String>) -> [String] {
         if isPurged { return [] }
         var found: [String] = []
@@ -170,7 +171,8 @@ struct Reference {
         for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) where !Self.isUncertain(key, of: object) {
             for (index, write) in writes.enumerated() where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
-                // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
+                // A reference to a deleted object is cleared, and a value that was restored before it was sent did
+                // not change.
                 if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
                 if isRepeated(write, at: index, in: writes, replacements: object.replacements[key] ?? []) { continue }
                 found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
@@ -179,13 +181,14 @@ struct Reference {
         return found
     }
 
-    /// Whether a device wrote what it had found itself, before it wrote something else.
+    /// Whether a device restored a value before it wrote another one.
     private func isPutBack(_ write: Write, in writes: [Write]) -> Bool {
         writes.contains { $0.device == write.device && $0.old == write.value }
     }
 
-    /// Whether somebody else had seen the same value and replaced it by something that the writer had not seen: to them it never
-    /// changed. Only targets of relationships are written more than once; of one that was, the writer may have seen another writing.
+    /// Whether another device had seen the same value and replaced it by one that the writer had not seen, so that to
+    /// it the value never changed. Only targets of relationships are written more than once; the writer may have seen
+    /// another write of one.
     private func isRepeated(_ write: Write, at index: Int, in writes: [Write], replacements: [Replacement]) -> Bool {
         replacements.contains { replacement in
             guard replacement.device != write.device, replacement.seen == write.value else { return false }
@@ -200,16 +203,16 @@ struct Reference {
             let writes = writes(of: key, object)
             let value = values[key]
             if writes.contains(where: { $0.value == value && !$0.isSuperseded }) || writes.isEmpty && value == nil { continue }
-            // A reference is emptied when its target goes, and may be written more than once.
+            // A reference is cleared with its target, and may be written more than once.
             let isReference = writes.contains { $0.value.map { objects[$0] != nil } ?? false }
             if isReference, value == nil, writes.contains(where: { $0.value.map { objects[$0]?.isDeleted == true } ?? false }) { continue }
             let isOlder = writes.contains { $0.value == value }
-            // What was written after it may have been given up with an account.
+            // The later write may have been discarded with an account.
             if object.mayBeOlder, isOlder || value == nil { continue }
             if isReference, isOlder { continue }
-            // What stays of two topics wins against what was changed in the other one, which is in the log.
+            // The surviving topic's value wins against a change of the merged one, which is in the log.
             if object.entity == Self.mergingEntity, isOlder { continue }
-            found.append("\(label).\(key) is \(value ?? "nil"), \(isOlder ? "which somebody replaced" : "which nobody wrote")")
+            found.append("\(label).\(key) is \(value ?? "nil"), \(isOlder ? "which was replaced" : "which was never written")")
         }
         return found
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Sees to it that no device ever shows part of a save: either everything it wrote, or nothing.
+/// Checks that no device ever shows part of a save: it shows all of it, or nothing.
 ///
-/// What another save wrote to the same object, or deleted, may take the place of a part. So an object that two saves touched counts
+/// Another save of the same object may replace or delete a part. So an object of two saves counts for neither.
 /// for neither of them.
 struct SaveWatch {
-    /// Something that a save did and that a device shows or doesn't show.
+    /// A change of a save that a device shows or doesn't show.
     private enum Part {
         case object(String)
         case value(label: String, key: String, value: String)
@@ -19,14 +19,15 @@ struct SaveWatch {
     }
 
     private var saves: [Save] = []
-    /// Numbers of the saves that wrote to an object; links aren't writes to their objects.
+    /// The numbers of the saves that wrote to an object. Links aren't writes to their objects.
     private var writers: [String: Set<Int>] = [:]
     private var linkers: [Edit.Pair: Set<Int>] = [:]
     private var deleted: Set<String> = []
 
-    /// To-one relationships, whose values are labels that several saves may write, and what older versions of the app don't show.
+    /// To-one relationships, since several saves may write the same label, and properties that older versions of the
+    /// app lack.
     private static let uncheckedKeys: Set<String> = ["post", "image", "attachment", "parent", "place", "topic", "mood"]
-    /// What is merged takes values over, and what needs others waits for them.
+    /// Merged objects adopt values, and withheld objects appear late.
     private static let uncheckedEntities: Set<String> = ["Place", "Topic", "Comment"]
 
     mutating func take(_ edit: Edit, by author: String) {
@@ -55,7 +56,7 @@ struct SaveWatch {
 
     private static func isUnchecked(_ label: String) -> Bool { uncheckedEntities.contains { label.hasPrefix("\($0)-") } }
 
-    /// - Returns: Saves of which a device shows a part only.
+    /// - Returns: The saves of which a device shows only a part.
     func look(_ picture: Picture) -> [String] {
         saves.indices.compactMap { number in
             let parts = saves[number].parts.filter { counts($0, in: number) }
@@ -71,7 +72,7 @@ struct SaveWatch {
         switch part {
         case .object(let label), .value(let label, _, _): writers[label] == [number]
         case .link(let pair):
-            // An end that somebody deletes takes the link along.
+            // The deletion of an end removes the link.
             linkers[pair] == [number] && deleted.isDisjoint(with: [pair.first, pair.second])
         }
     }

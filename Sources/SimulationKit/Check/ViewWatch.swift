@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Sees to it that what a device shows never goes back: to a value that it had replaced, or to an object that was gone.
+/// Checks that the state of a device never reverts: to a replaced value, or to a deleted object.
 struct ViewWatch {
     private var last: [String: [String: String]] = [:]
-    /// Values that were shown and replaced. A relationship may come back to a target.
+    /// Values that were shown and replaced. A relationship may return to a target.
     private var left: [String: Set<String>] = [:]
     private var gone: Set<String> = []
 
-    /// What is shown from now on has nothing to do with what was.
+    /// The following states are independent of the earlier ones.
     mutating func forget() { self = ViewWatch() }
 
     /// - Parameters:
-    ///   - mayRevert: Whether an object may show a value again that it replaced: the server rejected its deletion, and the row was
-    ///     restored with the server's values.
-    ///   - mayReturn: Whether an object that was gone may be there once more, to go for good.
+    ///   - mayRevert: Whether an object may show a replaced value again: the server rejected its deletion, and the row
+    ///     was restored with the server's values.
+    ///   - mayReturn: Whether a deleted object may return once, before its final deletion.
     mutating func look(
         _ picture: Picture, mayRevert: (String) -> Bool = { _ in false }, mayReturn: (String) -> Bool = { _ in false }
     ) -> [String] {
@@ -22,7 +22,7 @@ struct ViewWatch {
         for (label, entry) in picture.entries {
             if gone.contains(label), !mayReturn(label) { found.append("\(label) was gone and is there again") }
             let before = last[label] ?? [:]
-            // What is merged takes values over, and gives them back when it goes on by itself.
+            // A merged object adopts values, and returns them when it is separated again.
             let isMerging = entry.entity == Reference.mergingEntity
             for (key, value) in entry.values where !isMerging && before[key] != value && picture.entries[value] == nil {
                 if left["\(label).\(key)"]?.contains(value) == true, !mayRevert(label) { found.append("\(label).\(key) went back to \(value)") }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What is going to happen, by virtual time; what comes at the same time comes in the order in which it was entered.
+/// The future events by virtual time. Events of the same time run in the order of their insertion.
 final class Agenda: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     private struct Entry {
@@ -27,10 +27,10 @@ final class Agenda: @unchecked Sendable {
         }
     }
 
-    /// When the next thing happens; nil when nothing will.
+    /// The time of the next event. `nil` without events.
     var nextDue: Double? { heap.first?.due }
 
-    /// Moves time to the next entry and takes it.
+    /// Moves the time to the next event and removes it.
     func take() -> (@Sendable () -> Void)? {
         guard let first = heap.first, let last = heap.popLast() else { return nil }
         if !heap.isEmpty {

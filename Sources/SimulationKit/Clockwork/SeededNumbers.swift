@@ -17,15 +17,15 @@ package struct SeededNumbers: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Numbers of their own for somebody, so that what one device draws does not shift what another gets.
+    /// An independent stream of numbers, so that the draws of one device do not shift those of another.
     mutating func fork() -> SeededNumbers { SeededNumbers(seed: next()) }
 
-    /// Whether something happens that happens so often in a hundred.
+    /// Returns `true` with a probability in percent.
     mutating func percent(_ chance: Int) -> Bool { Int.random(in: 0..<100, using: &self) < chance }
 
     mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
 
-    /// A record name as apps and mirrors make them.
+    /// A name in the form that apps and the sync code use.
     mutating func name() -> String {
         let high = next()
         return UUIDText.text(high, next())

@@ -3,10 +3,11 @@
 
 import Foundation
 
-/// The one thread of a simulation: tasks run in the order in which they become ready, and only while ``settle()`` is called.
+/// The only thread of a simulation. Tasks run in the order in which they become ready, and only during ``settle()``.
 ///
-/// What has queues of its own, such as the server's database, is waited for: whoever calls it says so with ``begin()`` and
-/// ``end()``, one such call at a time, so that its answer comes at the same place in each run.
+/// The executor waits for calls to components with queues of their own, such as the server's database. The caller
+/// brackets each call by ``begin()`` and ``end()``, one at a time, so that its response arrives at the same point in
+/// each run.
 final class SimulationExecutor: TaskExecutor, @unchecked Sendable {
     // Unchecked: all state is behind the condition's lock.
     private let condition = NSCondition()
@@ -14,7 +15,7 @@ final class SimulationExecutor: TaskExecutor, @unchecked Sendable {
     private var next = 0
     private var outside = 0
 
-    /// After this time without an answer something waits for what will never come.
+    /// After this time without a response, the simulation is deadlocked.
     private static let patience = 60.0
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -29,7 +30,7 @@ final class SimulationExecutor: TaskExecutor, @unchecked Sendable {
 
     func end() { condition.withLock { outside -= 1 } }
 
-    /// Runs everything that can run, until all tasks wait for something that only the agenda brings.
+    /// Runs all ready tasks, until all tasks wait for events of the agenda.
     func settle() {
         while let job = take() { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
@@ -41,13 +42,13 @@ final class SimulationExecutor: TaskExecutor, @unchecked Sendable {
             jobs.removeAll(keepingCapacity: true)
             next = 0
             if outside == 0 { return nil }
-            precondition(condition.wait(until: Date(timeIntervalSinceNow: Self.patience)), "what was called outside has not answered")
+            precondition(condition.wait(until: Date(timeIntervalSinceNow: Self.patience)), "an external call has not returned")
         }
         defer { next += 1 }
         return jobs[next]
     }
 
-    /// Runs something asynchronous to its end, on this thread.
+    /// Runs an async function to its end, on this thread.
     func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
         let result = Box<Result<Value, any Error>?>(nil)
         begin()
@@ -56,7 +57,7 @@ final class SimulationExecutor: TaskExecutor, @unchecked Sendable {
             self.end()
         }
         settle()
-        guard let value = result.value else { preconditionFailure("what was begun has ended") }
+        guard let value = result.value else { preconditionFailure("the task has not ended") }
         return try value.get()
     }
 }
@@ -69,7 +70,7 @@ final class Box<Value>: @unchecked Sendable {
     init(_ value: Value) { self.value = value }
 }
 
-/// Somebody who waits for the agenda; resumed once, whoever comes first.
+/// A task that waits for the agenda; resumed once, by the first caller.
 final class Pending<Value: Sendable>: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     private var continuation: CheckedContinuation<Value, any Error>?

@@ -3,7 +3,7 @@
 
 import SystemSupport
 
-/// What happened in a run, line by line, and a digest of it: runs with one digest were the same run.
+/// The events of a run, line by line, and their digest: runs with equal digests were identical.
 package struct Trace: Sendable {
     package private(set) var lines: [String] = []
     package private(set) var count = 0
@@ -22,6 +22,6 @@ package struct Trace: Sendable {
 }
 
 extension Simulation {
-    /// One digest of the digests of many runs.
+    /// The digest of the digests of many runs.
     package static func digest(of digests: [String]) -> String { Hex.text(Fingerprint(digests.joined(separator: " ").utf8).value, .upper) }
 }

@@ -4,14 +4,14 @@
 import CloudInProcess
 import CloudKit
 
-/// The way on which an app asks the server for something itself. Nothing happens on it, and nothing else runs until the
-/// answer is there: what the server's database takes for it is real time, which must not decide who is first.
+/// The connection for the app's own requests to the server. It injects no faults, and the simulation waits for the
+/// response: the real time that the server's database needs must not decide the order of events.
 struct AccountTransport: CloudTransport {
     let base: InProcessTransport
     let simulation: SimulationExecutor
 
     var executor: (any TaskExecutor)? { simulation }
-    var fallsSilent: Bool { base.fallsSilent }
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
     var credential: String? { base.credential }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -5,18 +5,18 @@ import CloudInProcess
 import CloudKit
 import CloudWire
 
-// Connections that are held open: streams of news, downloads, and requests that wait for news.
+// Long-lived connections: push streams, downloads and long polls.
 
 extension SimulatedNetwork {
     // MARK: Streams
 
-    /// Opens a connection on which the server talks. Pieces arrive in order, each a little later than it was sent.
+    /// Opens a connection on which the server sends. Pieces arrive in order, each a little later than it was sent.
     func open(_ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportStream>) {
         let label = begin(request, transport)
         if transport.isCut { return agenda.after(0.01) { self.fail(pending, label, .networkUnavailable, "the device is offline") } }
         let isAsset = Self.operation(of: request) == Self.asset
         if transport.polls, !isAsset { return give(up: pending, label, 0.05, .networkFailure, "no stream gets through") }
-        // How often connections for notifications break is in the plan; a download may go as any request does.
+        // The plan decides how often push streams break. A download has the faults of any request.
         let fate = isAsset ? fate(of: request) : .delivered
         switch fate {
         case .requestLost, .answerLost, .late:
@@ -33,7 +33,7 @@ extension SimulatedNetwork {
                 let result: Result<TransportStream, any Error>
                 do {
                     let stream = try await base.stream(request)
-                    // A file is read from the server's disk, which is waited for; of news nobody knows when they come.
+                    // A download waits for the server's disk. The time of notifications is unknown.
                     result = .success(isAsset ? try await Self.whole(stream) : stream)
                 } catch {
                     result = .failure(error)
@@ -92,7 +92,8 @@ extension SimulatedNetwork {
 
     // MARK: Waiting
 
-    /// A request whose answer is the next notification. The server is not waited for: it holds it until somebody else writes.
+    /// A request for the next notification. The simulation does not wait for the server, which holds it
+    /// until another device writes.
     func hold(
         _ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportResponse>, _ label: String, _ fate: Fate,
         _ there: Double, _ back: Double
@@ -101,10 +102,10 @@ extension SimulatedNetwork {
         if isLost || isAnswerLost { give(up: pending, label, Self.patience, .networkFailure, "the wait was in vain") }
         if isLost { return }
         let inVain = random.seconds(45...90)
-        /// nil before the request arrived, and once it was answered.
+        /// `nil` before the request arrived, and after it was answered.
         let waiting = Box<Task<Void, Never>?>(nil)
-        // A wait whose answer is lost on the way does not end as one to which nothing came, and neither does one whose answer is on its
-        // way; of one that does the server keeps for the next what comes after it.
+        // A poll without its response, or with the response in transit, does not end as an empty one. Notifications
+        // after an empty poll stay queued on the server for the next one.
         if endsWaits, !isAnswerLost {
             agenda.after(inVain) {
                 guard let task = waiting.value else { return }

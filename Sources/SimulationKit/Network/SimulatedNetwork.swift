@@ -7,8 +7,8 @@ import CloudWire
 import Foundation
 import SystemSupport
 
-/// What lies between the devices and the server. Each request, answer and notification is an entry of the agenda, and the
-/// seed decides when it comes, how often, and whether at all.
+/// The network between devices and server. Each request, response and notification is an event of the agenda. The seed
+/// decides when it arrives, how often, and if at all.
 final class SimulatedNetwork: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     let agenda: Agenda
@@ -18,22 +18,23 @@ final class SimulatedNetwork: @unchecked Sendable {
     private let hasAssets: Bool
     var faults: FaultPlan
     var random: SeededNumbers
-    /// Whether the users' storage is full.
+    /// Whether the users' quota is exceeded.
     var isFull = false
     private var lastNumber = 0
-    /// Keys of requests that reached the server.
+    /// Keys of the requests that reached the server.
     private var arrived: Set<String> = []
 
-    /// Whether what is held is answered in vain after a while, as long as faults last: afterwards nothing happens by itself.
+    /// Whether long polls end empty after a while. Only during the faults, since afterwards no event may arise by
+    /// itself.
     var endsWaits = true
-    /// Whether nobody who waits is told anything.
+    /// Whether long polls deliver nothing.
     var losesNews = false
-    /// Whether each change page is said to be the last one.
+    /// Whether each change page claims to be the last one.
     var endsPagesEarly = false
-    /// Told what a device must not do.
+    /// Reports a violation by a device.
     var complain: (String) -> Void = { _ in }
 
-    /// How long a device waits for an answer.
+    /// Timeout of a device's requests.
     static let patience = 60.0
 
     init(
@@ -56,7 +57,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         let fate = fate(of: request)
         let there = random.seconds(0.01...0.3), back = random.seconds(0.01...0.3), late = random.seconds(61...900)
         if transport.isCut { return give(up: pending, label, 0.01, .networkUnavailable, "the device is offline") }
-        // Where a stream gets through, nothing is to be held.
+        // A device with a push stream must not poll.
         if !transport.polls, Self.operation(of: request) == DevicePath.Operation.createToken.rawValue {
             return refuse(WireError(.notFound, "there is no courier"))
         }
@@ -102,8 +103,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     func begin(_ request: TransportRequest, _ transport: SimulatedTransport) -> String {
         lastNumber += 1
         let label = "\(transport.name) #\(lastNumber) \(Self.operation(of: request))"
-        // Change tokens carry a proof that only this server can make, and it draws its key itself.
-        // So do receipts for assets.
+        // Change tokens and asset receipts have a MAC of this server, which draws its key at random.
         let operation = Self.operation(of: request)
         let isRepeatable =
             ![ServicePath.Operation.zoneChanges, .databaseChanges].map(\.rawValue).contains(operation)
@@ -121,7 +121,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     func fate(of request: TransportRequest) -> Fate {
         let fate = Fate.draw(faults, &random)
         let isSave = Self.operation(of: request) == ServicePath.Operation.modifyRecords.rawValue
-        // A request that was carried out already is answered as it was then.
+        // A repeated request gets the response of the first execution.
         if isFull, isSave, fate == .delivered, request.headers[HeaderNames.idempotencyKey].map({ !arrived.contains($0) }) ?? true { return .full }
         return fate
     }
@@ -155,7 +155,7 @@ final class SimulatedNetwork: @unchecked Sendable {
                 let result: Result<TransportResponse, any Error>
                 do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
                 executor.end()
-                // A server that dies of its disk answers nothing any more.
+                // A server with a failed disk does not respond.
                 let hasDied = self.serverDisk.hasFailed
                 let lost = CKError(request.changesData ? .serverResponseLost : .networkFailure, "the server died")
                 answer(hasDied ? .failure(lost) : result)
@@ -207,7 +207,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         else { return nil }
         let error = WireError(.badRequest, "the token is too old", nativeCode: .changeTokenExpired)
         let results = query.zones.map { ZoneChangesResult.failure($0.zoneID, error) }
-        // The server grants what is asked for here as in any answer.
+        // The server offers the requested capabilities, as in any response.
         var headers: TransportHeaders = [HeaderNames.contentType: HeaderNames.json]
         if let asked = request.headers[HeaderNames.capabilities] { headers.add(HeaderNames.capabilities, asked) }
         return TransportResponse(status: 200, headers: headers, body: ZoneChangesResponse(zones: results).encoded())

@@ -5,7 +5,7 @@ import CloudInProcess
 import CloudKit
 import CloudWire
 
-/// One life of a device on the network. After ``end()`` nothing it sent is answered any more, though it may still arrive.
+/// One life of a device on the network. After ``end()`` its requests may still arrive, and get no response.
 final class SimulatedTransport: CloudTransport, @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     let name: String
@@ -13,9 +13,9 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
     private let network: SimulatedNetwork
     private(set) var isCut = false
     private(set) var isOpen = true
-    /// Whether streams do not get through.
+    /// Whether push streams are blocked.
     let polls: Bool
-    /// Whether the app asked for silence.
+    /// Whether the app paused sync.
     var isPaused = false
     private var breaks: [() -> Void] = []
 
@@ -27,7 +27,7 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
     }
 
     var executor: (any TaskExecutor)? { network.executor }
-    var fallsSilent: Bool { base.fallsSilent }
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
     var credential: String? { base.credential }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -48,10 +48,10 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
         guard isOpen else { throw CKError(.networkUnavailable, "the device is off") }
     }
 
-    /// What is to be called when the connection breaks.
+    /// Registers a closure to call when the connection breaks.
     func hold(_ end: @escaping () -> Void) { breaks.append(end) }
 
-    /// Breaks what is under way; what comes later is carried again.
+    /// Breaks the open connections. Later requests work again.
     func breakConnections() {
         let ends = breaks
         breaks = []

@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Which kinds of faults a run has.
+/// The kinds of faults of a run.
 package struct FaultPlan: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// Requests and answers that never come.
+        /// Requests and responses that are lost.
         case loss
         /// Requests that arrive twice.
         case doubling
-        /// Requests and notifications that take minutes, so that later ones overtake them, also after whoever sent them gave up.
+        /// Requests and notifications that take minutes, so that later ones overtake them, even after the sender's
+        /// timeout.
         case delay
         /// Devices without a network, and connections that break.
         case cuts
-        /// The server goes down and comes back with what it has written.
+        /// The server stops, and restarts with its committed data.
         case restarts
-        /// Devices that stop in the middle of a write.
+        /// Devices that are killed in the middle of a write.
         case kills
-        /// Devices whose clocks are days off.
+        /// Devices with clocks that are days off.
         case skew
-        /// The server no longer knows a device's point in the changes.
+        /// The server no longer knows a device's change token.
         case tokens
         case throttling
-        /// The user's storage is full for a while.
+        /// The user's quota is exceeded for a while.
         case quota
-        /// Answers that are cut short, or another program's.
+        /// Responses that are truncated, or another program's.
         case garbage
         /// The user deletes the zone.
         case purge
         /// Another user signs in on a device.
         case accounts
-        /// Some devices have a later version of the model, and others get it on the way.
+        /// Some devices have a later version of the model, and others get it during the run.
         case versions
-        /// The server's disk fails in the middle of a write, and the server dies of it.
+        /// The server's disk fails in the middle of a write, and the server crashes.
         case crashes
     }
 
-    /// Kinds that came later draw from numbers of their own, so that seeds stay what they were.
+    /// Later kinds draw from their own stream of numbers, so that existing seeds keep their runs.
     private static let later: Set<Kind> = [.crashes]
 
     package var kinds: Set<Kind>
 
-    /// Each kind is in every third run; what makes the reference model know less is in fewer.
+    /// Each kind is in every third run. Kinds that weaken the reference model are in fewer.
     init(_ random: inout SeededNumbers, seed: UInt64, without excluded: Set<Kind>) {
         kinds = []
         var own = SeededNumbers(seed: ~seed)
@@ -61,13 +62,13 @@ package struct FaultPlan: Sendable {
     package var description: String { kinds.map(\.rawValue).sorted().joined(separator: " ") }
 }
 
-/// What becomes of one request.
+/// The fate of one request.
 enum Fate: Equatable {
     case delivered
     case requestLost
     case answerLost
     case doubled
-    /// It arrives after whoever sent it gave up.
+    /// It arrives after the sender's timeout.
     case late
     case throttled(seconds: Double)
     case busy
@@ -77,7 +78,7 @@ enum Fate: Equatable {
     case webPage
 
     static func draw(_ faults: FaultPlan, _ random: inout SeededNumbers) -> Fate {
-        // One draw for each kind, there or not, so that a kind can be taken away without changing all the rest.
+        // One draw for each kind, active or not, so that the removal of a kind does not change the others.
         let draws = (0..<9).map { _ in Int.random(in: 0..<1000, using: &random) }
         func happens(_ kind: FaultPlan.Kind, _ index: Int, _ perMille: Int) -> Bool {
             faults.kinds.contains(kind) && draws[index] < perMille

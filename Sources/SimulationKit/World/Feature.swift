@@ -3,34 +3,35 @@
 
 import CloudKit
 
-/// What a run is about beside objects of the private database that a push stream tells of.
+/// Features of a run beyond objects of the private database and a push stream.
 package enum Feature: String, CaseIterable, Sendable {
-    /// Values that are too long for a record travel as assets.
+    /// Values that are too long for a record become assets.
     case assets
-    /// Syncing is paused and resumed, and somebody waits until it is done.
+    /// Sync is paused and resumed, and apps wait for it.
     case pauses
-    /// Devices that no stream reaches ask for notifications one by one.
+    /// Devices without a push stream poll for notifications.
     case polling
-    /// One user's objects are shared with others, who may change or only read them.
+    /// One user's objects are shared with others, with read-only or read-write permission.
     case sharing
-    /// The public database, on a server that has a feed of its changes.
+    /// The public database, on a server with a change feed for it.
     case publicFeed
-    /// The public database, on a server that offers what is documented.
+    /// The public database, on a server with the documented protocol only.
     case publicQueries
-    /// A model beyond Apple's rules: lists that keep their order, values that are unique, objects that need others.
+    /// A model with extensions: ordered lists, unique values, required objects.
     case extensions
-    /// Devices send a few items at once, and plan the next while some are on their way.
+    /// Devices send small batches, and pipeline the next one.
     case batches
-    /// Several shares at once, of objects that are not related to each other. Needs `sharing`.
+    /// Several concurrent shares of unrelated objects. Needs `sharing`.
     case severalShares
-    /// The owner changes what participants may do, one of whom joined by the link. Needs `sharing`.
+    /// The owner changes the permissions of participants, one of which joined by the link. Needs `sharing`.
     case permissions
     /// Saves of many objects, change pages of a few records, and devices that stage pages in their stores' files.
     case wholeSaves
-    /// A participant with read-only access deletes objects, too, and gives up its rejected changes in the end. Needs `sharing`.
+    /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
+    /// `sharing`.
     case rejections
 
-    /// Seeds have features by numbers of their own, so that a seed is the same run without them.
+    /// Features draw from their own stream of numbers, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
         var random = SeededNumbers(seed: ~seed &+ 2)
         var features: Set<Feature> = []
@@ -39,7 +40,7 @@ package enum Feature: String, CaseIterable, Sendable {
         case 0..<20: features.insert(.sharing)
         case 20..<32: features.insert(.publicFeed)
         case 32..<40: features.insert(.publicQueries)
-        // What came later draws from numbers of its own.
+        // Later features draw from a stream of their own.
         default:
             var later = SeededNumbers(seed: ~seed &+ 4)
             if later.percent(25) { features.insert(.extensions) }
@@ -57,12 +58,13 @@ package enum Feature: String, CaseIterable, Sendable {
 extension Set<Feature> {
     var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
 
-    /// Whether no device shows part of a save: one that spans several zones arrives zone by zone, and queries never show a moment of the
-    /// database. Requests of three items carry parts of saves, unless the server executes several in one transaction.
+    /// Whether no device shows part of a save. A save in several zones arrives zone by zone, and queries never show a
+    /// consistent state. Requests of three items carry parts of saves, unless the server executes several in one
+    /// transaction.
     var keepsSavesWhole: Bool { isDisjoint(with: [.sharing, .publicQueries]) && (!contains(.batches) || contains(.wholeSaves)) }
 
-    /// Kinds of faults that do not go with them: nobody purges the public database, or what is shared, and each device stays
-    /// with its user there. What was merged is known no more when an account goes.
+    /// The kinds of faults that these features exclude: the public database and shared zones are not purged, and the
+    /// user of a device does not change. An account change loses the knowledge of merges.
     var excluded: Set<FaultPlan.Kind> {
         if isPublic || contains(.sharing) { return [.purge, .accounts] }
         return contains(.extensions) ? [.accounts] : []
@@ -71,14 +73,14 @@ extension Set<Feature> {
     var description: String { map(\.rawValue).sorted().joined(separator: " ") }
 }
 
-/// What the user of a device has to do with the objects on it.
+/// The role of a device's user.
 enum Role: Sendable {
     case owner
-    /// Takes part in what the owner shares.
+    /// A participant of the owner's shares.
     case guest
-    /// May only read what the owner shares.
+    /// A participant with read-only access.
     case reader
-    /// Has a store of the public database, in which everybody changes their own.
+    /// Has a store of the public database, in which each user changes only their own objects.
     case citizen
 
     var scope: CKDatabase.Scope {

@@ -4,23 +4,23 @@
 import CFaultyDisk
 import CloudInProcess
 
-/// The disk under the server's database.
+/// The disk of the server's database.
 final class ServerDisk: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     private var plan: Int32?
     private var failsAt: Int?
 
-    /// Files that are open stay on the disk that they were opened on.
+    /// Open files stay on the disk on which they were opened.
     func lay(under cloud: InProcessCloud) throws {
         faulty_disk_install()
         try cloud.stop()
         let plan = faulty_disk_add(cloud.path + "/")
-        precondition(plan > 0, "few enough servers are simulated at once")
+        precondition(plan > 0, "too many servers are simulated concurrently")
         self.plan = plan
         try cloud.start()
     }
 
-    /// From the n-th write from now on it takes nothing.
+    /// Fails all writes from the n-th one on.
     func fail(atWrite number: Int) {
         guard let plan else { return }
         failsAt = number

@@ -11,7 +11,7 @@ struct Sharing: Sendable {
         var url: URL?
         /// Name of the share's zone; nil as long as `url` is.
         var zone: String?
-        /// Users who have accepted.
+        /// Users that have accepted.
         var joined: Set<String> = []
     }
 
@@ -21,7 +21,7 @@ struct Sharing: Sendable {
     var shares: [Share]
     /// Virtual time after which failed requests are not retried.
     var until = Double.infinity
-    /// Users who left a share, or were removed: what they had not sent is theirs alone.
+    /// Users that left a share, or were removed: their unsent changes stay local.
     var leavers: Set<String> = []
     /// What their conflict logs held then: the target of a lost reference is removed with the share.
     var leftLogs: Set<String> = []

@@ -10,7 +10,7 @@ import Foundation
 import ObjectGraph
 import SQLiteStore
 
-/// A device: the real container on a file in memory, with a clock, a network and a disk that the simulation decides on.
+/// A device: the real container on a file in memory, with a simulated clock, network and disk.
 final class SimulatedDevice: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     /// One life of the app.
@@ -19,16 +19,16 @@ final class SimulatedDevice: @unchecked Sendable {
         let transport: SimulatedTransport
     }
 
-    /// What the checks have yet to learn of: a save whose outcome the app never heard.
+    /// A save with an outcome that the checks do not know yet, since the app was killed.
     private struct Open {
         let author: String
         let edit: Edit
     }
 
     static let containerIdentifier = "iCloud.org.example.simulation"
-    /// Of a record in runs with assets, so that values need not be long.
+    /// Bytes of a record in runs with assets, so that values need not be long.
     private static let recordBytes = 1000
-    /// Items of a request, where those are few.
+    /// Items of a request in runs with small batches.
     private static let batchItems = 3
     private static let writes = Int32(FaultyDiskWrite.rawValue)
     private static let everything = Int32(
@@ -38,14 +38,14 @@ final class SimulatedDevice: @unchecked Sendable {
     let name: String
     let role: Role
     private let features: Set<Feature>
-    /// Whether streams do not get through to it.
+    /// Whether push streams are blocked for it.
     let polls: Bool
     private let folder: URL
     private let disk: Int32
     private let agenda: Agenda
     private let executor: SimulationExecutor
     private var random: SeededNumbers
-    /// Seconds that its clock is off.
+    /// Offset of its clock in seconds.
     private let skew: Double
     var user: String
     var version: Int
@@ -73,7 +73,7 @@ final class SimulatedDevice: @unchecked Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         faulty_disk_install()
         disk = faulty_disk_add(self.folder.path + "/")
-        precondition(disk > 0, "few enough devices are simulated at once")
+        precondition(disk > 0, "too many devices are simulated concurrently")
     }
 
     private func model(_ version: Int) -> NSManagedObjectModel { SimulatedModel.model(version, isExtended: features.contains(.extensions)) }
@@ -82,7 +82,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
     // MARK: Life
 
-    /// - Returns: What was saved by a save whose end the app did not live to see, if it was.
+    /// - Returns: The changes of a save that was committed before the app was killed, if any.
     func boot(_ transport: SimulatedTransport) throws -> Edit? {
         precondition(life == nil, "a device is booted when it is off")
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: model(version))
@@ -131,7 +131,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
     var store: NSPersistentStore? { life?.container.persistentStoreCoordinator.persistentStores.first }
 
-    /// Ends the app as a power cut would: from now on nothing reaches the disk, or the network.
+    /// Ends the app as a power failure would: from now on it writes nothing to the disk or the network.
     func kill() throws {
         guard let life else { return }
         faulty_disk_change(disk, Self.everything, -1)
@@ -139,7 +139,7 @@ final class SimulatedDevice: @unchecked Sendable {
         faulty_disk_change(disk, 0, 0)
     }
 
-    /// Ends the app in good order.
+    /// Ends the app regularly.
     func quit() throws { if let life { try close(life) } }
 
     private func close(_ life: Life) throws {
@@ -155,10 +155,10 @@ final class SimulatedDevice: @unchecked Sendable {
         faulty_disk_remove(disk)
     }
 
-    /// From the n-th write from now on the disk takes nothing.
+    /// Fails all writes to the disk from the n-th one on.
     func failDisk(atWrite number: Int) { faulty_disk_change(disk, Self.writes, -Int32(number)) }
 
-    /// How many writes there were since ``failDisk(atWrite:)``.
+    /// Number of writes since ``failDisk(atWrite:)``.
     var writesSeen: Int { Int(faulty_disk_count_of(disk)) }
 
     // MARK: Objects
@@ -166,7 +166,7 @@ final class SimulatedDevice: @unchecked Sendable {
     enum SaveOutcome {
         case nothing
         case saved(Edit)
-        /// The app does not know.
+        /// The outcome is unknown to the app.
         case failed(any Error)
     }
 
@@ -190,21 +190,21 @@ final class SimulatedDevice: @unchecked Sendable {
         }
     }
 
-    /// What the device shows, if that may have changed since it was asked last.
+    /// The visible state, if it may have changed since the last call.
     func pictureIfChanged() throws -> Picture? {
         guard changed.value else { return nil }
         changed.value = false
         return try picture()
     }
 
-    /// - Parameter isIncluded: Leaves objects out.
+    /// - Parameter isIncluded: Selects objects.
     func picture(where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws -> Picture? {
         guard let life else { return nil }
         let context = life.container.newBackgroundContext()
         return try context.performAndWait { try Picture(context, where: isIncluded) }
     }
 
-    /// All losing values that the container gives back: each is restored in a context of its own, and compared.
+    /// All losing values that the container restores: each is restored in a separate context, and compared.
     func conflictLog() throws -> (values: Set<String>, faults: [String]) {
         guard let life else { return ([], []) }
         var values: Set<String> = []
@@ -219,14 +219,14 @@ final class SimulatedDevice: @unchecked Sendable {
                 let object = try life.container.restoreLosingValue(of: conflict, in: context)
                 let restored = object.value(forKey: conflict.propertyName)
                 let shown = (restored as? NSManagedObject).map(Picture.label) ?? Picture.text(restored)
-                if shown != text { faults.append("the conflict log restores \(shown ?? "nil") in the place of \(text)") }
+                if shown != text { faults.append("the conflict log restores \(shown ?? "nil") instead of \(text)") }
                 context.rollback()
             }
         }
         return (values, faults)
     }
 
-    /// Labels and values of the copies that were made when the user changed.
+    /// Labels and values in the archives that were made when the user changed.
     func archived() throws -> Set<String> {
         var found: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.contains("-archive-") && name.hasSuffix(".sqlite") {
@@ -237,7 +237,7 @@ final class SimulatedDevice: @unchecked Sendable {
                 container.persistentStoreDescriptions = [description]
                 var failure: (any Error)?
                 container.loadPersistentStores { _, error in failure = error }
-                // It was made by the other version of the app.
+                // The other version of the app made it.
                 if failure != nil { continue }
                 let context = container.newBackgroundContext()
                 let picture = try context.performAndWait { try Picture(context) }
@@ -249,13 +249,13 @@ final class SimulatedDevice: @unchecked Sendable {
 
     func knowsItsUser() throws -> Bool { try remembers("user") }
 
-    /// Whether somebody was signed in of whom the server has not heard yet: then all that is shown may be put aside.
+    /// Whether a user was signed in that the server does not know yet, so that all objects may be archived.
     func doubtsItsUser() throws -> Bool { try remembers("stranger") }
 
     private func remembers(_ key: String) throws -> Bool {
         var isThere = false
         try store?.storage.read { reader in
-            // A store whose mirror has not begun yet has no such table.
+            // A store has no such table before its first sync.
             try reader.query("SELECT 1 FROM sqlite_master WHERE name = 'TARN_STATE'") { _ in isThere = true }
             guard isThere else { return }
             isThere = false
@@ -264,6 +264,6 @@ final class SimulatedDevice: @unchecked Sendable {
         return isThere
     }
 
-    /// Does to the mirror's own tables what only a broken mirror would do.
+    /// Changes the sync metadata as only a defect would.
     func tamper(_ sql: String) throws { try store?.storage.write { try $0.execute(sql) } }
 }

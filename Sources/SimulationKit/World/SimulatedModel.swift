@@ -5,21 +5,21 @@ import CoreData
 import ManagedModel
 import ObjectGraph
 
-/// The model of the simulated app: each shape of relationship, and two versions.
+/// The model of the simulated app: each kind of relationship, in two versions.
 ///
-/// Each object has a label of its own, which is set once: by it the checks know the object again on every device.
+/// Each object has a unique label, which is set once: the checks identify the object by it on every device.
 enum SimulatedModel {
     static let versions = 2
 
-    /// A model is read by many containers; it is never changed.
+    /// A model is shared by many containers and never changes.
     ///
-    /// - Parameter isExtended: Whether it has what goes beyond Apple's rules.
+    /// - Parameter isExtended: Whether it has model extensions.
     static func model(_ version: Int, isExtended: Bool) -> NSManagedObjectModel {
         let model = version == 1 ? first : second
         return NSManagedObjectModel(isExtended ? extended(model) : model)
     }
 
-    /// Topics have unique names, comments need their posts, and both are in an order.
+    /// Topics have unique names, comments require their posts, and both are ordered.
     private static func extended(_ model: Model) -> Model {
         var model = model
         model.entities[0].relationships += [

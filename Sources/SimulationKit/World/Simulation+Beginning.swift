@@ -4,7 +4,7 @@
 import CloudInProcess
 
 extension Simulation {
-    /// Makes users and devices.
+    /// Creates users and devices.
     func setUp() throws {
         if faults.kinds.contains(.crashes) { try serverDisk.lay(under: cloud) }
         users = faults.kinds.contains(.accounts) || random.percent(20) ? ["mia", "bo"] : ["mia"]
@@ -32,20 +32,20 @@ extension Simulation {
         }
     }
 
-    /// Whose the n-th device is.
+    /// The owner of the n-th device.
     private func owner(_ index: Int) -> (user: String, role: Role) {
         if features.contains(.sharing) { return [("mia", .owner), ("bo", .guest), ("mia", .owner), ("ada", .reader)][index] }
         return (users[index % users.count], features.isPublic ? .citizen : .owner)
     }
 
-    /// Whose saves are looked at together: a user's, or everybody's where they have to do with each other.
+    /// The group of users with common checks: one user, or all users if they share data.
     func circle(of user: String) -> String { features.isPublic || features.contains(.sharing) ? users[0] : user }
 
     private func transport(_ device: SimulatedDevice) throws -> SimulatedTransport {
         SimulatedTransport(device.name, try base(device), network, polls: device.polls)
     }
 
-    /// The way to the server on which nothing happens.
+    /// The connection to the server without faults.
     func base(_ device: SimulatedDevice) throws -> InProcessTransport {
         let (name, user) = (device.name, device.user)
         let base = try transports["\(name) \(user)"] ?? executor.run { [cloud, executor] in try await cloud.addDevice(name, of: user, executor: executor) }
@@ -55,7 +55,7 @@ extension Simulation {
 
     func boot(_ device: SimulatedDevice) throws {
         guard device.life == nil else { return }
-        // The device is signed in by the server, which may be dying.
+        // The server signs the device in, and may be crashing.
         guard let transport = try ask({ try transport(device) }) else {
             return agenda.after(5) { self.attempt { try self.boot(device) } }
         }

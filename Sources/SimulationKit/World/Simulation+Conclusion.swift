@@ -31,7 +31,7 @@ extension Simulation {
         }
     }
 
-    /// Compares what all devices show.
+    /// Compares the final states of all devices.
     func conclude() throws {
         for user in users where !sharing.leavers.contains(user) {
             guard let first = devices.first(where: { $0.user == user }) else { continue }
@@ -42,14 +42,14 @@ extension Simulation {
             try boot(witness)
         }
         executor.settle()
-        // The public database is asked again and again; who has begun to ask comes to an end.
+        // The public database is polled periodically; a poll that has begun ends.
         let end = features.isPublic ? agenda.now + 600 : .infinity
         var count = 0
         while violations.isEmpty, let due = agenda.nextDue, due <= end || isAsking && due <= end + 600, let body = agenda.take() {
             body()
             executor.settle()
             count += 1
-            if count > Self.eventsMax { return fail("there is no rest: \(Self.eventsMax) events") }
+            if count > Self.eventsMax { return fail("the devices are not idle after \(Self.eventsMax) events") }
         }
         for circle in Set(users.map(circle)).sorted() { try conclude(circle) }
     }
@@ -74,7 +74,7 @@ extension Simulation {
             log.formUnion(values)
             for fault in faults { fail("\(device.name): \(fault)") }
         }
-        // Who left keeps the log of what they did before.
+        // A user that left keeps the log of earlier conflicts.
         for device in devices where sharing.leavers.contains(device.user) { log.formUnion(try device.conflictLog().values) }
         let owners = all.filter { $0.role == .owner || $0.role == .citizen }
         guard let owner = owners.last, let last = try owner.picture() else { return }

@@ -6,10 +6,10 @@ import CloudKit
 import CloudMirroring
 
 extension Simulation {
-    /// What the server needs before devices come.
+    /// Prepares the server before devices start.
     func prepareServer() throws {
         if features.contains(.publicQueries) {
-            // What is read by queries needs indexes.
+            // Queries need indexes.
             let types = ["CD_Post", "CD_Attachment", "CD_Image", "CD_Tag", "CD_Place", "CDMR"]
             try executor.run { [cloud] in
                 for type in types {
@@ -24,18 +24,18 @@ extension Simulation {
         }
     }
 
-    /// Enters what features bring, until when faults last.
+    /// Schedules the events of features, until the end of faults.
     func planFeatures(_ span: Double) {
         if features.contains(.pauses) { planPauses(span) }
         if features.contains(.sharing) { planSharing(span) }
         if features.contains(.assets) {
             for _ in 0..<3 {
-                // What nobody refers to goes after a while.
+                // Unreferenced assets expire after a while.
                 agenda.after(extra.seconds(0...span)) { self.attempt { _ = try self.ask { try self.executor.run { [cloud = self.cloud] in try await cloud.removeExpired() } } } }
             }
         }
         if features.isPublic {
-            // Nobody tells of changes there: apps ask for them.
+            // The server sends no notifications there: apps poll.
             for device in devices {
                 for _ in 0..<4 { agenda.after(extra.seconds(0...span)) { self.awaitSync(device, seconds: 30) } }
             }
@@ -72,9 +72,9 @@ extension Simulation {
 
     // MARK: Waiting for a sync
 
-    /// Waits for a sync, and holds the container to its promise.
+    /// Waits for a sync, and checks the container's guarantee.
     ///
-    /// - Parameter isCertain: Whether nothing stands in its way.
+    /// - Parameter isCertain: Whether the sync must succeed.
     func awaitSync(_ device: SimulatedDevice, seconds: Double, isCertain: Bool = false) {
         guard let life = device.life, !faults.kinds.contains(.accounts) else { return }
         let circle = circle(of: device.user)
@@ -83,10 +83,10 @@ extension Simulation {
         say("\(device.name) waits for a sync")
         let kept = {
             self.say("\(device.name) is in step")
-            // A later life of the app has nothing to do with what the earlier one was told.
+            // The response of an earlier life does not bind a later one.
             guard device.life?.transport === life.transport, let saved, device.role != .reader, device.role != .guest || !self.features.contains(.permissions)
             else { return }
-            // Who was sent away meanwhile has nothing any more.
+            // A removed participant has no data.
             guard !self.sharing.leavers.contains(device.user) else { return }
             self.attempt {
                 if let expected, let picture = try device.picture() {

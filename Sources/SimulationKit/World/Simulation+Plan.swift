@@ -7,9 +7,9 @@ import CloudMirroring
 import CloudWire
 
 extension Simulation {
-    /// Enters what the apps do and what happens to them.
+    /// Schedules the actions of apps, and faults.
     ///
-    /// - Returns: Until when faults last.
+    /// - Returns: The end of faults.
     func plan() -> Double {
         let span = random.percent(50) ? random.seconds(30...120) : random.seconds(300...3000)
         for device in devices {
@@ -83,13 +83,13 @@ extension Simulation {
                     case .losesOrder: "UPDATE TARN_RANK SET rank = 'V'"
                     case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly: String?.none
                     }
-                // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
+                // Before the first sync, and on a failed disk, the tables do not exist.
                 if let sql { try? device.tamper(sql) }
             }
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func edit(_ device: SimulatedDevice) throws {
         guard device.life != nil, var workload = workloads[device.name] else { return }
@@ -108,7 +108,7 @@ extension Simulation {
         device.life?.transport.mend()
     }
 
-    /// The server's disk took nothing any more: what it was doing is undone when it starts again.
+    /// The server's disk failed: the open transaction is rolled back when it restarts.
     func crash() {
         say("the server dies")
         try? cloud.stop()
@@ -119,7 +119,7 @@ extension Simulation {
     func startServer() {
         guard cloud.isStopped else { return }
         say("the server starts")
-        // It may die while it starts, or over what it has yet to tell, as a server does first.
+        // It may crash while it starts, or while it delivers pending notifications, which a server does first.
         attempt {
             _ = try ask {
                 try cloud.start()
@@ -145,7 +145,7 @@ extension Simulation {
 
     private func changeUser(of device: SimulatedDevice) throws {
         guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else { return }
-        // A store that was never in touch with the server belongs to who signs in first, as one that was local does.
+        // A store without sync metadata belongs to the user that signs in first, as a local one does.
         guard try device.knowsItsUser() else { return }
         references[device.user]?.kept.formUnion(try device.conflictLog().values)
         references[device.user]?.giveUp()

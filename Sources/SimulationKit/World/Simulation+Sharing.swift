@@ -28,7 +28,7 @@ extension Simulation {
         devices.first { $0.user == user && $0.life != nil && deaths[$0.name] == nil && $0.store != nil }
     }
 
-    /// Retries what fails every ten seconds; faults of a device's disk are checked elsewhere.
+    /// Retries failures every ten seconds; faults of a device's disk are checked elsewhere.
     private func attempt(again: @escaping @Sendable () -> Void, _ body: () throws -> Bool) {
         attempt { if try ask(body) != true, agenda.now < sharing.until { agenda.after(10, again) } }
     }
@@ -87,7 +87,7 @@ extension Simulation {
         for device in devices where device.user == user { sharing.leftLogs.formUnion(try device.conflictLog().values) }
     }
 
-    /// - Returns: Whether the share was saved; not if its change tag is stale.
+    /// - Returns: Whether the share was saved. `false` if its change tag is stale.
     private func persist(_ share: CKShare, _ container: NSPersistentCloudKitContainer, _ store: NSPersistentStore) throws -> Bool {
         let changed = Box(share)
         do {
@@ -124,7 +124,7 @@ extension Simulation {
         guard let device = devices(of: user), let life = device.life, let store = device.store, sharing.hasJoined(user),
             let zone = try? life.container.fetchShares(in: store).first?.recordID.zoneID
         else { return }
-        // Leaving is a request of the user's, which pausing does not hold back.
+        // Leaving is a request of the user, which a pause of sync does not hold back.
         resume(device)
         say("\(device.name) leaves the share")
         attempt { try part(from: user) }
@@ -141,9 +141,9 @@ extension Simulation {
 
     // MARK: Permissions
 
-    /// The owner raises or lowers what participants may do with each share, by invitation and by the link.
+    /// The owner raises or lowers the permissions of participants of each share, by invitation and by the link.
     ///
-    /// - Parameter allowingAll: Whether everybody may write from now on.
+    /// - Parameter allowingAll: Whether all participants get write access.
     private func changePermissions(allowingAll: Bool) {
         let again: @Sendable () -> Void = { if allowingAll { self.changePermissions(allowingAll: true) } }
         attempt(again: again) {
@@ -161,8 +161,8 @@ extension Simulation {
         }
     }
 
-    /// Users who wait for an invitation get it. In some runs a participant with read-only access may write in the end, and what they
-    /// wrote is sent.
+    /// Invites the users that have no invitation yet. In some runs a participant with read-only access gets write
+    /// access in the end, and its edits are sent.
     func finishSharing() throws {
         if features.contains(.permissions) { return agenda.after(600) { self.changePermissions(allowingAll: true) } }
         if features.contains(.rejections) { return agenda.after(900) { self.discardRejectedChanges() } }
@@ -186,7 +186,8 @@ extension Simulation {
         }
     }
 
-    /// Participants with read-only access give up what the server rejected; deletions have come back by themselves.
+    /// Participants with read-only access discard the rejected changes; rejected deletions have been reverted
+    /// automatically.
     private func discardRejectedChanges() {
         for device in devices where device.role == .reader { attempt { try discardRejectedChanges(on: device) } }
     }
@@ -211,8 +212,8 @@ extension Simulation {
 
     // MARK: The end
 
-    /// Whether a guest has made objects that are in no share: it deleted or unlinked what they were connected with before they
-    /// were sent.
+    /// Whether a guest has created objects outside of any share: it deleted or unlinked the objects that connected them
+    /// before they were sent.
     func hasStrays(_ device: SimulatedDevice) throws -> Bool {
         guard device.role == .guest, sharing.dividers.contains(device.name) else { return false }
         return try device.picture { !self.isShared($0, on: device) }?.entries.isEmpty == false
@@ -223,7 +224,7 @@ extension Simulation {
         return (zones ?? sharing.zones()).contains(zone)
     }
 
-    /// Compares what guests show with what the owner shows of the shares that they have accepted.
+    /// Compares the guests' states with the owner's state of the shares that they have accepted.
     func compareShared(_ all: [SimulatedDevice], with owner: SimulatedDevice) throws {
         for device in all where device.role == .guest || device.role == .reader {
             let zones = sharing.zones(joinedBy: device.user)

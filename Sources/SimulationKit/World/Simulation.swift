@@ -7,52 +7,52 @@ import CloudMirroring
 import CloudWire
 import Foundation
 
-/// One run: devices of one or two users, one server, and everything that happens to them, decided by a seed.
+/// One run: devices of one or more users, one server, and all events, determined by a seed.
 ///
 ///     let report = try Simulation.run(seed: 42)
 ///     print(report.violations)
 ///
-/// What runs is the real container with its object graph, store and mirror, the real wire and the real service on its
-/// database. The simulation's are the network, the clocks, the randomness and the disk under the devices' stores. While faults
-/// last it checks what must always hold; then it lets time pass until nothing is left to be done, and checks what the devices
-/// show against each other, against a device that saw nothing of it, and against a reference model.
+/// The run has the real container with its object graph, store and sync, the real wire and the real service on its
+/// database. It simulates the network, the clocks, the randomness and the disks. During the faults it checks the
+/// invariants. Then it runs until all devices are idle, and compares them with each other, with a fresh device, and
+/// with the reference model.
 package final class Simulation: @unchecked Sendable {
-    // Unchecked: everything is on the thread that called `run`.
+    // Unchecked: everything runs on the thread that called `run`.
     package struct Report: Sendable {
         package let seed: UInt64
         package let faults: String
         package let features: String
-        /// What did not hold; empty for a good run.
+        /// The violations. Empty for a correct run.
         package var violations: [String] = []
         package var digest = ""
         package var events = 0
-        /// Acknowledged saves.
+        /// Number of acknowledged saves.
         package var saves = 0
         package var trace: [String] = []
     }
 
-    /// A bug that is planted to see that the checks find it.
+    /// A planted defect, to verify that the checks find it.
     package enum Canary: String, CaseIterable, Sendable {
-        /// A mirror that forgets that something waits to be sent.
+        /// Sync forgets pending changes.
         case forgetsPending
-        /// A merge that does not know what the server had before.
+        /// The merge has no merge base.
         case ignoresAncestor
-        /// A device whose conflict log is empty.
+        /// The conflict log of a device is empty.
         case dropsConflicts
-        /// A container that says that everything is in step as soon as it is asked.
+        /// The container reports the end of a sync immediately.
         case answersTooSoon
-        /// A container that goes on while it is paused.
+        /// The container syncs while it is paused.
         case ignoresPause
-        /// Guests' mirrors that forget what waits to be sent.
+        /// Sync of guests forgets pending changes.
         case forgetsGuests
-        /// News that no long poll tells of.
+        /// Long polls deliver no notifications.
         case losesNews
-        /// A mirror that takes all members of a list for equal.
+        /// All members of a list have the same position key.
         case losesOrder
-        /// A server that calls each change page the last one.
+        /// The server calls each change page the last one.
         case endsPagesEarly
 
-        /// What a run has to have for it; nil for what comes.
+        /// The features that a run needs for the defect. `nil` for any.
         package var features: Set<Feature>? {
             switch self {
             case .forgetsPending, .ignoresAncestor, .dropsConflicts: nil
@@ -68,7 +68,7 @@ package final class Simulation: @unchecked Sendable {
     let seed: UInt64
     let canary: Canary?
     var random: SeededNumbers
-    /// For kinds of faults that came later.
+    /// For kinds of faults that were added later.
     var later: SeededNumbers
     let agenda = Agenda()
     let executor = SimulationExecutor()
@@ -82,7 +82,7 @@ package final class Simulation: @unchecked Sendable {
     var devices: [SimulatedDevice] = []
     var workloads: [String: Workload] = [:]
     let serverDisk = ServerDisk()
-    /// At which write a device dies.
+    /// The write at which a device is killed.
     var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
     var sharing: Sharing
@@ -96,13 +96,13 @@ package final class Simulation: @unchecked Sendable {
     private var events = 0
     private var serverTime = 0.0
 
-    /// Virtual seconds in which everything has to come to rest, once faults end.
+    /// Virtual seconds after the end of faults within which all devices must be idle.
     static let restSeconds = 8 * 3600.0
-    /// The same where everybody asks every half an hour for what is new.
+    /// The same for runs in which devices poll every 30 minutes.
     static let publicRestSeconds = 3 * 3600.0
     static let eventsMax = 40_000
 
-    /// - Parameter features: In the place of those that the seed decides.
+    /// - Parameter features: Replaces the features that the seed determines.
     package static func run(
         seed: UInt64, features: Set<Feature>? = nil, canary: Canary? = nil, keepsTrace: Bool = false
     ) throws -> Report {
@@ -151,7 +151,7 @@ package final class Simulation: @unchecked Sendable {
 
     private func discard() {
         for device in devices { try? device.discard() }
-        // Who waits for an answer that never came waits for ever, and holds the cloud.
+        // A task that waits for a lost response never ends, and holds the cloud.
         try? cloud.discard()
         executor.settle()
         serverDisk.remove()
@@ -191,12 +191,12 @@ package final class Simulation: @unchecked Sendable {
         for (owner, part) in edit.split(by: { label in references.first { $0.value.objects[label] != nil }?.key ?? circle }) {
             references[owner]?.take(part, by: device.name, version: device.version)
             if mayBeRejected { references[owner]?.allowRestoring(part) }
-            // The mirror has not noticed yet that the objects are those of whoever was signed in before.
+            // The store has not noticed yet that its objects belong to the previous user.
             if owner != circle { references[owner]?.giveUp() }
         }
     }
 
-    /// Takes entries of the agenda until a time, or until there are none.
+    /// Runs events until a time, or until there are none.
     private func go(until end: Double) throws {
         var count = 0
         while violations.isEmpty, let due = agenda.nextDue, due <= end, let body = agenda.take() {
@@ -207,7 +207,7 @@ package final class Simulation: @unchecked Sendable {
             try afterEvent()
             events += 1
             count += 1
-            if count > Self.eventsMax { return fail("there is no rest: \(Self.eventsMax) events") }
+            if count > Self.eventsMax { return fail("the devices are not idle after \(Self.eventsMax) events") }
         }
     }
 
@@ -222,9 +222,10 @@ package final class Simulation: @unchecked Sendable {
                 device.watch.forget()
                 continue
             }
-            // Rejected deletions come back, and discarded edits give way to the server's values.
+            // Rejected deletions are reverted, and discarded edits are replaced by the server's values.
             if device.role == .reader, features.contains(.rejections) { continue }
-            // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
+            // An object that was deleted in one zone during its relocation appears in the destination zone before it is
+            // deleted there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
             let found = device.watch.look(picture, mayRevert: { objects[$0]?.mayBeThere == true }) {
                 features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
@@ -234,8 +235,8 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// A user who signs in elsewhere, or deletes everything, takes away what was sent and leaves the rest. Where the storage is full,
-    /// deletions go first.
+    /// An account change or a purge removes the sent part of a save and keeps the rest. While the quota is exceeded,
+    /// deletions are sent first.
     private var keepsSavesWhole: Bool { features.keepsSavesWhole && faults.kinds.isDisjoint(with: [.accounts, .purge, .quota]) }
 
     func die(_ device: SimulatedDevice) throws {
@@ -246,14 +247,14 @@ package final class Simulation: @unchecked Sendable {
         agenda.after(random.seconds(0.5...60)) { self.attempt { try self.boot(device) } }
     }
 
-    /// For entries of the agenda: what is thrown in one is a violation.
+    /// Runs an event of the agenda; an error is a violation.
     func attempt(_ body: () throws -> Void) {
         do { try body() } catch { fail("\(error)") }
     }
 
-    /// What a user asks of the server themselves may fail while the server is dying, and nothing else may.
+    /// Runs a user's own request to the server, which may fail while the server is crashing, and only then.
     ///
-    /// - Returns: nil if it did; they may ask again.
+    /// - Returns: `nil` if it failed; the caller may retry.
     func ask<Answer>(_ body: () throws -> Answer) throws -> Answer? {
         do {
             return try body()

@@ -4,9 +4,9 @@
 import CoreData
 import Foundation
 
-/// What an app does with a model that goes beyond Apple's rules.
+/// The changes of an app with a model with extensions.
 extension Workload {
-    /// Few names, so that devices make the same topics.
+    /// Few names, so that devices create the same topics.
     private static let names = ["a", "b", "c", "d"]
 
     mutating func changeExtended(_ context: NSManagedObjectContext) throws {
@@ -38,7 +38,7 @@ extension Workload {
         if let topic, let name = try freeName(context) { topic.setValue(name, forKey: "name") }
     }
 
-    /// A name that no topic has here, as an app that looks first would give it.
+    /// A name that no local topic has, as a careful app would choose.
     private mutating func freeName(_ context: NSManagedObjectContext) throws -> String? {
         let taken = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Topic")).filter { !$0.isDeleted }
             .compactMap { $0.value(forKey: "name") as? String }

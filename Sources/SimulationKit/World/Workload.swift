@@ -5,24 +5,24 @@ import CoreData
 import Foundation
 import SystemSupport
 
-/// What an app does in one save: up to three changes, decided by the seed and by what the device shows.
+/// The changes of an app in one save: up to three, determined by the seed and by the visible state of the device.
 struct Workload {
     var random: SeededNumbers
-    /// How long values are.
+    /// Lengths of values.
     private var lengths: SeededNumbers
     private let prefix: String
     private let hasAssets: Bool
     private let isExtended: Bool
     private let savesMany: Bool
-    /// Whether anybody deletes topics in the run: where nobody does, nothing loses its own.
+    /// Whether topics are deleted in the run. Otherwise no object loses its topic.
     let deletesTopics: Bool
     private let role: Role
-    /// How labels end of what the user of a device with the public database may change.
+    /// Prefixes of the labels that the user of a device with the public database may change.
     private let ownPrefixes: Set<Character>
-    /// Whether deletions reach everybody.
+    /// Whether deletions reach all devices.
     private let deletes: Bool
     private let deletesAsReader: Bool
-    /// How many groups of objects there are that are never related to each other, each of which has a share of its own.
+    /// Number of groups of unrelated objects, each with its own share.
     private let groups: Int
     private var group = 0
     private var made = 0
@@ -48,12 +48,12 @@ struct Workload {
         if savesMany, random.percent(40) { return try changeMany(context) }
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             try changeOne(context)
-            // What a guest makes stays connected with what is shared.
+            // The objects of a guest stay connected with shared ones.
             if isGuest, !context.insertedObjects.isEmpty { return }
         }
     }
 
-    /// Makes and changes more objects, and links more of them, than one change page has records.
+    /// Creates, changes and links more objects than one change page has records.
     private mutating func changeMany(_ context: NSManagedObjectContext) throws {
         let tag = insert("Tag", context)
         tag.setValue(label("name"), forKey: "name")
@@ -73,7 +73,7 @@ struct Workload {
         return "\(kind)-\(prefix)\(made)\(groups > 1 ? Sharing.suffix(ofGroup: group) : "")"
     }
 
-    /// A value that nobody else writes, in some runs a long one.
+    /// A unique value, in some runs a long one.
     mutating func text(_ kind: String) -> String {
         let label = label(kind)
         guard hasAssets, lengths.percent(40) else { return label }
@@ -111,7 +111,7 @@ struct Workload {
 
     private mutating func changeOne(_ context: NSManagedObjectContext) throws {
         if groups > 1 { group = Int.random(in: 0..<groups, using: &random) }
-        // The server rejects what a participant with read-only access changes.
+        // The server rejects the changes of a participant with read-only access.
         if deletesAsReader, role == .reader, random.percent(30), let object = try any(random.percent(50) ? "Post" : "Tag", context) {
             return context.delete(object)
         }
@@ -141,7 +141,7 @@ struct Workload {
         }
     }
 
-    /// What others may change only themselves is not deleted along, and no link of theirs.
+    /// An object that only another user may change is not deleted by cascade, and its links stay.
     private func mayDelete(_ object: NSManagedObject) -> Bool {
         guard role == .citizen else { return true }
         guard deletes, object.entity.name != "Tag" else { return false }
@@ -176,7 +176,7 @@ struct Workload {
         }
     }
 
-    /// What a guest makes belongs to something that is shared: else it would be of no share.
+    /// An object of a guest belongs to a shared object, since otherwise it would be in no share.
     private mutating func guestsPost(_ context: NSManagedObjectContext, besides new: NSManagedObject? = nil) throws -> NSManagedObject? {
         guard isGuest else { return nil }
         return try any("Post", context) { $0 !== new && !$0.isInserted }

@@ -7,7 +7,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// The code of the guides in Documentation/Tarn.docc, which show nothing that does not stand here.
+/// The code of the guides in Documentation/Tarn.docc, which show parts of it only.
 @Suite struct GuideTests {
     @Test func aNoteReachesTheOtherDevice() async throws {
         let cloud = try TestCloud()
@@ -20,7 +20,7 @@ import Testing
         #expect(try await tablet.texts() == ["Milk"])
     }
 
-    @Test func whatLosesIsInTheLog() async throws {
+    @Test func aLosingValueIsInTheConflictLog() async throws {
         let cloud = try TestCloud()
         let phoneDevice = try await cloud.device("phone", account: "mia")
         let phone = try makeContainer(on: phoneDevice)
@@ -40,7 +40,8 @@ import Testing
         #expect(try await phone.texts() == ["Bread"])
         #expect(try await tablet.texts() == ["Bread"])
         let conflict = try #require(try phone.conflicts().first)
-        #expect(conflict.propertyName == "text" && conflict.losingValue as? String == "Rice")
+        #expect(conflict.propertyName == "text")
+        #expect(conflict.losingValue as? String == "Rice")
 
         try await phone.performBackgroundTask { context in
             _ = try phone.restoreLosingValue(of: conflict, in: context)
@@ -76,7 +77,7 @@ import Testing
         #expect(try await container.texts() == ["Bread"])
     }
 
-    @Test func aDeviceThatIsOfflineSaysSo() async throws {
+    @Test func anOfflineDeviceReportsIt() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone", account: "mia")
         let container = try makeContainer(on: device)
@@ -93,7 +94,7 @@ import Testing
         #expect(container.syncStatus.pendingCount == 0)
     }
 
-    @MainActor @Test func aNoteIsSharedWithSomebody() async throws {
+    @MainActor @Test func aNoteIsSharedWithAnotherUser() async throws {
         let cloud = try TestCloud()
         let mia = try makeContainer(on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared])
         let bensDevice = try await cloud.device("tablet", account: "ben")

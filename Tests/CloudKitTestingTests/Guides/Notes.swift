@@ -6,7 +6,7 @@ import CloudKitTesting
 import CoreData
 import Foundation
 
-// What the code of the guides works with.
+// Fixtures of the guides' code.
 
 /// A note with a text. The same model serves all containers of a process.
 let notesModel: NSManagedObjectModel = {

@@ -8,15 +8,15 @@ import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
 
-/// An operation as the process after the one that added it finds it.
+/// An operation as the next process fetches it.
 private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) async throws -> Kind {
     await device.run(operation.longLived().restarting(device))
     await device.finishLongLivedOperations()
-    // Results that were told are forgotten, so that there is one at most.
+    // Reported operations are forgotten, so that at most one is left.
     return try #require(try await device.kept() as? Kind)
 }
 
-/// What is kept of each kind of operation.
+/// The persisted inputs of each kind of operation.
 @Suite struct LongLivedInputTests {
     private func device() async throws -> TestDevice {
         let device = try await TestCloud().device("phone")
@@ -41,7 +41,8 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let saved = try await device.database.record(for: record.recordID)
         let content = try #require((saved["content"] as? CKAsset)?.fileURL)
         #expect(try String(contentsOf: content, encoding: .utf8) == "a photo")
-        #expect(saved["title"] == "Sage" && saved.encryptedValues["note"] == "mine")
+        #expect(saved["title"] == "Sage")
+        #expect(saved.encryptedValues["note"] == "mine")
     }
 
     @Test func theProcessThatAddedItMayRemoveItsFileToo() async throws {
@@ -50,28 +51,28 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         try Data("a photo".utf8).write(to: file)
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
         record["content"] = CKAsset(fileURL: file)
-        let told = Told()
-        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived().telling(told)
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived().logging(to: callbacks)
         operation.longLivedOperationWasPersistedBlock = { try? FileManager.default.removeItem(at: file) }
         await device.run(operation)
-        #expect(told.all == ["one ok", "end ok"])
+        #expect(callbacks.all == ["one ok", "end ok"])
     }
 
-    @Test func aFileThatIsNotThereIsTheErrorOfItsRecord() async throws {
+    @Test func aMissingFileIsTheErrorOfItsRecord() async throws {
         let device = try await TestCloud().device("phone")
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
         record["content"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/at-all"))
         let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "two"))
         let operation = CKModifyRecordsOperation(recordsToSave: [record, other])
         operation.isAtomic = false
-        let told = Told()
-        let found = try await next(operation, on: device)
-        #expect(!found.isAtomic)
-        await device.run(found.telling(told))
-        #expect(told.all == ["one assetFileNotFound", "two ok", "end partialFailure"])
+        let callbacks = CallbackLog()
+        let fetched = try await next(operation, on: device)
+        #expect(!fetched.isAtomic)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["one assetFileNotFound", "two ok", "end partialFailure"])
     }
 
-    @Test func whatWasFetchedIsThereWithoutTheServer() async throws {
+    @Test func fetchedResultsAreReplayedWithoutTheServer() async throws {
         let device = try await TestCloud().device("phone")
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
         try Data("a photo".utf8).write(to: file)
@@ -81,17 +82,18 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         try await device.database.save(record)
         let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
         fetch.desiredKeys = ["content"]
-        let found = try await next(fetch, on: device)
-        #expect(found.recordIDs == [record.recordID] && found.desiredKeys == ["content"])
+        let fetched = try await next(fetch, on: device)
+        #expect(fetched.recordIDs == [record.recordID])
+        #expect(fetched.desiredKeys == ["content"])
         device.goOffline()
-        let told = Told()
-        found.perRecordResultBlock = { _, result in
+        let callbacks = CallbackLog()
+        fetched.perRecordResultBlock = { _, result in
             let asset = (try? result.get())?["content"] as? CKAsset
-            told.add(asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? "nothing")
+            callbacks.add(asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? "nothing")
         }
-        found.fetchRecordsResultBlock = { told.add("end \(word($0))") }
-        await device.run(found)
-        #expect(told.all == ["a photo", "end ok"])
+        fetched.fetchRecordsResultBlock = { callbacks.add("end \(word($0))") }
+        await device.run(fetched)
+        #expect(callbacks.all == ["a photo", "end ok"])
     }
 
     @Test func queries() async throws {
@@ -101,25 +103,28 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let operation = CKQueryOperation(query: query)
         operation.zoneID = garden.zoneID
         operation.resultsLimit = 5
-        let found = try await next(operation, on: device)
-        #expect(found.query?.recordType == "Plant" && found.zoneID == garden.zoneID && found.resultsLimit == 5)
-        #expect(found.query?.sortDescriptors?.first?.key == "count" && found.query?.sortDescriptors?.first?.ascending == false)
-        let told = Told()
-        found.recordMatchedBlock = { id, result in told.add("\(id.recordName) \(word(result))") }
-        found.queryResultBlock = { told.add("end \(word($0))") }
-        await device.run(found)
-        #expect(told.all == ["sage ok", "end ok"])
+        let fetched = try await next(operation, on: device)
+        #expect(fetched.query?.recordType == "Plant")
+        #expect(fetched.zoneID == garden.zoneID)
+        #expect(fetched.resultsLimit == 5)
+        #expect(fetched.query?.sortDescriptors?.first?.key == "count")
+        #expect(fetched.query?.sortDescriptors?.first?.ascending == false)
+        let callbacks = CallbackLog()
+        fetched.recordMatchedBlock = { id, result in callbacks.add("\(id.recordName) \(word(result))") }
+        fetched.queryResultBlock = { callbacks.add("end \(word($0))") }
+        await device.run(fetched)
+        #expect(callbacks.all == ["sage ok", "end ok"])
     }
 
-    @Test func aQueryThatCannotBeRunFailsAtOnce() async throws {
+    @Test func anUnsupportedQueryFailsImmediately() async throws {
         let device = try await device()
-        let told = Told()
+        let callbacks = CallbackLog()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "a = 1 OR b = 2"))
         let operation = CKQueryOperation(query: query).longLived()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
-        operation.queryResultBlock = { told.add("end \(word($0))") }
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
+        operation.queryResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(operation)
-        #expect(told.all == ["end invalidArguments"])
+        #expect(callbacks.all == ["end invalidArguments"])
     }
 
     @Test func zonesAndTheirChanges() async throws {
@@ -142,12 +147,16 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let database = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
         database.resultsLimit = 1
         let changes = try await next(database, on: device)
-        #expect(changes.previousServerChangeToken == nil && changes.resultsLimit == 1 && changes.fetchAllChanges)
-        let told = Told()
-        changes.recordZoneWithIDChangedBlock = { told.add($0.zoneName) }
-        changes.fetchDatabaseChangesResultBlock = { told.add("end \(word($0))") }
+        #expect(changes.previousServerChangeToken == nil)
+        #expect(changes.resultsLimit == 1)
+        #expect(changes.fetchAllChanges)
+        let callbacks = CallbackLog()
+        changes.recordZoneWithIDChangedBlock = { callbacks.add($0.zoneName) }
+        changes.fetchDatabaseChangesResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(changes)
-        #expect(told.all.contains("Garden") && told.all.contains("House") && told.all.last == "end ok")
+        #expect(callbacks.all.contains("Garden"))
+        #expect(callbacks.all.contains("House"))
+        #expect(callbacks.all.last == "end ok")
 
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
             previousServerChangeToken: nil, resultsLimit: 2, desiredKeys: ["count"])
@@ -157,7 +166,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         #expect(zone.recordZoneIDs == [garden.zoneID])
         #expect(zone.configurationsByRecordZoneID?[garden.zoneID]?.desiredKeys == ["count"])
         #expect(zone.configurationsByRecordZoneID?[garden.zoneID]?.resultsLimit == 2)
-        let records = Told()
+        let records = CallbackLog()
         zone.recordWasChangedBlock = { id, result in records.add("\(id.recordName) \(word(result))") }
         zone.fetchRecordZoneChangesResultBlock = { records.add("end \(word($0))") }
         await device.run(zone)
@@ -181,10 +190,10 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         #expect(save.subscriptionIDsToDelete == ["old"])
         await device.run(save)
         let fetch = try await next(CKFetchSubscriptionsOperation(subscriptionIDs: ["many"]), on: device)
-        let told = Told()
-        fetch.perSubscriptionResultBlock = { id, result in told.add("\(id) \(word(result))") }
+        let callbacks = CallbackLog()
+        fetch.perSubscriptionResultBlock = { id, result in callbacks.add("\(id) \(word(result))") }
         await device.run(fetch)
-        #expect(told.all == ["many ok"])
+        #expect(callbacks.all == ["many ok"])
     }
 
     @Test func sharesAndPeople() async throws {
@@ -198,20 +207,21 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let save = CKModifyRecordsOperation(recordsToSave: [root, share]).longLived().restarting(owner)
         await owner.run(save)
         await owner.finishLongLivedOperations()
-        let told = Told()
+        let callbacks = CallbackLog()
         let saved = try #require(try await owner.kept() as? CKModifyRecordsOperation)
-        await owner.run(saved.telling(told))
-        let links = told.records.compactMap { ($0 as? CKShare)?.url }
+        await owner.run(saved.logging(to: callbacks))
+        let links = callbacks.records.compactMap { ($0 as? CKShare)?.url }
         let url = try #require(links.first)
 
         let ask = CKFetchShareMetadataOperation(shareURLs: [url])
         ask.shouldFetchRootRecord = true
         let metadata = try await next(ask, on: guest)
-        #expect(metadata.shareURLs == [url] && metadata.shouldFetchRootRecord)
+        #expect(metadata.shareURLs == [url])
+        #expect(metadata.shouldFetchRootRecord)
         await guest.run(metadata)
         let accept = try await next(
             CKAcceptSharesOperation(shareMetadatas: [try await guest.container.shareMetadata(for: url)]), on: guest)
-        let accepted = Told()
+        let accepted = CallbackLog()
         accept.perShareResultBlock = { _, result in accepted.add(word(result)) }
         await guest.run(accept)
         #expect(accepted.all == ["ok"])
@@ -223,7 +233,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         #expect(people.userIdentityLookupInfos?.first?.emailAddress == TestCloud.emailAddress(of: "eve"))
     }
 
-    @Test func anAppsOwnClassIsKeptAsItsClassOfTheFramework() async throws {
+    @Test func anAppsSubclassIsPersistedAsItsSuperclass() async throws {
         let device = try await device()
         let mine = OwnFetch(recordIDs: [CKRecord.ID(recordName: "sage", zoneID: garden.zoneID)]).longLived()
         mine.name = "plants"
@@ -231,20 +241,21 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         mine.group = CKOperationGroup()
         mine.group?.name = "all plants"
         await device.run(mine.restarting(device))
-        let found = try #require(try await device.kept())
-        #expect(type(of: found) == CKFetchRecordsOperation.self)
-        #expect(found.name == "plants" && found.group?.name == "all plants")
-        #expect(found.configuration.timeoutIntervalForResource == 90)
+        let fetched = try #require(try await device.kept())
+        #expect(type(of: fetched) == CKFetchRecordsOperation.self)
+        #expect(fetched.name == "plants")
+        #expect(fetched.group?.name == "all plants")
+        #expect(fetched.configuration.timeoutIntervalForResource == 90)
     }
 
-    @Test func whatCannotBeKeptIsCarriedOutAsOrdinary() async throws {
+    @Test func anOperationThatCannotBePersistedRunsOrdinarily() async throws {
         let device = try await device()
-        let told = Told()
+        let callbacks = CallbackLog()
         let operation = CKDiscoverAllUserIdentitiesOperation().longLived()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
-        operation.discoverAllUserIdentitiesResultBlock = { told.add("end \(word($0))") }
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
+        operation.discoverAllUserIdentitiesResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(operation)
-        #expect(told.all == ["end ok"])
+        #expect(callbacks.all == ["end ok"])
     }
 }
 

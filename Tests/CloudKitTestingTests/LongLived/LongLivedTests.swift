@@ -12,80 +12,83 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
     CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: name, zoneID: zone?.zoneID ?? .default))
 }
 
-/// Operations that go on after the process which began them.
+/// Operations that resume after the process that began them.
 @Suite struct LongLivedTests {
-    @Test func itIsKeptBeforeAnythingIsAskedAndForgottenWhenItsEndWasTold() async throws {
+    @Test func anOperationIsPersistedBeforeItsFirstRequestAndForgottenAfterItsEnd() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept, \(device.asked("records/modify")) asked") }
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: callbacks)
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept, \(device.asked("records/modify")) asked") }
         operation.modifyRecordsResultBlock = { result in
             let heard = DispatchSemaphore(value: 0)
             device.container.fetchAllLongLivedOperationIDs { ids, _ in
-                told.add("end \(word(result)), \(ids?.count ?? -1) kept")
+                callbacks.add("end \(word(result)), \(ids?.count ?? -1) kept")
                 heard.signal()
             }
             heard.wait()
         }
         await device.run(operation)
-        #expect(told.all == ["kept, 0 asked", "sage ok", "end ok, 0 kept"])
+        #expect(callbacks.all == ["kept, 0 asked", "sage ok", "end ok, 0 kept"])
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         device.restart()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test func oneThatIsNotLongLivedIsNotKept() async throws {
+    @Test func anOrdinaryOperationIsNotPersisted() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).telling(told)
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).logging(to: callbacks)
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
         await device.run(operation)
-        #expect(told.all == ["sage ok", "end ok"])
+        #expect(callbacks.all == ["sage ok", "end ok"])
     }
 
     @Test func aGroupAndAConfiguredDatabaseMakeItLongLived() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
+        let callbacks = CallbackLog()
         let configuration = CKOperation.Configuration()
         configuration.isLongLived = true
         let grouped = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         grouped.group = CKOperationGroup()
         grouped.group?.defaultConfiguration = configuration
-        grouped.longLivedOperationWasPersistedBlock = { told.add("group") }
+        grouped.longLivedOperationWasPersistedBlock = { callbacks.add("group") }
         await device.run(grouped)
         let configured = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
-        configured.longLivedOperationWasPersistedBlock = { told.add("database") }
+        configured.longLivedOperationWasPersistedBlock = { callbacks.add("database") }
         await withCheckedContinuation { continuation in
             configured.completionBlock = { continuation.resume() }
             device.database.configuredWith(configuration: configuration) { $0.add(configured) }
         }
-        #expect(told.all == ["group", "database"])
+        #expect(callbacks.all == ["group", "database"])
     }
 
-    @Test func whatAProcessKeptBeforeItEndedIsDoneByTheNextAndToldToWhoAsks() async throws {
+    @Test func anOperationResumesInTheNextProcessAndReportsToIt() async throws {
         let device = try await TestCloud().device("phone")
-        let (before, after) = (Told(), Told())
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(before).restarting(device)
+        let (before, after) = (CallbackLog(), CallbackLog())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: before).restarting(device)
         await device.run(operation)
         await device.finishLongLivedOperations()
-        #expect(before.all == [] && device.asked("records/modify") == 1)
+        #expect(before.all == [])
+        #expect(device.asked("records/modify") == 1)
         #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
 
         #expect(try await device.container.allLongLivedOperationIDs() == [operation.operationID])
-        let found = try #require(try await device.container.longLivedOperation(for: operation.operationID))
-        let upload = try #require(found as? CKModifyRecordsOperation)
-        #expect(upload.operationID == operation.operationID && upload.configuration.isLongLived)
+        let fetched = try #require(try await device.container.longLivedOperation(for: operation.operationID))
+        let upload = try #require(fetched as? CKModifyRecordsOperation)
+        #expect(upload.operationID == operation.operationID)
+        #expect(upload.configuration.isLongLived)
         #expect(upload.recordsToSave?.map(\.recordID.recordName) == ["sage"])
-        // What is known already needs no server.
+        // Journaled results need no server.
         device.goOffline()
-        await device.run(upload.telling(after))
-        #expect(after.all == ["sage ok", "end ok"] && after.records.first?.recordChangeTag != nil)
+        await device.run(upload.logging(to: after))
+        #expect(after.all == ["sage ok", "end ok"])
+        #expect(after.records.first?.recordChangeTag != nil)
         #expect(device.asked("records/modify") == 1)
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         #expect(try await device.container.longLivedOperation(for: operation.operationID) == nil)
     }
 
-    @Test func aRequestWhoseAnswerNobodyHeardIsNotDoneTwice() async throws {
+    @Test func aRequestWithALostResponseIsExecutedOnce() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
@@ -101,102 +104,105 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         while cloud.clock.waits == 0 { await Task.yield() }
         device.restart()
         await device.finishLongLivedOperations()
-        let told = Told()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
         // A creation with another key would be refused now: the record is there.
-        #expect(told.all == ["sage ok", "end ok"] && device.asked("records/modify") == 2)
+        #expect(callbacks.all == ["sage ok", "end ok"])
+        #expect(device.asked("records/modify") == 2)
         #expect(device.asked("assets/upload") == 1)
     }
 
-    @Test func resultsThatCameBeforeAreToldAgainWithTheRest() async throws {
+    @Test func earlierResultsAreDeliveredAgain() async throws {
         let device = try await TestCloud().device("phone")
         _ = try await device.database.modifyRecordZones(saving: [garden, CKRecordZone(zoneName: "House")], deleting: [])
         let records = [plant("sage", in: garden), plant("fern", in: CKRecordZone(zoneName: "House"))]
         let operation = CKModifyRecordsOperation(recordsToSave: records).longLived()
         operation.perRecordSaveBlock = { _, _ in device.restart() }
         await device.run(operation)
-        let told = Told()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
-        #expect(told.all == ["sage ok", "fern ok", "end ok"])
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage ok", "fern ok", "end ok"])
         #expect(device.asked("records/modify") <= 3)
-        #expect(Set(told.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
+        #expect(Set(callbacks.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
     }
 
-    @Test func errorsOfItemsAreKept() async throws {
+    @Test func errorsOfItemsArePersisted() async throws {
         let device = try await TestCloud().device("phone")
         _ = try await device.database.save(plant("sage"))
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage"), plant("fern")]).longLived().restarting(device)
         await device.run(operation)
         await device.finishLongLivedOperations()
         device.goOffline()
-        let told = Told()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
-        #expect(told.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
     }
 
-    @Test func aFailureThatLastsUntilTheTimeIsUpIsTheEnd() async throws {
+    @Test func aTransientFailureEndsAtTheResourceTimeout() async throws {
         let device = try await TestCloud().device("phone")
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
         await device.run(operation.restarting(device) { device.goOffline() })
         await device.finishLongLivedOperations()
         device.goOnline()
-        let told = Told()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
-        #expect(told.all.count == 1 && told.all.first?.hasPrefix("end network") == true)
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all.count == 1)
+        #expect(callbacks.all.first?.hasPrefix("end network") == true)
     }
 
-    @Test func whoAddsItWhileItGoesOnTakesOver() async throws {
+    @Test func addingAResumedOperationTakesItsTurn() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
         await device.run(operation.restarting(device) { device.goOffline() })
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
         while cloud.clock.waits == 0 { await Task.yield() }
         device.goOnline()
-        let told = Told()
-        await device.run(found.telling(told))
-        #expect(told.all == ["sage ok", "end ok"])
+        let callbacks = CallbackLog()
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage ok", "end ok"])
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test func twoObjectsOfOneProcessAreToldTheSame() async throws {
+    @Test func twoObjectsOfOneOperationReceiveTheSameResults() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
         device.goOffline()
-        let (first, second) = (Told(), Told())
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).telling(first)
+        let (first, second) = (CallbackLog(), CallbackLog())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).logging(to: first)
         device.database.add(operation)
         while cloud.clock.waits == 0 { await Task.yield() }
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        device.database.add(found.telling(second))
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        device.database.add(fetched.logging(to: second))
         device.goOnline()
         cloud.clock.advance(by: .seconds(60))
-        await device.ended(found)
-        #expect(first.all == ["sage ok", "end ok"] && second.all == first.all)
+        await device.ended(fetched)
+        #expect(first.all == ["sage ok", "end ok"])
+        #expect(second.all == first.all)
         #expect(device.asked("records/modify") == 2)
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
     @Test func cancellingRemovesIt() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
+        let callbacks = CallbackLog()
+        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: callbacks)
         running.longLivedOperationWasPersistedBlock = { running.cancel() }
         await device.run(running)
-        #expect(told.all == ["end operationCancelled"])
+        #expect(callbacks.all == ["end operationCancelled"])
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
 
         device.goOffline()
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("fern")]).longLived().restarting(device))
-        let found = try #require(try await device.kept())
-        found.cancel()
+        let fetched = try #require(try await device.kept())
+        fetched.cancel()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         device.goOnline()
         device.restart()
@@ -205,22 +211,23 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(error?.code == .unknownItem)
     }
 
-    @Test func anotherAccountNeitherSeesNorContinuesIt() async throws {
+    @Test func anotherAccountNeitherListsNorResumesIt() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone", account: "mia")
         device.goOffline()
         cloud.clock.skipsWaits = false
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
         device.goOnline()
         try await device.signIn(to: "eve")
         device.restart()
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
-        #expect(try await device.container.longLivedOperation(for: found.operationID) == nil)
-        let told = Told()
-        await device.run(found.telling(told))
-        #expect(told.all == ["end notAuthenticated"] && device.asked("records/modify") == 0)
+        #expect(try await device.container.longLivedOperation(for: fetched.operationID) == nil)
+        let callbacks = CallbackLog()
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["end notAuthenticated"])
+        #expect(device.asked("records/modify") == 0)
 
         try await device.signIn(to: "mia")
         _ = try await device.container.allLongLivedOperationIDs()
@@ -228,7 +235,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
     }
 
-    @Test func resultsThatNobodyFetchedAreDroppedAfterAWeek() async throws {
+    @Test func unfetchedResultsAreRemovedAfterAWeek() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))

@@ -6,8 +6,8 @@ import CloudKitTesting
 import Foundation
 import Synchronization
 
-/// What blocks told, in order.
-final class Told: Sendable {
+/// The calls of blocks, in order.
+final class CallbackLog: Sendable {
     private let lines = Mutex<[String]>([])
     private let values = Mutex<[CKRecord]>([])
 
@@ -24,7 +24,7 @@ extension CKOperation {
         return self
     }
 
-    /// Restarts a device as soon as the operation was kept, before anything is asked for it.
+    /// Restarts a device when the operation was persisted, before its first request.
     func restarting(_ device: TestDevice, _ more: @escaping @Sendable () -> Void = {}) -> Self {
         longLivedOperationWasPersistedBlock = {
             more()
@@ -35,13 +35,13 @@ extension CKOperation {
 }
 
 extension CKModifyRecordsOperation {
-    func telling(_ told: Told) -> Self {
+    func logging(to callbacks: CallbackLog) -> Self {
         perRecordSaveBlock = { id, result in
-            told.add("\(id.recordName) \(word(result))")
-            if case .success(let record) = result { told.add(record) }
+            callbacks.add("\(id.recordName) \(word(result))")
+            if case .success(let record) = result { callbacks.add(record) }
         }
-        perRecordDeleteBlock = { id, result in told.add("-\(id.recordName) \(word(result))") }
-        modifyRecordsResultBlock = { told.add("end \(word($0))") }
+        perRecordDeleteBlock = { id, result in callbacks.add("-\(id.recordName) \(word(result))") }
+        modifyRecordsResultBlock = { callbacks.add("end \(word($0))") }
         return self
     }
 }
@@ -57,7 +57,7 @@ func word<Value>(_ result: Result<Value, any Error>) -> String {
 extension TestDevice {
     var database: CKDatabase { container.privateCloudDatabase }
 
-    /// Adds an operation and waits until its work is over, heard or not. One that falls silent is told of by `restart`.
+    /// Adds an operation and waits for its end. After a restart it ends without a call of its blocks.
     func run(_ operation: CKOperation) async {
         // The block that the framework calls when it has forgotten the operation is the queue's own.
         let end = End(operation)

@@ -14,7 +14,7 @@ import Testing
         return (url, content)
     }
 
-    @Test func aFileComesBackAndProgressGoesForth() async throws {
+    @Test func aFileIsRoundTrippedAndProgressIncreases() async throws {
         let (database, zoneID) = try await garden()
         let (url, content) = try file(1_000_000)
         defer { try? FileManager.default.removeItem(at: url) }
@@ -66,12 +66,12 @@ import Testing
         #expect(all == all.sorted())
         #expect(all.contains { $0 > 0.05 && $0 < 0.2 })
         #expect(all.last == 1)
-        let again = try await database.record(for: sage.recordID)
-        let photos = try #require(again["photos"] as? [CKAsset])
+        let repeated = try await database.record(for: sage.recordID)
+        let photos = try #require(repeated["photos"] as? [CKAsset])
         #expect(try photos.compactMap(\.fileURL).map { try Data(contentsOf: $0).count } == [100_000, 900_000])
     }
 
-    @Test func aFieldThatIsNotWantedIsNotFetched() async throws {
+    @Test func anUnrequestedFieldIsNotFetched() async throws {
         let (database, zoneID) = try await garden()
         let (url, _) = try file(1000)
         defer { try? FileManager.default.removeItem(at: url) }
@@ -84,7 +84,7 @@ import Testing
         #expect(record["name"] == "Sage")
     }
 
-    @Test func aFileThatIsNotThereIsThatRecordsError() async throws {
+    @Test func aMissingFileIsItsRecordsError() async throws {
         let (database, zoneID) = try await garden()
         let (sage, mint) = (plant("sage", in: zoneID), plant("mint", in: zoneID))
         sage["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/photo"))

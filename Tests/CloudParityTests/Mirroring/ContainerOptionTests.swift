@@ -6,7 +6,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What an app configures before it loads mirrored stores.
+/// The configuration of an app before it loads mirrored stores.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontaineroptions
 @Suite struct ContainerOptionTests {
@@ -24,7 +24,8 @@ import Testing
 
     @Test func optionsNameAContainerAndADatabase() {
         let options = NSPersistentCloudKitContainerOptions(containerIdentifier: "iCloud.org.example.notes")
-        #expect(options.containerIdentifier == "iCloud.org.example.notes" && options.databaseScope == .private)
+        #expect(options.containerIdentifier == "iCloud.org.example.notes")
+        #expect(options.databaseScope == .private)
         options.databaseScope = .shared
         #expect(options.databaseScope == .shared)
     }
@@ -41,12 +42,15 @@ import Testing
 
     @Test func aContainerIsMadeByNameAndModel() throws {
         let container = NSPersistentCloudKitContainer(name: "Notes", managedObjectModel: model())
-        #expect(container.name == "Notes" && container.managedObjectModel.entitiesByName.keys.sorted() == ["Note"])
+        #expect(container.name == "Notes")
+        #expect(container.managedObjectModel.entitiesByName.keys.sorted() == ["Note"])
         #expect(container.persistentStoreDescriptions.count == 1)
         container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: URL(fileURLWithPath: "/dev/null"))]
         var loaded: [(NSPersistentStoreDescription, (any Error)?)] = []
         container.loadPersistentStores { loaded.append(($0, $1)) }
-        #expect(loaded.count == 1 && loaded[0].1 == nil && loaded[0].0 === container.persistentStoreDescriptions[0])
+        #expect(loaded.count == 1)
+        #expect(loaded[0].1 == nil)
+        #expect(loaded[0].0 === container.persistentStoreDescriptions[0])
         let store = try #require(container.persistentStoreCoordinator.persistentStores.first)
         #expect(container.canModifyManagedObjects(in: store), "a store that isn't mirrored may always be changed")
     }

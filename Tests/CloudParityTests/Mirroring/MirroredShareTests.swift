@@ -6,7 +6,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a mirrored store tells of records and shares, member by member, against what the server has.
+/// Compares a mirrored store's records and shares with the server's, member by member.
 @Suite(.timeLimit(.minutes(5))) struct MirroredShareTests {
     private struct Shared: @unchecked Sendable {
         // Unchecked: models are constant once they are in use.
@@ -53,7 +53,9 @@ import Testing
         try await settle(container)
         let known = try #require(try container.fetchShares(matching: [id])[id])
         let stored = try #require(try await database.record(for: made.recordID) as? CKShare)
-        #expect(stored.url != nil && stored.participants.count == 1 && stored.creatorUserRecordID != nil)
+        #expect(stored.url != nil)
+        #expect(stored.participants.count == 1)
+        #expect(stored.creatorUserRecordID != nil)
         #expect(differences(known, stored, SharingSurfaceTests.propertiesOfCKShare) == [])
         #expect(differences(known as CKRecord, stored, RecordsSurfaceTests.propertiesOfCKRecord.filter { $0.name != "encryptedValues" }) == [])
         #expect(differences(known.owner, stored.owner, SharingSurfaceTests.propertiesOfCKShareParticipant) == [])

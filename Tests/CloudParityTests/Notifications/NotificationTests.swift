@@ -68,7 +68,7 @@ import Testing
         #expect(try archived(id) == id)
     }
 
-    @Test func otherPushesAreNone() {
+    @Test func otherPushesAreNotDecoded() {
         #expect(CKNotification(fromRemoteNotificationDictionary: [:]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: ["aps": ["alert": "x"]]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: ["ck": "x"]) == nil)
@@ -77,12 +77,12 @@ import Testing
 }
 
 @Suite struct SubscriptionTests {
-    @Test func whatANotificationShowsCanBeChangedInPlaceAndKept() throws {
+    @Test func notificationSettingsAreMutableInPlaceAndArchived() throws {
         let info = CKSubscription.NotificationInfo(alertBody: "New plant", soundName: "default", shouldBadge: true)
         let subscription = CKQuerySubscription(recordType: "Plant", predicate: NSPredicate(value: true), subscriptionID: "s")
         subscription.notificationInfo = info
         info.alertBody = "later"
-        #expect(subscription.notificationInfo?.alertBody == "New plant", "what is set is copied")
+        #expect(subscription.notificationInfo?.alertBody == "New plant", "the setter copies")
         subscription.notificationInfo?.shouldSendContentAvailable = true
         #expect(subscription.notificationInfo?.shouldSendContentAvailable == true)
         let copy = try #require(subscription.copy() as? CKQuerySubscription)
@@ -90,10 +90,12 @@ import Testing
         copy.zoneID = CKRecordZone.ID(zoneName: "Shed")
         #expect(subscription.notificationInfo?.alertBody == "New plant")
         #expect(subscription.zoneID == nil)
-        #expect(copy.subscriptionID == "s" && copy.recordType == "Plant")
-        let kept = try #require(try archived(info))
-        #expect(kept.alertBody == "later")
-        #expect(kept.soundName == "default" && kept.shouldBadge)
+        #expect(copy.subscriptionID == "s")
+        #expect(copy.recordType == "Plant")
+        let stored = try #require(try archived(info))
+        #expect(stored.alertBody == "later")
+        #expect(stored.soundName == "default")
+        #expect(stored.shouldBadge)
         let all = CKDatabaseSubscription(subscriptionID: "all")
         all.notificationInfo = CKSubscription.NotificationInfo()
         all.notificationInfo?.shouldSendContentAvailable = true
@@ -118,19 +120,19 @@ import Testing
         wish.desiredKeys = ["count"]
         subscription.notificationInfo = wish
         try await database.save(subscription)
-        let found = try #require(try await database.subscription(for: "many") as? CKQuerySubscription)
-        #expect(found.subscriptionType == .query)
-        #expect(found.recordType == "Plant")
-        #expect(found.predicate == NSPredicate(format: "count > 3"))
-        #expect(found.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
-        #expect(found.zoneID == zoneID)
-        #expect(found.notificationInfo?.alertBody == "Many plants")
-        #expect(found.notificationInfo?.title == "Garden")
-        #expect(found.notificationInfo?.shouldBadge == true)
-        #expect(found.notificationInfo?.desiredKeys == ["count"])
+        let fetched = try #require(try await database.subscription(for: "many") as? CKQuerySubscription)
+        #expect(fetched.subscriptionType == .query)
+        #expect(fetched.recordType == "Plant")
+        #expect(fetched.predicate == NSPredicate(format: "count > 3"))
+        #expect(fetched.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
+        #expect(fetched.zoneID == zoneID)
+        #expect(fetched.notificationInfo?.alertBody == "Many plants")
+        #expect(fetched.notificationInfo?.title == "Garden")
+        #expect(fetched.notificationInfo?.shouldBadge == true)
+        #expect(fetched.notificationInfo?.desiredKeys == ["count"])
     }
 
-    @Test func aSubscriptionThatCannotBeRunIsRefused() async throws {
+    @Test func anUnsupportedSubscriptionIsRejected() async throws {
         let (database, _) = try await garden()
         let subscription = CKQuerySubscription(
             recordType: "Plant", predicate: NSPredicate(format: "a == 1 OR b == 2"), subscriptionID: "or")
@@ -138,7 +140,7 @@ import Testing
         #expect(error?.code == .invalidArguments)
     }
 
-    @Test func whatSubscriptionsAreMadeOfComesBack() throws {
+    @Test func subscriptionsAreRoundTripped() throws {
         let all = CKDatabaseSubscription(subscriptionID: "all")
         all.recordType = "Plant"
         #expect(all.subscriptionType == .database)

@@ -16,22 +16,22 @@ import Testing
     }
 
     private func token(_ zoneID: CKRecordZone.ID, _ container: CKContainer) async throws -> Data? {
-        let found = Found<Data?>()
+        let fetched = ReceivedValues<Data?>()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
         operation.recordZoneFetchResultBlock = { _, result in
-            if case .success(let end) = result { found.add(end.clientChangeTokenData) }
+            if case .success(let end) = result { fetched.add(end.clientChangeTokenData) }
         }
-        operation.recordZoneFetchCompletionBlock = { _, _, data, _, _ in found.add(data) }
+        operation.recordZoneFetchCompletionBlock = { _, _, data, _, _ in fetched.add(data) }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             operation.fetchRecordZoneChangesResultBlock = { continuation.resume(with: $0) }
             container.privateCloudDatabase.add(operation)
         }
-        #expect(found.all.count == 2)
-        #expect(found.all.first == found.all.last)
-        return found.all.first ?? nil
+        #expect(fetched.all.count == 2)
+        #expect(fetched.all.first == fetched.all.last)
+        return fetched.all.first ?? nil
     }
 
-    @Test func aDeviceIsToldWhatItSentLast() async throws {
+    @Test func theClientTokenOfADeviceIsReturned() async throws {
         let (phone, tablet) = try await twoDevices()
         let zone = try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         let sage = plant("sage", in: zone.zoneID)
@@ -55,25 +55,25 @@ import Testing
         #expect(large?.code == .invalidArguments)
     }
 
-    @Test func theOlderOperationTellsItToo() async throws {
+    @Test func theOlderOperationReturnsTheClientToken() async throws {
         let (phone, _) = try await twoDevices()
         let zone = try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         try await save(plant("sage", in: zone.zoneID), Data([7]), phone)
         let operation = CKFetchRecordChangesOperation(recordZoneID: zone.zoneID, previousServerChangeToken: nil)
-        let told = await withCheckedContinuation { (continuation: CheckedContinuation<Data?, Never>) in
+        let callbacks = await withCheckedContinuation { (continuation: CheckedContinuation<Data?, Never>) in
             operation.fetchRecordChangesCompletionBlock = { _, data, _ in continuation.resume(returning: data) }
             phone.privateCloudDatabase.add(operation)
         }
-        #expect(told == Data([7]))
+        #expect(callbacks == Data([7]))
     }
 }
 
 @Suite struct DeprecatedOperationTests {
-    /// What a server does not keep ends with an error that says so.
+    /// Operations on notifications that a server does not store fail with an error that names it.
     @available(*, deprecated)
-    @Test func notificationsAndBadgesAreNotKept() async throws {
+    @Test func notificationsAndBadgesAreNotSupported() async throws {
         let container = try await testContainer()
-        let log = Log()
+        let log = CallbackLog()
         let fetch = CKFetchNotificationChangesOperation(previousServerChangeToken: nil)
         fetch.notificationChangedBlock = { _ in log.add("notification") }
         fetch.fetchNotificationChangesCompletionBlock = { token, error in
@@ -98,12 +98,13 @@ import Testing
     @Test func sharingOptionsAreKept() throws {
         let options = CKAllowedSharingOptions(
             allowedParticipantPermissionOptions: .readOnly, allowedParticipantAccessOptions: .specifiedRecipientsOnly)
-        let kept = try #require(try archived(options))
-        #expect(kept.allowedParticipantPermissionOptions == .readOnly)
-        #expect(kept.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
+        let stored = try #require(try archived(options))
+        #expect(stored.allowedParticipantPermissionOptions == .readOnly)
+        #expect(stored.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
         let access: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
         let permission: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
-        #expect(access == .any && permission == .any)
+        #expect(access == .any)
+        #expect(permission == .any)
         #expect(CKAllowedSharingOptions.standard.allowedParticipantPermissionOptions.contains(.readWrite))
         #expect(CKAllowedSharingOptions.standard.allowedParticipantAccessOptions == .any)
     }

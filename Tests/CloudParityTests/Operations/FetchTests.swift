@@ -11,7 +11,7 @@ import Testing
         let (database, zoneID) = try await garden()
         try await database.save(plant("a", in: zoneID))
         let ids = ["a", "missing"].map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
-        let log = Log()
+        let log = CallbackLog()
         let final = Mutex<CKError?>(nil)
         let operation = CKFetchRecordsOperation(recordIDs: ids)
         operation.perRecordProgressBlock = { id, part in log.add("progress \(id.recordName) \(part)") }
@@ -37,7 +37,7 @@ import Testing
     @Test func theOlderFetchBlocksSayTheSame() async throws {
         let (database, zoneID) = try await garden()
         try await database.save(plant("a", in: zoneID))
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID(recordName: "a", zoneID: zoneID)])
         operation.perRecordCompletionBlock = { record, id, error in
             log.add("\(record != nil) \(id?.recordName ?? "") \(error == nil)")
@@ -47,7 +47,7 @@ import Testing
         #expect(log.all == ["true a true", "1 true"])
     }
 
-    @Test func desiredKeysLeaveTheRestOut() async throws {
+    @Test func desiredKeysExcludeOtherFields() async throws {
         let (database, zoneID) = try await garden()
         let record = plant("a", in: zoneID)
         record["x"] = 1
@@ -61,7 +61,7 @@ import Testing
         #expect(try all[record.recordID]?.get().allKeys().count == 2)
     }
 
-    @Test func zonesComeAndGo() async throws {
+    @Test func zonesAreCreatedAndDeleted() async throws {
         let (database, zoneID) = try await garden()
         let zone = try await database.recordZone(for: zoneID)
         #expect(zone.zoneID == zoneID)
@@ -69,24 +69,24 @@ import Testing
         #expect(zone.capabilities.contains(.atomic))
         let zones = try await database.allRecordZones()
         #expect(Set(zones.map(\.zoneID.zoneName)) == ["Garden", "_defaultZone"])
-        let again = try await database.save(CKRecordZone(zoneID: zoneID))
-        #expect(again.zoneID == zoneID)
+        let repeated = try await database.save(CKRecordZone(zoneID: zoneID))
+        #expect(repeated.zoneID == zoneID)
         let results = try await database.modifyRecordZones(
             saving: [CKRecordZone(zoneName: "Other")], deleting: [zoneID])
         #expect(results.saveResults.count == 1)
         #expect(results.deleteResults.count == 1)
         let error = await failure { try await database.recordZone(for: zoneID) }
         #expect(error?.code == .zoneNotFound)
-        let found = try await database.recordZones(for: [zoneID, CKRecordZone.ID(zoneName: "Other")])
-        #expect(found.count == 2)
-        #expect(try found[CKRecordZone.ID(zoneName: "Other")]?.get().zoneID.zoneName == "Other")
+        let fetched = try await database.recordZones(for: [zoneID, CKRecordZone.ID(zoneName: "Other")])
+        #expect(fetched.count == 2)
+        #expect(try fetched[CKRecordZone.ID(zoneName: "Other")]?.get().zoneID.zoneName == "Other")
         let deleted = try await database.deleteRecordZone(withID: CKRecordZone.ID(zoneName: "Other"))
         #expect(deleted.zoneName == "Other")
     }
 
-    @Test func zoneOperationsTellOfEachZone() async throws {
+    @Test func zoneOperationsReportEachZone() async throws {
         let database = try await testContainer().privateCloudDatabase
-        let log = Log()
+        let log = CallbackLog()
         let modify = CKModifyRecordZonesOperation(
             recordZonesToSave: [CKRecordZone(zoneName: "A"), CKRecordZone(zoneName: "B")], recordZoneIDsToDelete: nil)
         modify.perRecordZoneSaveBlock = { id, result in
@@ -107,7 +107,7 @@ import Testing
         #expect(log.all.last == "3")
     }
 
-    @Test func subscriptionsComeAndGo() async throws {
+    @Test func subscriptionsAreCreatedAndDeleted() async throws {
         let (database, zoneID) = try await garden()
         let wish = CKSubscription.NotificationInfo()
         wish.shouldSendContentAvailable = true
@@ -117,14 +117,14 @@ import Testing
         zone.notificationInfo = wish
         let saved = try await database.modifySubscriptions(saving: [all, zone], deleting: [])
         #expect(saved.saveResults.count == 2)
-        let found = try await database.subscription(for: "zone")
-        #expect((found as? CKRecordZoneSubscription)?.zoneID == zoneID)
-        #expect(found.notificationInfo?.shouldSendContentAvailable == true)
+        let fetched = try await database.subscription(for: "zone")
+        #expect((fetched as? CKRecordZoneSubscription)?.zoneID == zoneID)
+        #expect(fetched.notificationInfo?.shouldSendContentAvailable == true)
         #expect(Set(try await database.allSubscriptions().map(\.subscriptionID)) == ["all", "zone"])
         #expect(try await database.deleteSubscription(withID: "all") == "all")
         let error = await failure { try await database.subscription(for: "all") }
         #expect(error?.code == .unknownItem)
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKModifySubscriptionsOperation(subscriptionsToSave: [all], subscriptionIDsToDelete: ["zone"])
         operation.perSubscriptionSaveBlock = { id, _ in log.add("saved \(id)") }
         operation.perSubscriptionDeleteBlock = { id, _ in log.add("deleted \(id)") }
@@ -158,7 +158,7 @@ import Testing
         let second = try await database.databaseChanges(since: first.changeToken)
         #expect(second.modifications.map(\.zoneID.zoneName) == ["Other"])
         #expect(second.deletions.map(\.zoneID) == [zoneID])
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: first.changeToken)
         operation.recordZoneWithIDChangedBlock = { log.add("changed \($0.zoneName)") }
         operation.recordZoneWithIDWasDeletedBlock = { log.add("deleted \($0.zoneName)") }
@@ -173,14 +173,14 @@ import Testing
         #expect(log.all == ["changed Other", "deleted Garden", "token", "result false", "true false true"])
     }
 
-    @Test func zoneChangesAreToldInOrder() async throws {
+    @Test func zoneChangesAreDeliveredInOrder() async throws {
         let (database, zoneID) = try await garden()
         try await database.save(plant("a", in: zoneID))
         try await database.save(plant("b", in: zoneID))
         let first = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
         #expect(first.modificationResultsByID.count == 2)
         try await database.deleteRecord(withID: CKRecord.ID(recordName: "a", zoneID: zoneID))
-        let log = Log()
+        let log = CallbackLog()
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
         configuration.previousServerChangeToken = first.changeToken
         let operation = CKFetchRecordZoneChangesOperation(
@@ -203,9 +203,10 @@ import Testing
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
         #expect(configuration.resultsLimit == 0)
         configuration.resultsLimit = 2
-        let kept = try archived(configuration)
-        #expect(kept?.resultsLimit == 2 && kept?.previousServerChangeToken == nil)
-        let log = Log()
+        let stored = try archived(configuration)
+        #expect(stored?.resultsLimit == 2)
+        #expect(stored?.previousServerChangeToken == nil)
+        let log = CallbackLog()
         let all = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])
         all.recordChangedBlock = { log.add($0.recordID.recordName) }
@@ -219,7 +220,7 @@ import Testing
         let one = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])
         one.fetchAllChanges = false
-        let page = Log()
+        let page = CallbackLog()
         one.recordChangedBlock = { page.add($0.recordID.recordName) }
         one.recordZoneFetchCompletionBlock = { _, _, _, moreComing, _ in page.add("more \(moreComing)") }
         await finish(one, on: database)
@@ -230,10 +231,10 @@ import Testing
         #expect(second.modificationResultsByID.count == 1)
     }
 
-    @Test func aMissingZoneIsAPartOfTheFailure() async throws {
+    @Test func aMissingZoneIsAPartialFailure() async throws {
         let (database, zoneID) = try await garden()
         let lost = CKRecordZone.ID(zoneName: "Lost")
-        let log = Log()
+        let log = CallbackLog()
         let final = Mutex<CKError?>(nil)
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [lost, zoneID])
         operation.recordZoneFetchResultBlock = { id, result in

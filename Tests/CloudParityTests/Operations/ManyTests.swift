@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// More at once than an answer holds.
+/// More items than one response can contain.
 @Suite struct ManyTests {
     @Test func largeRecordsAreFetchedWhole() async throws {
         let (database, zoneID) = try await garden()
@@ -18,11 +18,11 @@ import Testing
             _ = try await database.modifyRecords(saving: Array(records[start..<start + 15]), deleting: [])
         }
         let ids = records.map(\.recordID) + [CKRecord.ID(recordName: "gone", zoneID: zoneID)]
-        let found = try await database.records(for: ids)
-        #expect(found.count == 61)
-        for record in records { #expect((try found[record.recordID]?.get()["note"] as? String)?.count == 100_000) }
-        #expect(throws: CKError.self) { try found[ids[60]]?.get() }
-        let log = Log()
+        let fetched = try await database.records(for: ids)
+        #expect(fetched.count == 61)
+        for record in records { #expect((try fetched[record.recordID]?.get()["note"] as? String)?.count == 100_000) }
+        #expect(throws: CKError.self) { try fetched[ids[60]]?.get() }
+        let log = CallbackLog()
         let operation = CKFetchRecordsOperation(recordIDs: ids)
         operation.perRecordResultBlock = { id, result in log.add((try? result.get()) == nil ? "no \(id.recordName)" : "one") }
         await finish(operation, on: database)
@@ -37,14 +37,15 @@ import Testing
         let first = plant("a", in: zones[0].zoneID), last = plant("z", in: zones[249].zoneID)
         _ = try await database.modifyRecords(saving: [first, last], deleting: [])
         #expect(try await database.recordZones(for: zones.map(\.zoneID)).values.filter { (try? $0.get()) != nil }.count == 250)
-        let found = Found<CKRecord.ID>(), done = Log()
+        let fetched = ReceivedValues<CKRecord.ID>(), done = CallbackLog()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: zones.map(\.zoneID), configurationsByRecordZoneID: nil)
-        operation.recordWasChangedBlock = { id, _ in found.add(id) }
+        operation.recordWasChangedBlock = { id, _ in fetched.add(id) }
         operation.recordZoneFetchResultBlock = { id, result in if (try? result.get()) != nil { done.add(id.zoneName) } }
         operation.fetchRecordZoneChangesResultBlock = { result in if (try? result.get()) != nil { done.add("all") } }
         await finish(operation, on: database)
-        #expect(found.all == [first.recordID, last.recordID])
-        #expect(done.all.count == 251 && done.all.last == "all")
+        #expect(fetched.all == [first.recordID, last.recordID])
+        #expect(done.all.count == 251)
+        #expect(done.all.last == "all")
         let links = (0..<201).compactMap { URL(string: "https://example.org/share/none-\($0)") }
         #expect(try await testContainer().shareMetadatas(for: links).count == 201)
     }

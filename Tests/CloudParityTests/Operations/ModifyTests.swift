@@ -9,7 +9,7 @@ import Testing
 @Suite struct ModifyTests {
     @Test func callbacksComeInOrderAndOnce() async throws {
         let (database, zoneID) = try await garden()
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKModifyRecordsOperation(
             recordsToSave: [plant("a", in: zoneID), plant("b", in: zoneID)],
             recordIDsToDelete: [CKRecord.ID(recordName: "gone", zoneID: zoneID)])
@@ -35,7 +35,7 @@ import Testing
 
     @Test func theOlderBlocksSayTheSame() async throws {
         let (database, zoneID) = try await garden()
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKModifyRecordsOperation(
             recordsToSave: [plant("a", in: zoneID)], recordIDsToDelete: [CKRecord.ID(recordName: "gone", zoneID: zoneID)])
         operation.perRecordCompletionBlock = { record, error in
@@ -118,7 +118,7 @@ import Testing
         #expect(all["y"] == 3)
     }
 
-    @Test func tooManyItemsAreRefusedBeforeTheyAreSent() async throws {
+    @Test func tooManyItemsAreRejectedBeforeTheyAreSent() async throws {
         let (database, zoneID) = try await garden()
         let records = (0...400).map { plant("p\($0)", in: zoneID) }
         let error = await failure { try await database.modifyRecords(saving: records, deleting: []) }
@@ -175,10 +175,10 @@ import Testing
         let operation = CKModifyRecordsOperation(recordsToSave: [record])
         operation.perRecordProgressBlock = { _, part in parts.withLock { $0.append(part) } }
         await finish(operation, on: database)
-        let told = parts.withLock { $0 }
-        #expect(told == told.sorted())
-        #expect(told.count == 2)
-        #expect(told.last == 1)
+        let callbacks = parts.withLock { $0 }
+        #expect(callbacks == callbacks.sorted())
+        #expect(callbacks.count == 2)
+        #expect(callbacks.last == 1)
         let fetched = try await database.record(for: record.recordID)
         let copy = try #require((fetched["photo"] as? CKAsset)?.fileURL)
         #expect(try Data(contentsOf: copy) == Data("hello".utf8))
@@ -194,7 +194,7 @@ import Testing
 @Suite struct OperationTests {
     @Test func aCancelledOperationStillEnds() async throws {
         let (database, zoneID) = try await garden()
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("a", in: zoneID)])
         operation.modifyRecordsResultBlock = { result in
             if case .failure(let error) = result { log.add("\((error as? CKError)?.errorCode ?? 0)") }
@@ -209,7 +209,7 @@ import Testing
     @Test func dependenciesDecideTheOrder() async throws {
         let database = try await testContainer().privateCloudDatabase
         let zone = CKRecordZone(zoneName: "Later")
-        let log = Log()
+        let log = CallbackLog()
         let makeZone = CKModifyRecordZonesOperation(recordZonesToSave: [zone])
         makeZone.modifyRecordZonesResultBlock = { _ in log.add("zone") }
         let save = CKModifyRecordsOperation(recordsToSave: [plant("a", in: zone.zoneID)])
@@ -235,7 +235,7 @@ import Testing
         let (database, zoneID) = try await garden()
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
-        let log = Log()
+        let log = CallbackLog()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             for name in ["a", "b", "c"] {
                 let operation = CKModifyRecordsOperation(recordsToSave: [plant(name, in: zoneID)])
@@ -248,7 +248,7 @@ import Testing
         #expect(log.all == ["a", "b", "c"])
     }
 
-    @Test func configurationsAndGroupsKeepWhatIsSet() {
+    @Test func configurationsAndGroupsStoreTheirValues() {
         let operation = CKModifyRecordsOperation()
         #expect(!operation.operationID.isEmpty)
         #expect(operation.operationID != CKModifyRecordsOperation().operationID)
@@ -274,7 +274,7 @@ import Testing
         #expect(group.defaultConfiguration != nil)
     }
 
-    @Test func configuredDatabasesLendTheirConfiguration() async throws {
+    @Test func configuredDatabasesAreDefaultsOfOperations() async throws {
         let (database, zoneID) = try await garden()
         let configuration = CKOperation.Configuration()
         configuration.qualityOfService = .userInitiated

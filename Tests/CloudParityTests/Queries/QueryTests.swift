@@ -51,7 +51,7 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         ("name MATCHES 'x'", "MATCHES"), ("bed.name == 'x'", "bed.name"), ("count == height", "height"),
         ("ALL tags == 'x'", "ALL"), ("count + 1 == 2", "count + 1"), ("name == nil", "name"), ("FALSEPREDICATE", "FALSE"),
     ])
-    func whatTheServiceCannotRunIsNamed(_ format: String, _ part: String) async throws {
+    func unsupportedPartsOfAPredicateAreNamed(_ format: String, _ part: String) async throws {
         let (database, zoneID) = try await garden()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: format))
         let error = await failure {
@@ -76,16 +76,17 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
                 NSPredicate(format: "height > %f", 2.75), NSPredicate(format: "name BEGINSWITH %@", "Sa"),
             ]),
         ] {
-            let found = try await database.perform(CKQuery(recordType: "Plant", predicate: predicate), inZoneWith: zoneID)
-            #expect(found.map(\.recordID.recordName) == ["Sage"], "\(predicate)")
+            let fetched = try await database.perform(CKQuery(recordType: "Plant", predicate: predicate), inZoneWith: zoneID)
+            #expect(fetched.map(\.recordID.recordName) == ["Sage"], "\(predicate)")
         }
     }
 
-    @Test func placesToSortByAreKept() {
+    @Test func locationSortDescriptorsStoreTheirLocation() {
         let sort = CKLocationSortDescriptor(key: "spot", relativeLocation: CLLocation(latitude: 46.9, longitude: 7.4))
         let copy = sort.copy() as? CKLocationSortDescriptor
         #expect(copy?.relativeLocation.coordinate.latitude == 46.9)
-        #expect(sort.key == "spot" && sort.ascending)
+        #expect(sort.key == "spot")
+        #expect(sort.ascending)
     }
 
     @Test func pagesFollowEachOther() async throws {
@@ -97,18 +98,18 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         names += first.matchResults.map(\.0.recordName)
         #expect(try first.matchResults.first?.1.get().allKeys() == ["name"])
         let cursor = try #require(first.queryCursor)
-        let kept = try #require(try archived(cursor))
-        let second = try await database.records(continuingMatchFrom: kept, resultsLimit: 3)
+        let stored = try #require(try archived(cursor))
+        let second = try await database.records(continuingMatchFrom: stored, resultsLimit: 3)
         names += second.matchResults.map(\.0.recordName)
         #expect(second.queryCursor == nil)
         #expect(names == ["Sage", "Mint", "Basil", "Rose"])
     }
 
-    @Test func queryOperationsTellOfEachMatch() async throws {
+    @Test func queryOperationsReportEachMatch() async throws {
         let (database, zoneID) = try await plants()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count > 2"))
         query.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
-        let log = Log()
+        let log = CallbackLog()
         let next = Mutex<CKQueryOperation.Cursor?>(nil)
         let operation = CKQueryOperation(query: query)
         operation.zoneID = zoneID
@@ -128,7 +129,7 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         #expect(log.all == ["Basil", "Mint", "Sage", "true true"])
     }
 
-    @Test func queriesComeBackFromArchives() throws {
+    @Test func queriesAreRoundTrippedByArchives() throws {
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count > 3 AND name BEGINSWITH 'S'"))
         query.sortDescriptors = [NSSortDescriptor(key: "name", ascending: false)]
         let restored = try #require(try archived(query))

@@ -24,12 +24,12 @@ import Testing
     func wordsAreFound(_ format: String, _ names: [String]) async throws {
         let (database, zoneID) = try await notes()
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: format))
-        let found = try await database.records(matching: query, inZoneWith: zoneID).matchResults
-        #expect(found.map(\.0.recordName).sorted() == names)
+        let fetched = try await database.records(matching: query, inZoneWith: zoneID).matchResults
+        #expect(fetched.map(\.0.recordName).sorted() == names)
     }
 
     @Test(arguments: ["text BEGINSWITH[c] 'above'", "text BEGINSWITH[cd] 'above'", "ANY tags BEGINSWITH[c] 'x'"])
-    func beginningsAreComparedAsTheyAreWritten(_ format: String) async throws {
+    func prefixesAreComparedCaseSensitively(_ format: String) async throws {
         let (database, zoneID) = try await notes()
         let error = await failure {
             try await database.records(matching: CKQuery(recordType: "Note", predicate: NSPredicate(format: format)), inZoneWith: zoneID)

@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// A zone that its owner shares with nobody, but takes requests for.
+/// A zone that its owner shares with no user, and accepts requests for.
 private func closedShare(
     taking requests: Bool = true
 ) async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, url: URL) {
@@ -24,7 +24,7 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
 }
 
 @Suite struct AccessRequestTests {
-    @Test func whoAsksIsLetIn() async throws {
+    @Test func aRequesterIsAccepted() async throws {
         let (owner, guest, share, url) = try await closedShare()
         #expect(share.allowsAccessRequests)
         let closed = await failure { try await guest.shareMetadata(for: url) }
@@ -33,70 +33,70 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         try results[url]?.get()
         _ = try await guest.requestShareAccess(for: [url])
 
-        let asked = try await fetch(share, from: owner)
-        let requester = try #require(asked.requesters.first)
-        #expect(asked.requesters.count == 1)
+        let requested = try await fetch(share, from: owner)
+        let requester = try #require(requested.requesters.first)
+        #expect(requested.requesters.count == 1)
         #expect(requester.userIdentity.userRecordID == (try await guest.userRecordID()))
         #expect(requester.userIdentity.nameComponents?.givenName == "ben")
         let participants = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[CKShare.Participant], any Error>) in
-            let found = Found<CKShare.Participant>()
+            let fetched = ReceivedValues<CKShare.Participant>()
             let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [requester.participantLookupInfo])
             operation.perShareParticipantResultBlock = { _, result in
-                if case .success(let participant) = result { found.add(participant) }
+                if case .success(let participant) = result { fetched.add(participant) }
             }
-            operation.fetchShareParticipantsResultBlock = { result in continuation.resume(with: result.map { found.all }) }
+            operation.fetchShareParticipantsResultBlock = { result in continuation.resume(with: result.map { fetched.all }) }
             owner.add(operation)
         }
         let participant = try #require(participants.first)
         participant.permission = .readWrite
-        asked.addParticipant(participant)
-        try await owner.privateCloudDatabase.save(asked)
-        #expect(asked.requesters.isEmpty)
-        let approved = try #require(asked.participants.first { $0.role == .privateUser })
+        requested.addParticipant(participant)
+        try await owner.privateCloudDatabase.save(requested)
+        #expect(requested.requesters.isEmpty)
+        let approved = try #require(requested.participants.first { $0.role == .privateUser })
         #expect(approved.isApprovedRequester)
         #expect(approved.acceptanceStatus == .pending)
         #expect(approved.dateAddedToShare != nil)
-        #expect(asked.owner.isApprovedRequester == false)
+        #expect(requested.owner.isApprovedRequester == false)
 
         let accepted = try await guest.accept(try await guest.shareMetadata(for: url))
         #expect(accepted.currentUserParticipant?.permission == .readWrite)
         #expect(accepted.requesters.isEmpty)
     }
 
-    @Test func whoIsDeniedMayAskAgainAndWhoIsBlockedMayNot() async throws {
+    @Test func aDeniedRequesterMayRequestAgainAndABlockedOneMayNot() async throws {
         let (owner, guest, share, url) = try await closedShare()
         try await guest.requestShareAccess(for: [url])
-        var asked = try await fetch(share, from: owner)
-        asked.denyRequesters(asked.requesters)
-        #expect(asked.requesters.isEmpty)
-        try await owner.privateCloudDatabase.save(asked)
+        var requested = try await fetch(share, from: owner)
+        requested.denyRequesters(requested.requesters)
+        #expect(requested.requesters.isEmpty)
+        try await owner.privateCloudDatabase.save(requested)
         #expect(try await fetch(share, from: owner).requesters.isEmpty)
 
         try await guest.requestShareAccess(for: [url])
-        asked = try await fetch(share, from: owner)
-        asked.blockRequesters(asked.requesters)
-        #expect(asked.requesters.isEmpty)
-        #expect(asked.blockedIdentities.count == 1)
-        try await owner.privateCloudDatabase.save(asked)
+        requested = try await fetch(share, from: owner)
+        requested.blockRequesters(requested.requesters)
+        #expect(requested.requesters.isEmpty)
+        #expect(requested.blockedIdentities.count == 1)
+        try await owner.privateCloudDatabase.save(requested)
         let refused = try await guest.requestShareAccess(for: [url])
         let error = await failure { try refused[url]?.get() }
         #expect(error?.code == .permissionFailure)
 
-        asked = try await fetch(share, from: owner)
-        let blocked = try #require(asked.blockedIdentities.first)
+        requested = try await fetch(share, from: owner)
+        let blocked = try #require(requested.blockedIdentities.first)
         #expect(blocked.userIdentity.userRecordID == (try await guest.userRecordID()))
-        asked.unblockIdentities([blocked])
-        #expect(asked.blockedIdentities.isEmpty)
-        try await owner.privateCloudDatabase.save(asked)
-        let again = try await guest.requestShareAccess(for: [url])
-        try again[url]?.get()
+        requested.unblockIdentities([blocked])
+        #expect(requested.blockedIdentities.isEmpty)
+        try await owner.privateCloudDatabase.save(requested)
+        let repeated = try await guest.requestShareAccess(for: [url])
+        try repeated[url]?.get()
         #expect(try await fetch(share, from: owner).requesters.count == 1)
     }
 
-    @Test func theOperationTellsOfEachShare() async throws {
+    @Test func theOperationReportsEachShare() async throws {
         let (owner, guest, share, url) = try await closedShare(taking: false)
         let nowhere = try #require(URL(string: url.absoluteString + "0"))
-        let log = Log()
+        let log = CallbackLog()
         func ask(_ container: CKContainer, _ urls: [URL]) async {
             let operation = CKShareRequestAccessOperation(shareURLs: urls)
             operation.perShareAccessRequestCompletionBlock = { _, result in log.add("\(code(result))") }
@@ -116,14 +116,14 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(log.all.dropFirst(3) == ["0", "all 0", "\(CKError.Code.participantAlreadyInvited.rawValue)", "all \(partial)"])
     }
 
-    @Test func requestersAreKeptInArchives() async throws {
+    @Test func requestersAreArchived() async throws {
         let (owner, guest, share, url) = try await closedShare()
         try await guest.requestShareAccess(for: [url])
-        let asked = try await fetch(share, from: owner)
-        let kept = try #require(try archived(asked))
-        #expect(kept.allowsAccessRequests)
-        #expect(kept.requesters == asked.requesters)
-        #expect(try archived(try #require(asked.requesters.first)) == asked.requesters.first)
+        let requested = try await fetch(share, from: owner)
+        let stored = try #require(try archived(requested))
+        #expect(stored.allowsAccessRequests)
+        #expect(stored.requesters == requested.requesters)
+        #expect(try archived(try #require(requested.requesters.first)) == requested.requesters.first)
     }
 }
 
@@ -133,7 +133,7 @@ private func code(_ result: Result<Void, any Error>) -> Int {
 }
 
 @Suite struct OneTimeLinkTests {
-    @Test func aLinkForOneTakesInWhoeverComesFirst() async throws {
+    @Test func aOneTimeLinkAdmitsTheFirstUser() async throws {
         let (owner, guest, share, url) = try await closedShare(taking: false)
         let participant = CKShare.Participant.oneTimeURLParticipant()
         participant.permission = .readWrite
@@ -159,22 +159,22 @@ private func code(_ result: Result<Void, any Error>) -> Int {
         #expect(try await guest.sharedCloudDatabase.allRecordZones().count == 1)
         try await guest.accept(metadata)
 
-        let seen = try await fetch(share, from: owner)
-        #expect(seen.oneTimeURL(for: participant.participantID) == nil)
-        #expect(seen.oneTimeURL(for: other.participantID) != nil)
-        let joined = seen.participants.first { $0.participantID == participant.participantID }
+        let visible = try await fetch(share, from: owner)
+        #expect(visible.oneTimeURL(for: participant.participantID) == nil)
+        #expect(visible.oneTimeURL(for: other.participantID) != nil)
+        let joined = visible.participants.first { $0.participantID == participant.participantID }
         #expect(joined?.userIdentity.userRecordID == (try await guest.userRecordID()))
 
-        let rest = try #require(seen.participants.first { $0.participantID == other.participantID })
-        let spare = try #require(seen.oneTimeURL(for: other.participantID))
-        seen.removeParticipant(rest)
-        #expect(seen.participants.count == 2)
-        try await owner.privateCloudDatabase.save(seen)
-        let gone = await failure { try await guest.shareMetadata(for: spare) }
-        #expect(gone?.code == .unknownItem)
+        let rest = try #require(visible.participants.first { $0.participantID == other.participantID })
+        let spare = try #require(visible.oneTimeURL(for: other.participantID))
+        visible.removeParticipant(rest)
+        #expect(visible.participants.count == 2)
+        try await owner.privateCloudDatabase.save(visible)
+        let deleted = await failure { try await guest.shareMetadata(for: spare) }
+        #expect(deleted?.code == .unknownItem)
     }
 
-    @Test func aLinkForOneIsOfNoUseToOthers() async throws {
+    @Test func aOneTimeLinkRejectsLaterUsers() async throws {
         let people = try await accounts("mia", "ben", "eva")
         let (owner, guest, late) = (people[0], people[1], people[2])
         let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))

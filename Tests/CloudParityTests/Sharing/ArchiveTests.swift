@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What apps keep of shares from one launch to the next.
+/// The parts of shares that apps archive.
 @Suite struct ShareArchiveTests {
     private func sharedZone() async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, zoneID: CKRecordZone.ID) {
         let (owner, guest) = try await twoAccounts()
@@ -17,36 +17,36 @@ import Testing
         return (owner, guest, saved, zone.zoneID)
     }
 
-    @Test func aZoneTellsByWhichShareItIsShared() async throws {
+    @Test func aZoneHasItsShare() async throws {
         let (owner, _, share, zoneID) = try await sharedZone()
         let zone = try await owner.privateCloudDatabase.recordZone(for: zoneID)
         #expect(zone.share?.recordID == share.recordID)
         #expect(zone.share?.recordID.recordName == CKRecordNameZoneWideShare)
         #expect(zone.share?.action == CKRecord.ReferenceAction.none)
-        let again = try #require(try archived(zone))
-        #expect(again.zoneID == zoneID)
-        #expect(again.share?.recordID == share.recordID)
-        #expect(again.capabilities == zone.capabilities)
+        let repeated = try #require(try archived(zone))
+        #expect(repeated.zoneID == zoneID)
+        #expect(repeated.share?.recordID == share.recordID)
+        #expect(repeated.capabilities == zone.capabilities)
         #expect(CKRecordZone(zoneName: "New").share == nil)
         try await owner.privateCloudDatabase.deleteRecord(withID: share.recordID)
         #expect(try await owner.privateCloudDatabase.recordZone(for: zoneID).share == nil)
     }
 
-    @Test func anInvitationOutlivesALaunch() async throws {
+    @Test func anInvitationIsArchived() async throws {
         let (_, guest, share, _) = try await sharedZone()
         let metadata = try await guest.shareMetadata(for: try #require(share.url))
-        let kept = try #require(try archived(metadata))
-        #expect(kept == metadata)
-        #expect(kept.containerIdentifier == metadata.containerIdentifier)
-        #expect(kept.share.recordID == metadata.share.recordID)
-        #expect(kept.share[CKShare.SystemFieldKey.title] == "All of it")
-        #expect(kept.ownerIdentity == metadata.ownerIdentity)
-        #expect(kept.participantRole == metadata.participantRole)
-        #expect(kept.participantStatus == metadata.participantStatus)
-        #expect(kept.participantPermission == metadata.participantPermission)
-        #expect(kept.hierarchicalRootRecordID == nil)
-        #expect(kept.rootRecord == nil)
-        let joined = try await guest.accept(kept)
+        let stored = try #require(try archived(metadata))
+        #expect(stored == metadata)
+        #expect(stored.containerIdentifier == metadata.containerIdentifier)
+        #expect(stored.share.recordID == metadata.share.recordID)
+        #expect(stored.share[CKShare.SystemFieldKey.title] == "All of it")
+        #expect(stored.ownerIdentity == metadata.ownerIdentity)
+        #expect(stored.participantRole == metadata.participantRole)
+        #expect(stored.participantStatus == metadata.participantStatus)
+        #expect(stored.participantPermission == metadata.participantPermission)
+        #expect(stored.hierarchicalRootRecordID == nil)
+        #expect(stored.rootRecord == nil)
+        let joined = try await guest.accept(stored)
         #expect(joined.currentUserParticipant?.acceptanceStatus == .accepted)
         #expect(try await guest.sharedCloudDatabase.allRecordZones().map(\.zoneID.zoneName) == ["Garden"])
     }
@@ -56,13 +56,13 @@ import Testing
         let participant = try await owner.shareParticipant(forEmailAddress: guestAddress)
         participant.permission = .readWrite
         participant.role = .privateUser
-        let kept = try #require(try archived(participant))
-        #expect(kept == participant)
-        #expect(kept.participantID == participant.participantID)
-        #expect(kept.permission == .readWrite)
-        #expect(kept.role == .privateUser)
-        #expect(kept.acceptanceStatus == participant.acceptanceStatus)
-        #expect(kept.userIdentity.lookupInfo?.emailAddress == guestAddress)
+        let stored = try #require(try archived(participant))
+        #expect(stored == participant)
+        #expect(stored.participantID == participant.participantID)
+        #expect(stored.permission == .readWrite)
+        #expect(stored.role == .privateUser)
+        #expect(stored.acceptanceStatus == participant.acceptanceStatus)
+        #expect(stored.userIdentity.lookupInfo?.emailAddress == guestAddress)
         let identity = try #require(try archived(participant.userIdentity))
         #expect(identity == participant.userIdentity)
         #expect(identity.hasiCloudAccount == participant.userIdentity.hasiCloudAccount)
@@ -86,7 +86,7 @@ import Testing
         #expect(error?.code == .alreadyShared)
     }
 
-    @Test func whoMayHaveAnotherAddressIsToldToHaveItVerified() async throws {
+    @Test func anUninvitedUserMayNeedVerification() async throws {
         let (owner, guest) = try await twoAccounts()
         let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         let share = CKShare(recordZoneID: zone.zoneID)

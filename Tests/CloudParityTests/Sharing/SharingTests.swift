@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A bed with a plant, shared by its owner with everybody who has the link.
+/// A bed with a plant, shared by its owner with anyone with the link.
 private func sharedBed(
     permission: CKShare.ParticipantPermission = .readWrite
 ) async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, bed: CKRecord.ID) {
@@ -25,7 +25,7 @@ private func sharedBed(
 }
 
 @Suite struct ShareValueTests {
-    @Test func aNewShareBelongsToItsMaker() {
+    @Test func aNewShareBelongsToItsCreator() {
         let root = CKRecord(recordType: "Bed", recordID: CKRecord.ID(zoneID: CKRecordZone.ID(zoneName: "Garden")))
         let share = CKShare(rootRecord: root)
         #expect(share.recordType == CKRecord.SystemType.share)
@@ -70,7 +70,7 @@ private func sharedBed(
         #expect(plant.parent?.recordID == bed.recordID)
     }
 
-    @Test func lookupInfosSayHow() throws {
+    @Test func lookupInfosHaveTheirKind() throws {
         let email = CKUserIdentity.LookupInfo(emailAddress: "mia@example.org")
         #expect(email.emailAddress == "mia@example.org")
         #expect(email.phoneNumber == nil)
@@ -115,12 +115,12 @@ private func sharedBed(
         let sage = try await guest.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: zoneID))
         sage["count"] = 3
         try await guest.sharedCloudDatabase.save(sage)
-        let seen = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: bed.zoneID))
-        #expect(seen["count"] == 3)
-        #expect(seen.lastModifiedUserRecordID == (try await guest.userRecordID()))
+        let visible = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: bed.zoneID))
+        #expect(visible["count"] == 3)
+        #expect(visible.lastModifiedUserRecordID == (try await guest.userRecordID()))
     }
 
-    @Test func whoMayOnlyReadCannotWrite() async throws {
+    @Test func aReadOnlyParticipantCannotWrite() async throws {
         let (_, guest, share, _) = try await sharedBed(permission: .readOnly)
         let url = try #require(share.url)
         _ = try await guest.accept(try await guest.shareMetadata(for: url))
@@ -131,22 +131,22 @@ private func sharedBed(
         #expect(error?.code == .permissionFailure)
     }
 
-    @Test func operationsTellOfEachShare() async throws {
+    @Test func operationsReportEachShare() async throws {
         let (_, guest, share, _) = try await sharedBed()
         let url = try #require(share.url)
-        let log = Log()
-        let found = Mutex<[CKShare.Metadata]>([])
+        let log = CallbackLog()
+        let match = Mutex<[CKShare.Metadata]>([])
         let fetch = CKFetchShareMetadataOperation(shareURLs: [url])
         fetch.shouldFetchRootRecord = true
         fetch.perShareMetadataResultBlock = { _, result in
-            if case .success(let metadata) = result { found.withLock { $0.append(metadata) } }
+            if case .success(let metadata) = result { match.withLock { $0.append(metadata) } }
         }
         fetch.fetchShareMetadataResultBlock = { _ in log.add("fetched") }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             fetch.completionBlock = { continuation.resume() }
             guest.add(fetch)
         }
-        let metadatas = found.withLock { $0 }
+        let metadatas = match.withLock { $0 }
         #expect(metadatas.first?.rootRecord?["name"] as? String == "South")
         let accept = CKAcceptSharesOperation(shareMetadatas: metadatas)
         accept.perShareResultBlock = { _, result in
@@ -192,17 +192,17 @@ private func sharedBed(
         #expect(metadata.participantStatus == .pending)
         let accepted = try await guest.accept(metadata)
         #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted)
-        let again = try #require(try await owner.privateCloudDatabase.record(for: saved.recordID) as? CKShare)
-        let guestInShare = try #require(again.participants.first { $0.role != .owner })
+        let repeated = try #require(try await owner.privateCloudDatabase.record(for: saved.recordID) as? CKShare)
+        let guestInShare = try #require(repeated.participants.first { $0.role != .owner })
         #expect(guestInShare.acceptanceStatus == .accepted)
-        again.removeParticipant(guestInShare)
-        #expect(again.participants.count == 1)
-        try await owner.privateCloudDatabase.save(again)
+        repeated.removeParticipant(guestInShare)
+        #expect(repeated.participants.count == 1)
+        try await owner.privateCloudDatabase.save(repeated)
         #expect(try await guest.sharedCloudDatabase.allRecordZones().isEmpty)
         #expect(try await owner.privateCloudDatabase.record(for: bed)["name"] == "South")
     }
 
-    @Test func whoIsNotKnownIsNotFound() async throws {
+    @Test func anUnknownUserIsNotFound() async throws {
         let (owner, guest) = try await twoAccounts()
         let error = await failure { try await owner.shareParticipant(forEmailAddress: "nobody@example.org") }
         #expect(error?.code == .unknownItem)
@@ -233,8 +233,8 @@ private func sharedBed(
         #expect(Set(names) == ["sage", "mint"])
         let thyme = plant("thyme", in: zoneID)
         try await guest.sharedCloudDatabase.save(thyme)
-        let seen = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "thyme", zoneID: zone.zoneID))
-        #expect(seen.creatorUserRecordID == (try await guest.userRecordID()))
+        let visible = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "thyme", zoneID: zone.zoneID))
+        #expect(visible.creatorUserRecordID == (try await guest.userRecordID()))
     }
 
     @Test func sharesNeedACustomZone() async throws {
@@ -248,7 +248,7 @@ private func sharedBed(
 
     @Test func guestsFindPeopleByTheirIdentity() async throws {
         let (owner, guest) = try await twoAccounts()
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKDiscoverUserIdentitiesOperation(
             userIdentityLookupInfos: CKUserIdentity.LookupInfo.lookupInfos(withEmails: [guestAddress, "nobody@example.org"]))
         operation.userIdentityDiscoveredBlock = { identity, info in

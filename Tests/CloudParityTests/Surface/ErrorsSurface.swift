@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// Generated from Tests/Surface/Errors.txt. To write it anew: REWRITE_GOLDEN=1 swift test --filter SurfaceTests
+// Generated from Tests/Surface/Errors.txt. To regenerate it: REWRITE_GOLDEN=1 swift test --filter SurfaceTests
 
 import CloudKit
 import Foundation

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// An app's side of a sync engine: its records, and what it was told.
+/// An app's side of a sync engine: its records, and the events that it received.
 private final class Notes: CKSyncEngineDelegate {
     struct State {
         var records: [CKRecord.ID: CKRecord] = [:]
@@ -75,9 +75,9 @@ private final class Notes: CKSyncEngineDelegate {
 @Suite struct SyncEngineParityTests {
     private let zone = CKRecordZone(zoneName: "Notes")
 
-    private func engine(_ container: CKContainer, _ notes: Notes, from kept: CKSyncEngine.State.Serialization? = nil) -> CKSyncEngine {
+    private func engine(_ container: CKContainer, _ notes: Notes, from stored: CKSyncEngine.State.Serialization? = nil) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
-            database: container.privateCloudDatabase, stateSerialization: kept, delegate: notes)
+            database: container.privateCloudDatabase, stateSerialization: stored, delegate: notes)
         configuration.automaticallySync = false
         return CKSyncEngine(configuration)
     }
@@ -88,7 +88,7 @@ private final class Notes: CKSyncEngineDelegate {
         return record
     }
 
-    @Test func whatIsPendingIsSentAndForgotten() async throws {
+    @Test func pendingChangesAreSentAndRemoved() async throws {
         let notes = Notes()
         let engine = engine(try await testContainer(), notes)
         engine.state.add(pendingDatabaseChanges: [.saveZone(zone)])
@@ -109,7 +109,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(notes.events.last == "deleted first")
     }
 
-    @Test func theStateIsKeptFromLaunchToLaunch() async throws {
+    @Test func theStateIsRestoredAfterARelaunch() async throws {
         let container = try await testContainer()
         let notes = Notes()
         let first = engine(container, notes)
@@ -119,13 +119,13 @@ private final class Notes: CKSyncEngineDelegate {
         try await first.sendChanges()
         try await first.fetchChanges()
         let encoded = try JSONEncoder().encode(#require(notes.state.withLock { $0.serialization }))
-        let kept = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: encoded)
+        let stored = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: encoded)
         let later = Notes()
-        let second = engine(container, later, from: kept)
+        let second = engine(container, later, from: stored)
         #expect(second.state.pendingRecordZoneChanges.isEmpty)
         try await second.fetchChanges()
         #expect(!later.events.contains("sign in"))
-        #expect(!later.events.contains("got one"), "what was fetched before the launch is not fetched again")
+        #expect(!later.events.contains("got one"), "changes that were fetched before the launch are not fetched again")
     }
 
     @Test func anotherDevicesChangesAreFetched() async throws {
@@ -157,7 +157,7 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(notes.state.withLock { $0.failures } == [.serverRecordChanged])
     }
 
-    @Test func onlyWhatTheScopeHoldsIsSent() async throws {
+    @Test func onlyChangesInTheScopeAreSent() async throws {
         let notes = Notes()
         let container = try await testContainer()
         let engine = engine(container, notes)

@@ -82,7 +82,7 @@ import Testing
         #expect(!error.localizedDescription.isEmpty)
     }
 
-    @Test func errorsSayWhatTheyCarry() {
+    @Test func errorsHaveTheirUserInfo() {
         let id = CKRecord.ID(recordName: "a")
         let part = CKError(.unknownItem)
         let error = CKError(

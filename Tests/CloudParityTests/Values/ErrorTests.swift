@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct ErrorTests {
-    @Test func errorsThatComeAsNSErrorAreCKErrors() throws {
+    @Test func errorsAsNSErrorAreCKErrors() throws {
         let full = NSError(domain: CKErrorDomain, code: CKError.Code.quotaExceeded.rawValue, userInfo: [CKErrorRetryAfterKey: 3.0])
         #expect(((full as any Error) as? CKError)?.code == .quotaExceeded)
         #expect(((full as any Error) as? CKError)?.retryAfterSeconds == 3)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct NameTests {
     @Test(arguments: ["recordID", "recordType", "creationDate", "modificationDate", "creatorUserRecordID", "parent", "share"])
-    func fieldsAreNotCalledAsWhatTheServerSays(_ key: String) async throws {
+    func fieldsCannotHaveNamesOfSystemFields(_ key: String) async throws {
         let (database, zoneID) = try await garden()
         let sage = plant("sage", in: zoneID)
         sage[key] = "x"
@@ -26,7 +26,7 @@ import Testing
         #expect(error?.code == .invalidArguments)
     }
 
-    @Test func nothingIsEncryptedForEverybody() async throws {
+    @Test func encryptedValuesAreRejectedInThePublicDatabase() async throws {
         let container = try await testContainer()
         let note = CKRecord(recordType: "Note")
         note.encryptedValues["secret"] = "x"

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct RecordTests {
-    @Test func aNewRecordHasNothingOfTheServers() {
+    @Test func aNewRecordHasNoSystemFields() {
         let record = CKRecord(recordType: "Plant")
         #expect(record.recordType == "Plant")
         #expect(UUID(uuidString: record.recordID.recordName) != nil)
@@ -20,7 +20,7 @@ import Testing
         #expect(record.changedKeys().isEmpty)
     }
 
-    @Test func valuesComeBackInTheirTypes() throws {
+    @Test func valuesAreReadInTheirTypes() throws {
         let record = CKRecord(recordType: "Plant")
         let date = Date(timeIntervalSince1970: 1_700_000_000.5)
         let other = CKRecord.ID(recordName: "bed")
@@ -53,7 +53,7 @@ import Testing
         #expect(record["none"] == nil)
     }
 
-    @Test func valuesCanBeReadInTheTypeThatIsAskedFor() {
+    @Test func valuesCanBeReadInARequestedType() {
         let record = CKRecord(recordType: "Plant")
         record["number"] = 3
         record["text"] = "x"
@@ -71,7 +71,7 @@ import Testing
         #expect(text == "x")
     }
 
-    @Test func foundationsClassesAreTakenToo() {
+    @Test func foundationsClassesAreAcceptedToo() {
         let record = CKRecord(recordType: "Plant")
         record["text"] = NSString(string: "a")
         record["number"] = NSNumber(value: 5)
@@ -85,7 +85,7 @@ import Testing
         #expect(record["list"] as? [String] == ["x", "y"])
     }
 
-    @Test func keysAreToldAndChanged() {
+    @Test func keysAndChangedKeysAreListed() {
         let record = CKRecord(recordType: "Plant")
         record["b"] = 1
         record["a"] = "x"
@@ -109,7 +109,7 @@ import Testing
         #expect(Set(record.allTokens()) == ["green", "sage"])
     }
 
-    @Test func encryptedValuesAreApart() {
+    @Test func encryptedValuesAreSeparate() {
         let record = CKRecord(recordType: "Plant")
         record["plain"] = "a"
         record.encryptedValues["secret"] = "b"
@@ -124,7 +124,7 @@ import Testing
         #expect(record.encryptedValues.allKeys() == ["number"])
     }
 
-    @Test func aCopyIsApart() throws {
+    @Test func aCopyIsIndependent() throws {
         let record = CKRecord(recordType: "Plant")
         record["a"] = 1
         let copy = try #require(record.copy() as? CKRecord)
@@ -139,11 +139,14 @@ import Testing
         for values in [record as any CKRecordKeyValueSetting, record.encryptedValues as any CKRecordKeyValueSetting] {
             values["a"] = 1
             values.setObject("x", forKey: "b")
-            #expect(values["a"] as? Int == 1 && values.object(forKey: "b") as? String == "x")
-            #expect(values.allKeys().sorted() == ["a", "b"] && values.changedKeys().sorted() == ["a", "b"])
+            #expect(values["a"] as? Int == 1)
+            #expect(values.object(forKey: "b") as? String == "x")
+            #expect(values.allKeys().sorted() == ["a", "b"])
+            #expect(values.changedKeys().sorted() == ["a", "b"])
             values.setObject(nil, forKey: "a")
             values["b"] = nil
-            #expect(values.allKeys().isEmpty && values.changedKeys().sorted() == ["a", "b"])
+            #expect(values.allKeys().isEmpty)
+            #expect(values.changedKeys().sorted() == ["a", "b"])
         }
     }
 
@@ -156,7 +159,7 @@ import Testing
         #expect(keys.sorted() == ["a", "b"])
     }
 
-    @Test func emptyArraysAreKept() {
+    @Test func emptyArraysAreStored() {
         let record = CKRecord(recordType: "Plant")
         record["list"] = [String]()
         #expect(record.allKeys() == ["list"])
@@ -189,7 +192,7 @@ import Testing
         #expect(reference.recordID == record.recordID)
     }
 
-    @Test func identifiersComeBackFromArchives() throws {
+    @Test func identifiersAreRoundTrippedByArchives() throws {
         let id = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "o"))
         #expect(try archived(id) == id)
         #expect(try archived(id.zoneID) == id.zoneID)
@@ -235,7 +238,7 @@ import Testing
         #expect(fetched["name"] == "Sage")
     }
 
-    @Test func wholeRecordsComeBack() throws {
+    @Test func wholeRecordsAreRoundTrippedByArchives() throws {
         let record = CKRecord(recordType: "Plant")
         record["text"] = "x"
         record["list"] = [1, 2]
@@ -249,17 +252,17 @@ import Testing
         #expect(Set(restored.changedKeys()) == ["text", "list", "gone", "secret"])
     }
 
-    @Test func changeTokensComeBack() async throws {
+    @Test func changeTokensAreRoundTrippedByArchives() async throws {
         let (database, zoneID) = try await garden()
         let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
         let token = try #require(try archived(changes.changeToken))
         #expect(token == changes.changeToken)
-        let again = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
-        #expect(again.modificationResultsByID.isEmpty)
-        #expect(!again.moreComing)
+        let repeated = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+        #expect(repeated.modificationResultsByID.isEmpty)
+        #expect(!repeated.moreComing)
     }
 
-    @Test func zonesSharesAndAssetsComeBack() throws {
+    @Test func zonesSharesAndAssetsAreRoundTrippedByArchives() throws {
         let zone = CKRecordZone(zoneName: "Garden")
         #expect(try archived(zone)?.zoneID == zone.zoneID)
         let share = CKShare(recordZoneID: zone.zoneID)
@@ -280,7 +283,7 @@ import Testing
         #expect((copy["photos"] as? [CKAsset])?.count == 2)
     }
 
-    @Test func archivesWithoutContentAreNone() throws {
+    @Test func archivesWithoutContentAreRejected() throws {
         func empty() throws -> NSKeyedUnarchiver {
             let archiver = NSKeyedArchiver(requiringSecureCoding: true)
             archiver.finishEncoding()

@@ -282,7 +282,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
             }
             device.relay.fail(.flip(bodyByte: 50_000))
             let error = await #expect(throws: CKError.self) { try await device.container.client(for: .private).downloadAsset(asset) }
-            #expect(error?.localizedDescription == "the content of an asset came with another checksum than its record says; try again")
+            #expect(error?.localizedDescription == "the checksum of a downloaded asset differs from its record's; fetch the record again")
             #expect(try await device.container.client(for: .private).downloadAsset(asset) == Array(repeating: 7, count: 100_000))
         }
     }

@@ -94,7 +94,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
             let before = device.relay.requests.count
             let service = await #expect(throws: CKError.self) { try await device.database.allRecordZones() }
             #expect(service?.code == .networkFailure)
-            #expect(service?.localizedDescription.contains("asks to look elsewhere, which is not followed") == true)
+            #expect(service?.localizedDescription.contains("a redirect, which is not followed") == true)
             let asset = await #expect(throws: CKError.self) { try await device.container.client(for: .private).downloadAsset(photo) }
             #expect(asset?.code == .assetNotAvailable)
             #expect(device.relay.requests.count == before + 2)
@@ -116,7 +116,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
             device.relay.fail(.flipRequest)
             let error = await #expect(throws: CKError.self) { try await device.database.save(sage) }
             #expect(error?.code == .networkFailure)
-            #expect(error?.localizedDescription == "the server received other bytes of the asset than were sent; save the record again")
+            #expect(error?.localizedDescription == "the checksum of the uploaded asset differs from that of the sent bytes; save the record again")
             await #expect(throws: CKError.self) { try await device.database.record(for: sage.recordID) }
             try await device.database.save(sage)
             let fetched = try await device.database.record(for: sage.recordID)

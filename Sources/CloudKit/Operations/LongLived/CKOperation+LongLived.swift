@@ -3,50 +3,50 @@
 
 import Foundation
 
-// What an operation does to be long-lived, in its own process and in later ones.
+// Long-lived operations: persisting, and resuming in later processes.
 
 extension CKOperation {
-    /// Keeps a long-lived operation before anything is asked for it, and waits for the turn of one that was fetched.
+    /// Persists a long-lived operation before its first request. A fetched operation waits for its turn.
     ///
-    /// - Returns: What to carry it out with.
-    /// - Throws: ``CKError``: `.internalError` if the disk does not take it, `.notAuthenticated` if it was kept for an account
-    ///   that is not signed in now.
+    /// - Returns: The settings to run with.
+    /// - Throws: ``CKError``: `.internalError` if the disk cannot store it, `.notAuthenticated` if it belongs to an
+    ///   account that isn't signed in.
     final func prepared() async throws -> OperationSettings {
         var settings = settings
         let database = (self as? CKDatabaseOperation)?.target ?? container_.publicCloudDatabase
-        let home = try? database.container.connection().longLived
-        if let kept {
-            guard kept.home === home else {
-                throw CKError(.notAuthenticated, "the long-lived operation was kept for an account that is not signed in now")
+        let store = try? database.container.connection().longLived
+        if let persisted {
+            guard persisted.store === store else {
+                throw CKError(.notAuthenticated, "the long-lived operation belongs to an account that isn't signed in")
             }
-            await kept.takeTurn(self)
+            await persisted.takeTurn(self)
             hasTurn = true
-            kept.run(&settings, isSilent: false)
+            persisted.addJournal(to: &settings, isSilent: false)
             return settings
         }
         var whole = settings
         whole.fill(from: database.defaults)
-        guard whole.isLongLived, let home, let kind = keptKind else { return settings }
+        guard whole.isLongLived, let store, let kind = persistedKind else { return settings }
         do {
-            let kept = try home.keep(self, kind, whole)
-            self.kept = kept
+            let persisted = try store.persist(self, kind, whole)
+            self.persisted = persisted
             hasTurn = true
-            // It may have been cancelled before there was anything to remove.
-            if isCancelled { kept.cancel() }
-            if let block = longLivedOperationWasPersistedBlock, !isCancelled { await tell(block) }
-            kept.run(&settings, isSilent: false)
+            // `cancel()` may have been called before there was a persisted operation.
+            if isCancelled { persisted.cancel() }
+            if let block = longLivedOperationWasPersistedBlock, !isCancelled { await callBlock(block) }
+            persisted.addJournal(to: &settings, isSilent: false)
         } catch let error as CKError where error.code == .invalidArguments {
-            // It fails when it is carried out, and says for which item.
+            // The operation reports the invalid item when it runs.
         } catch {
-            throw CKError.notKept(error)
+            throw CKError.notPersisted(error)
         }
         return settings
     }
 
-    /// Once the app was told of the end.
-    final func endKept() {
-        guard hasTurn, let kept else { return }
-        kept.forget()
-        kept.endTurn()
+    /// Called after the final block returned.
+    final func endPersistedOperation() {
+        guard hasTurn, let persisted else { return }
+        persisted.forget()
+        persisted.endTurn()
     }
 }

@@ -3,12 +3,12 @@
 
 import CloudWire
 
-/// The transport of a kept operation: what is answered already is not asked again.
+/// The transport of a persisted operation. Requests with a journaled response are not sent again.
 struct JournaledTransport: CloudTransport {
     private let base: any CloudTransport
-    private let run: JournalRun
+    private let run: JournaledExecution
 
-    init(_ base: any CloudTransport, _ run: JournalRun) {
+    init(_ base: any CloudTransport, _ run: JournaledExecution) {
         self.base = base
         self.run = run
     }
@@ -16,10 +16,10 @@ struct JournaledTransport: CloudTransport {
     var linkBase: String { base.linkBase }
     var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
-    var fallsSilent: Bool { base.fallsSilent }
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        // Files of assets have a step of their own each, whatever it takes to send them.
+        // An asset's upload is one step of the journal, in any number of requests.
         guard case .service(let path) = request.target,
             !path.hasSuffix("/" + ServicePath.Operation.uploadAssets.rawValue)
         else { return try await base.send(request) }
@@ -29,12 +29,12 @@ struct JournaledTransport: CloudTransport {
     func stream(_ request: TransportRequest) async throws -> TransportStream { try await base.stream(request) }
 }
 
-/// Lets nothing through once the operation has to stop; below what waits and tries again.
+/// Blocks all requests once the operation must stop. It is below the transport that retries.
 struct StoppableTransport: CloudTransport {
     private let base: any CloudTransport
-    private let run: JournalRun
+    private let run: JournaledExecution
 
-    init(_ base: any CloudTransport, _ run: JournalRun) {
+    init(_ base: any CloudTransport, _ run: JournaledExecution) {
         self.base = base
         self.run = run
     }
@@ -42,15 +42,15 @@ struct StoppableTransport: CloudTransport {
     var linkBase: String { base.linkBase }
     var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
-    var fallsSilent: Bool { base.fallsSilent }
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        try run.checkMayAsk()
+        try run.checkMayRequest()
         return try await base.send(request)
     }
 
     func stream(_ request: TransportRequest) async throws -> TransportStream {
-        try run.checkMayAsk()
+        try run.checkMayRequest()
         return try await base.stream(request)
     }
 }

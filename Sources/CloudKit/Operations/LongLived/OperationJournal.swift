@@ -3,11 +3,11 @@
 
 import Foundation
 
-/// What a kept operation asked, and what it was answered: by the number of the step, since an operation with the same inputs and
-/// the same answers asks the same.
+/// The requests and responses of a persisted operation, by step number. The steps are deterministic: the same inputs
+/// and responses lead to the same requests.
 ///
-/// So an operation that is carried out once more goes through what is known without asking, and tells it all again; the first
-/// step without an answer is asked as it was before, with its idempotency key, so that it is done once.
+/// A later execution replays the journaled responses without requests and delivers them again. The first step without a
+/// response is sent with its original idempotency key, so that the server executes it once.
 final class OperationJournal: Sendable {
     struct Request: Codable, Sendable {
         var path: String
@@ -15,7 +15,7 @@ final class OperationJournal: Sendable {
         var body: Data
     }
 
-    enum Answer: Codable, Sendable {
+    enum Response: Codable, Sendable {
         case response(path: String, status: Int, headers: [[String]], body: Data)
         case failure(path: String, Failure)
     }
@@ -34,7 +34,7 @@ final class OperationJournal: Sendable {
         var error: CKError { CKError(CKError.Code(rawValue: code) ?? .internalError, sentence, retryAfter: retryAfter) }
     }
 
-    /// What became of the file of an asset that was sent.
+    /// The result of an asset's upload.
     enum Upload: Codable, Sendable {
         case asset(Data)
         case failure(Failure)
@@ -42,42 +42,42 @@ final class OperationJournal: Sendable {
 
     private struct State: Sendable {
         var requests: [Int: Request] = [:]
-        var answers: [Int: Answer] = [:]
+        var responses: [Int: Response] = [:]
         var uploads: [Int: Upload] = [:]
     }
 
-    let folder: KeptFolder
+    let folder: PersistedOperationFolder
     private let state: Locked<State>
 
-    /// A new one.
-    init(_ folder: KeptFolder) {
+    /// Creates an empty journal.
+    init(_ folder: PersistedOperationFolder) {
         self.folder = folder
         state = Locked(State())
     }
 
-    /// What was kept.
+    /// Reads a stored journal.
     ///
-    /// - Throws: ``KeptFolder/Unreadable``, or what the file system says.
-    init(reading folder: KeptFolder) throws {
+    /// - Throws: ``PersistedOperationFolder/Unreadable``, or the error of the file system.
+    init(reading folder: PersistedOperationFolder) throws {
         self.folder = folder
-        var kept = State()
+        var stored = State()
         for name in try folder.names() {
             guard let (kind, number) = Self.step(name), let data = try folder.read(name) else { continue }
             let decoder = PropertyListDecoder()
             do {
                 switch kind {
-                case .request: kept.requests[number] = try decoder.decode(Request.self, from: data)
-                case .answer: kept.answers[number] = try decoder.decode(Answer.self, from: data)
-                case .upload: kept.uploads[number] = try decoder.decode(Upload.self, from: data)
+                case .request: stored.requests[number] = try decoder.decode(Request.self, from: data)
+                case .answer: stored.responses[number] = try decoder.decode(Response.self, from: data)
+                case .upload: stored.uploads[number] = try decoder.decode(Upload.self, from: data)
                 }
             } catch is DecodingError {
-                throw KeptFolder.Unreadable()
+                throw PersistedOperationFolder.Unreadable()
             }
         }
-        // What was sent for a request that was never made is sent again: the server keeps for a while only what nothing names.
-        let last = kept.requests.keys.max() ?? 0
-        kept.uploads = kept.uploads.filter { $0.key < last }
-        state = Locked(kept)
+        // Uploads after the last request are repeated: the server removes unreferenced assets after a while.
+        let last = stored.requests.keys.max() ?? 0
+        stored.uploads = stored.uploads.filter { $0.key < last }
+        state = Locked(stored)
     }
 
     private enum Kind: String { case request, answer, upload }
@@ -95,23 +95,23 @@ final class OperationJournal: Sendable {
     // MARK: Steps
 
     func request(_ number: Int) -> Request? { state.value.requests[number] }
-    func answer(_ number: Int) -> Answer? { state.value.answers[number] }
+    func response(_ number: Int) -> Response? { state.value.responses[number] }
     func upload(_ number: Int) -> Upload? { state.value.uploads[number] }
 
-    /// - Throws: What the file system says; the request is not to be sent then.
-    func keep(_ request: Request, _ number: Int) throws {
+    /// - Throws: The error of the file system. The request must not be sent then.
+    func store(_ request: Request, _ number: Int) throws {
         try folder.write(Self.encoded(request), to: Self.name(.request, number))
         state.update { $0.requests[number] = request }
     }
 
-    /// An answer that cannot be written is asked for again in the next process, with the request's key.
-    func keep(_ answer: Answer, _ number: Int) {
-        state.update { $0.answers[number] = answer }
-        try? folder.write(Self.encoded(answer), to: Self.name(.answer, number))
+    /// If the response cannot be written, the next process sends the request again with its key.
+    func store(_ response: Response, _ number: Int) {
+        state.update { $0.responses[number] = response }
+        try? folder.write(Self.encoded(response), to: Self.name(.answer, number))
     }
 
-    /// As important as the request that names the asset, which has to be the same when it is made again.
-    func keep(_ upload: Upload, _ number: Int) throws {
+    /// As important as the request that refers to the asset, which must be the same in a retry.
+    func store(_ upload: Upload, _ number: Int) throws {
         try folder.write(Self.encoded(upload), to: Self.name(.upload, number))
         state.update { $0.uploads[number] = upload }
     }

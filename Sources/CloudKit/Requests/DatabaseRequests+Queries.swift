@@ -4,27 +4,27 @@
 import CloudWire
 import Foundation
 
-/// Where a query was left.
+/// The position after a page of a query's results.
 struct QueryPosition: Hashable, Sendable {
     var query: Query
-    /// Nil searches all zones.
+    /// The zone to search. `nil` searches all zones.
     var zoneID: CKRecordZone.ID?
     var marker: String?
 }
 
-extension DatabaseRun {
-    /// Fetches one page of a query's matches, in its order.
+extension DatabaseRequests {
+    /// Fetches one page of a query's matches, in the query's order.
     ///
-    /// - Returns: The matches, and where to go on; nil at the end.
+    /// - Returns: The matches, and the position of the next page. `nil` at the end.
     func query(
         _ position: QueryPosition, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?
     ) async throws -> (matches: [Outcome<CKRecord.ID, CKRecord>], next: QueryPosition?) {
-        let answer = try await client.queryRecords(
+        let response = try await client.queryRecords(
             QueryRecordsRequest(
                 query: position.query, zoneID: position.zoneID?.wire, zoneWide: position.zoneID == nil,
                 resultsLimit: resultsLimit, continuationMarker: position.marker, desiredKeys: desiredKeys))
         var matches: [Outcome<CKRecord.ID, CKRecord>] = []
-        for result in answer.results {
+        for result in response.results {
             let zoneID: CKRecordZone.ID
             if case .record(let record) = result, let zone = record.zoneID {
                 zoneID = database.zoneID(zone)
@@ -35,7 +35,7 @@ extension DatabaseRun {
             matches.append(Outcome(id: id, result: await fetched(result, in: zoneID)))
         }
         var next = position
-        next.marker = answer.continuationMarker
+        next.marker = response.continuationMarker
         return (matches, next.marker == nil ? nil : next)
     }
 }

@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 
-extension DatabaseRun {
+extension DatabaseRequests {
     func allSubscriptions() async throws -> [CKSubscription] {
         try await client.listSubscriptions().subscriptions.compactMap { result in
             guard case .subscription(let subscription) = result else { return nil }
@@ -14,8 +14,8 @@ extension DatabaseRun {
 
     func fetchSubscriptions(_ ids: [CKSubscription.ID]) async throws -> [Outcome<CKSubscription.ID, CKSubscription>] {
         try await paged(ids) { ids in
-            let answer = try await client.lookupSubscriptions(SubscriptionsLookupRequest(subscriptionIDs: ids))
-            return zip(ids, answer.subscriptions).map { id, result in Outcome(id: id, result: subscription(result)) }
+            let response = try await client.lookupSubscriptions(SubscriptionsLookupRequest(subscriptionIDs: ids))
+            return zip(ids, response.subscriptions).map { id, result in Outcome(id: id, result: subscription(result)) }
         }
     }
 
@@ -39,11 +39,11 @@ extension DatabaseRun {
         }
         operations += ids.map { SubscriptionOperation.delete(subscriptionID: $0) }
         guard !operations.isEmpty else { return (saved, []) }
-        let answer = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: operations))
-        for (subscription, result) in zip(sent, answer.subscriptions) {
+        let response = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: operations))
+        for (subscription, result) in zip(sent, response.subscriptions) {
             saved.append(Outcome(id: subscription.subscriptionID, result: self.subscription(result)))
         }
-        let deleted = zip(ids, answer.subscriptions.dropFirst(sent.count)).map { id, result -> Outcome<CKSubscription.ID, Void> in
+        let deleted = zip(ids, response.subscriptions.dropFirst(sent.count)).map { id, result -> Outcome<CKSubscription.ID, Void> in
             switch result {
             case .subscription, .deleted: Outcome(id: id, result: .success(()))
             case .failure(_, let error): Outcome(id: id, result: .failure(CKError(error)))
@@ -56,7 +56,7 @@ extension DatabaseRun {
         switch result {
         case .subscription(let subscription):
             CKSubscription.make(subscription, scope: scope).map { .success($0) }
-                ?? .failure(CKError.unreadable("the server described a subscription of a kind that is not known"))
+                ?? .failure(CKError.unreadable("the server returned a subscription of an unknown kind"))
         case .deleted: .failure(CKError(.unknownItem))
         case .failure(_, let error): .failure(CKError(error))
         }

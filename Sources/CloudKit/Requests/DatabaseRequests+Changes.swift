@@ -17,27 +17,27 @@ struct ZoneChangesPage: Sendable {
     var records: [Outcome<CKRecord.ID, CKRecord>]
     var deletions: [CKDatabase.RecordZoneChange.Deletion]
     var token: CKServerChangeToken
-    /// What this device sent last.
+    /// The client token of this device's last save.
     var clientToken: Data?
     var moreComing: Bool
 }
 
-extension DatabaseRun {
+extension DatabaseRequests {
     func databaseChanges(since token: CKServerChangeToken?, resultsLimit: Int?) async throws -> DatabaseChangesPage {
-        let answer = try await client.databaseChanges(
+        let response = try await client.databaseChanges(
             DatabaseChangesRequest(syncToken: token?.text, resultsLimit: resultsLimit))
         return DatabaseChangesPage(
-            modifications: answer.zones.filter { !$0.isDeleted }.map {
+            modifications: response.zones.filter { !$0.isDeleted }.map {
                 CKDatabase.DatabaseChange.Modification(zoneID: database.zoneID($0.zoneID))
             },
-            deletions: answer.zones.filter(\.isDeleted).map {
+            deletions: response.zones.filter(\.isDeleted).map {
                 CKDatabase.DatabaseChange.Deletion(zoneID: database.zoneID($0.zoneID), reason: .init($0.deletionReason))
-            }, token: CKServerChangeToken(answer.syncToken), moreComing: answer.moreComing)
+            }, token: CKServerChangeToken(response.syncToken), moreComing: response.moreComing)
     }
 
-    /// Asks for a page of each of several zones, in one request unless they are very many.
+    /// Fetches a page of each of several zones, in one request unless the number of zones exceeds the limit.
     ///
-    /// - Parameter capabilities: `clientChangeToken`, where what this device sent last is of use.
+    /// - Parameter capabilities: `clientChangeToken`, if the client token is needed.
     func zoneChanges(
         _ queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)],
         asking capabilities: Set<Capability> = []
@@ -49,18 +49,18 @@ extension DatabaseRun {
         atOnce queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)],
         _ capabilities: Set<Capability>
     ) async throws -> [Outcome<CKRecordZone.ID, ZoneChangesPage>] {
-        let answer = try await client.zoneChanges(
+        let response = try await client.zoneChanges(
             ZoneChangesRequest(
                 zones: queries.map {
                     ZoneChangesQuery(
                         zoneID: $0.zoneID.wire, syncToken: $0.token?.text, resultsLimit: $0.resultsLimit,
                         desiredKeys: $0.desiredKeys)
                 }), asking: capabilities)
-        guard answer.zones.count == queries.count else {
-            throw CKError.unreadable("the server's answer leaves out what was asked for")
+        guard response.zones.count == queries.count else {
+            throw CKError.unreadable("the server's response lacks a requested zone")
         }
         var outcomes: [Outcome<CKRecordZone.ID, ZoneChangesPage>] = []
-        for (query, result) in zip(queries, answer.zones) {
+        for (query, result) in zip(queries, response.zones) {
             switch result {
             case .failure(_, let error): outcomes.append(Outcome(id: query.zoneID, result: .failure(CKError(error))))
             case .changes(let changes):

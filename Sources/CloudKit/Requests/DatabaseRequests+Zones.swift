@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 
-extension DatabaseRun {
+extension DatabaseRequests {
     func allZones() async throws -> [CKRecordZone] {
         try await client.listZones().zones.compactMap { result in
             guard case .zone(let zone) = result else { return nil }
@@ -14,11 +14,11 @@ extension DatabaseRun {
 
     func fetchZones(_ ids: [CKRecordZone.ID]) async throws -> [Outcome<CKRecordZone.ID, CKRecordZone>] {
         try await paged(ids) { ids in
-            let answer = try await client.lookupZones(ZonesLookupRequest(zones: ids.map(\.wire)))
-            guard answer.zones.count == ids.count else {
-                throw CKError.unreadable("the server answered \(answer.zones.count) of \(ids.count) lookups")
+            let response = try await client.lookupZones(ZonesLookupRequest(zones: ids.map(\.wire)))
+            guard response.zones.count == ids.count else {
+                throw CKError.unreadable("the server returned \(response.zones.count) results for \(ids.count) lookups")
             }
-            return zip(ids, answer.zones).map { id, result in Outcome(id: id, result: zone(result)) }
+            return zip(ids, response.zones).map { id, result in Outcome(id: id, result: zone(result)) }
         }
     }
 
@@ -30,9 +30,9 @@ extension DatabaseRun {
         try checkCount(zones.count + ids.count, of: "zones")
         guard !zones.isEmpty || !ids.isEmpty else { return ([], []) }
         let operations = zones.map { ZoneOperation.create($0.zoneID.wire) } + ids.map { ZoneOperation.delete($0.wire) }
-        let answer = try await client.modifyZones(ZonesModifyRequest(operations: operations))
-        let saved = zip(zones, answer.zones).map { Outcome(id: $0.zoneID, result: zone($1)) }
-        let deleted = zip(ids, answer.zones.dropFirst(zones.count)).map { id, result -> Outcome<CKRecordZone.ID, Void> in
+        let response = try await client.modifyZones(ZonesModifyRequest(operations: operations))
+        let saved = zip(zones, response.zones).map { Outcome(id: $0.zoneID, result: zone($1)) }
+        let deleted = zip(ids, response.zones.dropFirst(zones.count)).map { id, result -> Outcome<CKRecordZone.ID, Void> in
             switch result {
             case .zone, .deleted: Outcome(id: id, result: .success(()))
             case .failure(_, let error): Outcome(id: id, result: .failure(CKError(error)))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Time as the client sees it: how long it is since some instant, and how to wait. Tests bring their own.
-package struct Pace: Sendable {
+/// The clock of a client: the time since some instant, and how to wait. Tests inject their own.
+package struct ClientClock: Sendable {
     package var now: @Sendable () -> Duration
-    /// Waits within a piece of work that somebody waits for.
+    /// Waits in the foreground, while a caller waits.
     package var sleep: @Sendable (Duration) async throws -> Void
-    /// Waits in the background, where nobody does.
+    /// Waits in the background, without a caller.
     package var idle: @Sendable (Duration) async throws -> Void
-    /// Whether it is everybody's time.
+    /// Whether this is the real clock.
     package private(set) var isReal = false
     /// A random number from 0 to 1 that spreads retries. 1, the longest delay, unless time is real: runs are repeatable.
     package var jitter: @Sendable () -> Double = { 1 }
@@ -22,11 +22,11 @@ package struct Pace: Sendable {
         self.idle = idle ?? sleep
     }
 
-    package static let real: Pace = {
+    package static let real: ClientClock = {
         let start = ContinuousClock.now
-        var pace = Pace(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
-        pace.isReal = true
-        pace.jitter = { .random(in: 0...1) }
-        return pace
+        var clock = ClientClock(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
+        clock.isReal = true
+        clock.jitter = { .random(in: 0...1) }
+        return clock
     }()
 }

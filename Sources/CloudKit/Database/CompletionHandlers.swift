@@ -4,21 +4,14 @@
 import Dispatch
 import Foundation
 
-/// Runs the async form of something for its completion handler, which is called once, on a queue of the system.
-func answer<Value: Sendable>(
+/// Runs an async function and calls a completion handler with its result, once, on a system queue.
+func complete<Value: Sendable>(
     _ handler: @escaping @Sendable (Value?, (any Error)?) -> Void, _ body: @escaping @Sendable () async throws -> Value
 ) {
-    Task {
-        do {
-            let value = try await body()
-            DispatchQueue.global().async { handler(value, nil) }
-        } catch {
-            DispatchQueue.global().async { handler(nil, error) }
-        }
-    }
+    complete({ (result: Result<Value, any Error>) in handler(result.value, result.failure) }, body)
 }
 
-func answer<Value: Sendable>(
+func complete<Value: Sendable>(
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void, _ body: @escaping @Sendable () async throws -> Value
 ) {
     Task {

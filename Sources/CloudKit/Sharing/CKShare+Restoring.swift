@@ -3,13 +3,13 @@
 
 package import CloudWire
 
-// For those who keep shares in a file of their own.
+// For callers that store shares themselves.
 
 extension CKShare {
-    /// A share as the server described it earlier.
+    /// Creates a share from the record that the server returned earlier.
     ///
-    /// - Parameter linkBase: How links to shares begin, where the server is.
-    package static func kept(
+    /// - Parameter linkBase: Prefix of the links to shares on the server.
+    package static func restored(
         _ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope, linkBase: String
     ) -> CKShare {
         let share = CKShare(record, in: zoneID, scope: scope)
@@ -17,6 +17,6 @@ extension CKShare {
         return share
     }
 
-    /// The share as the server described it last; nil before it was saved.
+    /// The share as the server last returned it. `nil` before it was saved.
     package var described: Record? { stored.value.server }
 }

@@ -4,12 +4,12 @@
 import CloudWire
 import Foundation
 
-/// One piece of work on a database: what operations, completion handlers and async methods all come down to.
-struct DatabaseRun: Sendable {
+/// Performs the requests of one operation, completion handler or async method on a database.
+struct DatabaseRequests: Sendable {
     let database: CKDatabase
     let client: CloudDatabaseClient
-    /// Of an operation that is kept.
-    let journal: JournalRun?
+    /// The journal of a persisted operation.
+    let journal: JournaledExecution?
 
     init(_ database: CKDatabase, _ settings: OperationSettings? = nil) throws(CKError) {
         self.database = database
@@ -18,32 +18,32 @@ struct DatabaseRun: Sendable {
         var client = try database.client()
         journal = settings.journal
         let base: any CloudTransport = journal.map { StoppableTransport(client.transport, $0) } ?? client.transport
-        let patient = PatientTransport(base, settings, database.container.pace)
+        let patient = RetryingTransport(base, settings, database.container.clock)
         client.transport = journal.map { JournaledTransport(patient, $0) } ?? patient
         self.client = client
     }
 
     var scope: CKDatabase.Scope { database.databaseScope }
 
-    /// A record from the server, of the class for its type.
+    /// Creates a record from the server, of the class for its type.
     func make(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> CKRecord {
-        let made = CKRecord.make(record, in: zoneID, scope: scope)
-        if made is CKShare {
+        let ckRecord = CKRecord.make(record, in: zoneID, scope: scope)
+        if ckRecord is CKShare {
             let base = client.transport.linkBase
-            made.stored.update { $0.linkBase = base }
+            ckRecord.stored.update { $0.linkBase = base }
         }
-        return made
+        return ckRecord
     }
 }
 
-/// What became of one item of many.
+/// The result of one item of many.
 struct Outcome<ID: Sendable, Value: Sendable>: Sendable {
     let id: ID
     let result: Result<Value, any Error>
 }
 
-extension DatabaseRun {
-    /// Items by zone, the zones in the order of their first items.
+extension DatabaseRequests {
+    /// Groups items by zone. The zones are in the order of their first items.
     func grouped<Item>(_ items: [Item], by zoneID: (Item) -> CKRecordZone.ID) -> [(CKRecordZone.ID, [Item])] {
         var zones: [(CKRecordZone.ID, [Item])] = []
         var positions: [CKRecordZone.ID: Int] = [:]
@@ -59,45 +59,45 @@ extension DatabaseRun {
         return zones
     }
 
-    /// Asks about items in pages, of which the server takes as many as it likes, from the first on. Where it says that a page is
-    /// too many, the next ones are half as long.
+    /// Sends items in pages. The server may process a prefix of a page; the next page starts after it. If the server
+    /// reports that a page is too large, the page size is halved.
     ///
-    /// - Parameter ask: Answers how many of the items it dealt with.
-    func inPages<Item>(_ items: [Item], _ ask: (ArraySlice<Item>) async throws -> Int) async throws {
-        var rest = items[...]
-        var most = client.limits.recordsPerResponse
-        while !rest.isEmpty {
+    /// - Parameter send: Sends a page, and returns the number of processed items.
+    func inPages<Item>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> Int) async throws {
+        var remainingItems = items[...]
+        var maximum = client.limits.recordsPerResponse
+        while !remainingItems.isEmpty {
             try Task.checkCancellation()
-            let page = rest.prefix(most)
+            let page = remainingItems.prefix(maximum)
             do {
-                rest = rest.dropFirst(max(1, try await ask(page)))
+                remainingItems = remainingItems.dropFirst(max(1, try await send(page)))
             } catch CKError.limitExceeded where page.count > 1 {
-                most = page.count / 2
+                maximum = page.count / 2
             }
         }
     }
 
-    /// What was answered to all pages.
-    func paged<Item, Answer>(_ items: [Item], _ ask: ([Item]) async throws -> [Answer]) async throws -> [Answer] {
-        var answers: [Answer] = []
+    /// Sends all pages, and returns their results.
+    func paged<Item, Response>(_ items: [Item], _ send: ([Item]) async throws -> [Response]) async throws -> [Response] {
+        var responses: [Response] = []
         try await inPages(items) { page in
-            answers += try await ask(Array(page))
+            responses += try await send(Array(page))
             return page.count
         }
-        return answers
+        return responses
     }
 
-    /// - Throws: ``CKError`` with `.limitExceeded`, before anything was sent.
+    /// - Throws: ``CKError`` with `.limitExceeded`. Nothing was sent.
     func checkCount(_ count: Int, of items: String) throws(CKError) {
-        let most = client.limits.operationsPerRequest
-        guard count <= most else {
-            throw CKError(.limitExceeded, "\(count) \(items) at once are more than \(most): send them in smaller batches")
+        let maximum = client.limits.operationsPerRequest
+        guard count <= maximum else {
+            throw CKError(.limitExceeded, "\(count) \(items) exceed the limit of \(maximum) for one request: send them in smaller batches")
         }
     }
 }
 
 extension CKError {
-    /// Whether the error of a request about one zone is that of its items, so that other zones are not concerned.
+    /// Whether the failure of a request for one zone concerns that zone's items only.
     var isOfOneZone: Bool {
         switch code {
         case .zoneNotFound, .userDeletedZone, .permissionFailure, .zoneBusy, .quotaExceeded, .badDatabase: true
@@ -105,15 +105,15 @@ extension CKError {
         }
     }
 
-    /// The error of an operation some of whose items failed.
+    /// The error of an operation with failed items.
     static func partial(_ errors: [AnyHashable: any Error]) -> CKError {
         CKError(
-            .partialFailure, "\(errors.count) of the items failed; their errors are in partialErrorsByItemID",
+            .partialFailure, "\(errors.count) items failed; their errors are in partialErrorsByItemID",
             userInfo: [CKPartialErrorsByItemIDKey: errors])
     }
 }
 
-/// Collects the errors of single items on the way to the final block.
+/// Collects the errors of single items for the final block.
 final class ItemErrors: Sendable {
     private let errors = Locked<[(AnyHashableBox, any Error)]>([])
 
@@ -127,7 +127,7 @@ final class ItemErrors: Sendable {
         errors.update { $0.append((box, error)) }
     }
 
-    /// - Throws: ``CKError`` with `.partialFailure` if there is any.
+    /// - Throws: ``CKError`` with `.partialFailure` if there is an error.
     func throwIfAny() throws(CKError) {
         let all = errors.value
         guard !all.isEmpty else { return }

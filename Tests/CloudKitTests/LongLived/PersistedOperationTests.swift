@@ -8,22 +8,22 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A process of an app, as far as operations that outlive it are concerned: its home, and what it is connected to.
+/// A process of an app, as far as long-lived operations need it: their store, and the connection.
 private struct AppProcess {
-    let home: LongLivedHome
+    let home: LongLivedOperationStore
     let container: CKContainer
     let connection: OwnConnection
 
-    init(_ folder: URL, _ transport: any CloudTransport, pace: Pace = .real, after seconds: TimeInterval = 0) {
-        home = LongLivedHome(folder: folder, now: { Date().addingTimeInterval(seconds) })
-        connection = OwnConnection(Connection(environment: .development, transport: transport, pace: pace, longLived: home))
+    init(_ folder: URL, _ transport: any CloudTransport, clock: ClientClock = .real, after seconds: TimeInterval = 0) {
+        home = LongLivedOperationStore(folder: folder, now: { Date().addingTimeInterval(seconds) })
+        connection = OwnConnection(Connection(environment: .development, transport: transport, clock: clock, longLived: home))
         container = CKContainer(identifier: "iCloud.n", connection: connection)
     }
 
     func ids() async throws -> [CKOperation.ID] { try await container.allLongLivedOperationIDs() }
 }
 
-private final class Words: Sendable {
+private final class CallbackLog: Sendable {
     private let words = Mutex<[String]>([])
     func add(_ word: String) { words.withLock { $0.append(word) } }
     var all: [String] { words.withLock { $0 } }
@@ -52,18 +52,18 @@ private func run(_ operation: CKDatabaseOperation, in container: CKContainer) as
 private let saved = RecordingTransport.Answer.ok(
     #"{"records": [{"recordName": "sage", "recordType": "Plant", "recordChangeTag": "1", "fields": {}}]}"#)
 
-/// A process that ended once an operation was kept, with the operation.
+/// A process that ended after an operation was persisted, with the operation.
 private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOperation.ID {
     let process = AppProcess(folder, RecordingTransport())
     let operation = upload(name)
-    operation.longLivedOperationWasPersistedBlock = { process.home.abandon() }
+    operation.longLivedOperationWasPersistedBlock = { process.home.simulateProcessEnd() }
     await run(operation, on: process)
     return operation.operationID
 }
 
-/// Kept operations in files.
-@Suite struct KeptFileTests {
-    @Test func aDamagedOperationAndOneOfANewerVersionAreLeftAlone() async throws {
+/// Persisted operations in files.
+@Suite struct PersistedOperationTests {
+    @Test func damagedAndNewerOperationsAreLeftUnchanged() async throws {
         let folder = try TemporaryFolder()
         let ids = [try await ended(in: folder.url), try await ended(in: folder.url), try await ended(in: folder.url)]
         let damaged = folder.url.appendingPathComponent("\(ids[0])/operation")
@@ -78,19 +78,20 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         #expect(try await process.ids() == [ids[2]])
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         #expect(try await process.container.longLivedOperation(for: ids[0]) == nil)
         #expect(transport.requests.count == 1)
-        #expect(FileManager.default.fileExists(atPath: damaged.path) && FileManager.default.fileExists(atPath: newer.path))
+        #expect(FileManager.default.fileExists(atPath: damaged.path))
+        #expect(FileManager.default.fileExists(atPath: newer.path))
     }
 
-    @Test func everyByteOfAnAnswerCounts() async throws {
+    @Test func everyByteOfAJournaledResponseIsVerified() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let first = AppProcess(folder.url, RecordingTransport(saved))
         _ = try await first.ids()
-        await first.home.rest()
-        first.home.abandon()
+        await first.home.waitUntilIdle()
+        first.home.simulateProcessEnd()
         let answer = folder.url.appendingPathComponent("\(id)/step-1.answer")
         try Data(contentsOf: answer).dropLast(3).write(to: answer)
         #expect(try await AppProcess(folder.url, RecordingTransport()).ids().isEmpty)
@@ -104,71 +105,75 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
             (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
         }
         let operation = home.appendingPathComponent(id).path
-        #expect(try mode(home.path) == 0o700 && mode(operation) == 0o700)
+        #expect(try mode(home.path) == 0o700)
+        #expect(try mode(operation) == 0o700)
         #expect(try mode(operation + "/operation") == 0o600)
     }
 
-    @Test func oneProcessAtATimeIsAtAnOperation() async throws {
+    @Test func oneProcessAtATimeExecutesAnOperation() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let (first, second) = (RecordingTransport(saved), RecordingTransport(saved))
         let (one, other) = (AppProcess(folder.url, first), AppProcess(folder.url, second))
         #expect(try await one.ids() == [id])
-        await one.home.rest()
+        await one.home.waitUntilIdle()
         #expect(try await other.ids().isEmpty)
-        await other.home.rest()
-        #expect(first.requests.count == 1 && second.requests.isEmpty)
-        one.home.abandon()
+        await other.home.waitUntilIdle()
+        #expect(first.requests.count == 1)
+        #expect(second.requests.isEmpty)
+        one.home.simulateProcessEnd()
         #expect(try await other.ids() == [id])
         #expect(second.requests.isEmpty)
     }
 
-    @Test func whatWaitsWhileAnotherAccountSignsInAsksNothingMore() async throws {
+    @Test func aWaitingOperationSendsNothingAfterAnAccountChange() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let transport = RecordingTransport(.failure(CKError(.networkUnavailable)), saved)
         let (waits, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        let pace = Pace(
+        let clock = ClientClock(
             now: { .zero },
             sleep: { _ in
                 waits.continuation.yield()
                 for await _ in release.stream { return }
             })
-        let process = AppProcess(folder.url, transport, pace: pace)
+        let process = AppProcess(folder.url, transport, clock: clock)
         #expect(try await process.ids() == [id])
         for await _ in waits.stream { break }
-        let other = LongLivedHome(folder: folder.url.appendingPathComponent("other"))
+        let other = LongLivedOperationStore(folder: folder.url.appendingPathComponent("other"))
         let eve = RecordingTransport()
         process.connection.change(to: Connection(environment: .development, transport: eve, longLived: other))
         release.continuation.yield()
-        await process.home.rest()
-        #expect(transport.requests.count == 1 && eve.requests.isEmpty)
+        await process.home.waitUntilIdle()
+        #expect(transport.requests.count == 1)
+        #expect(eve.requests.isEmpty)
         #expect(try await process.ids().isEmpty)
 
         process.connection.change(to: Connection(environment: .development, transport: transport, longLived: process.home))
         #expect(try await process.ids() == [id])
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         #expect(transport.requests.count == 2)
     }
 
-    @Test func theTimeThatAnOperationHasBeginsWhenItWasKept() async throws {
+    @Test func theResourceTimeoutBeginsWhenAnOperationIsPersisted() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport, after: 8 * 24 * 3600)
         #expect(try await process.ids() == [id])
-        await process.home.rest()
-        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = Words()
-        found.modifyRecordsResultBlock = { result in
+        await process.home.waitUntilIdle()
+        let fetched = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let callbacks = CallbackLog()
+        fetched.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
-            told.add("\(error.code)")
+            callbacks.add("\(error.code)")
         }
-        await run(found, on: process)
-        #expect(told.all == ["networkFailure"] && transport.requests.isEmpty)
+        await run(fetched, on: process)
+        #expect(callbacks.all == ["networkFailure"])
+        #expect(transport.requests.isEmpty)
     }
 
-    @Test func whatWasHalfMadeIsTidiedUp() async throws {
+    @Test func unfinishedFoldersAreRemoved() async throws {
         let folder = try TemporaryFolder()
         let half = folder.url.appendingPathComponent(".half")
         try FileManager.default.createDirectory(at: half, withIntermediateDirectories: true)
@@ -176,49 +181,50 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(!FileManager.default.fileExists(atPath: half.path))
     }
 
-    @Test func aDiskThatDoesNotTakeItIsTheEndOfIt() async throws {
+    @Test func anOperationFailsIfTheDiskCannotStoreIt() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("file")
         try Data().write(to: file)
         let transport = RecordingTransport(saved)
         let operation = upload()
-        let told = Words()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        let callbacks = CallbackLog()
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
         operation.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
-            told.add("\(error.code)")
+            callbacks.add("\(error.code)")
         }
         await run(operation, on: AppProcess(file.appendingPathComponent("home"), transport))
-        #expect(told.all == ["internalError"] && transport.requests.isEmpty)
+        #expect(callbacks.all == ["internalError"])
+        #expect(transport.requests.isEmpty)
     }
 
-    @Test func aDiskThatIsFullWhenARequestIsToGoKeepsItFromGoing() async throws {
+    @Test func aRequestThatCannotBeJournaledIsNotSent() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS_FULL", folder.url.path, 1)
         await #expect(processExitsWith: .exitCode(7)) {
             guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS_FULL"] else { return }
             let transport = RecordingTransport(saved)
             let operation = upload()
-            let told = Words()
+            let callbacks = CallbackLog()
             operation.longLivedOperationWasPersistedBlock = {
-                // No file may have any byte from now on.
+                // From now on no file may grow.
                 signal(SIGXFSZ, SIG_IGN)
                 var limit = rlimit(rlim_cur: 0, rlim_max: 0)
                 setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
             }
             operation.modifyRecordsResultBlock = { result in
                 guard case .failure(let error as CKError) = result else { return }
-                told.add("\(error.code)")
+                callbacks.add("\(error.code)")
             }
             await run(operation, on: AppProcess(URL(fileURLWithPath: path), transport))
-            exit(told.all == ["internalError"] && transport.requests.isEmpty ? 7 : 1)
+            exit(callbacks.all == ["internalError"] && transport.requests.isEmpty ? 7 : 1)
         }
     }
 }
 
-/// Processes that are killed in truth.
+/// Processes that are really killed.
 @Suite(.serialized) struct KilledProcessTests {
-    @Test func aProcessThatIsKilledBeforeItAsks() async throws {
+    @Test func aProcessKilledBeforeItsRequestResumes() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
         await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -230,9 +236,10 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         #expect(try await process.ids().count == 1)
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         let request: ModifyRecordsRequest = try transport.body(0)
-        #expect(request.operations.map(\.record.recordName) == ["sage"] && transport.requests.count == 1)
+        #expect(request.operations.map(\.record.recordName) == ["sage"])
+        #expect(transport.requests.count == 1)
     }
 
     @Test func anAppNeedsNoMoreThanAServerAndAToken() async throws {
@@ -251,36 +258,38 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         await #expect(processExitsWith: .exitCode(7)) {
             guard let container = configured("mias-secret-token"),
                 let id = try await container.allLongLivedOperationIDs().first,
-                let found = try await container.longLivedOperation(for: id) as? CKModifyRecordsOperation
+                let fetched = try await container.longLivedOperation(for: id) as? CKModifyRecordsOperation
             else { exit(1) }
-            exit(found.recordsToSave?.first?["secret"] == "a secret text" ? 7 : 2)
+            exit(fetched.recordsToSave?.first?["secret"] == "a secret text" ? 7 : 2)
         }
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
         #expect(files.contains { $0.contains("/CloudKitOperations/") && $0.hasSuffix("/operation") })
         #expect(!files.contains { $0.contains("secret-token") })
     }
 
-    @Test func aProcessThatIsKilledBeforeItHears() async throws {
+    @Test func aProcessKilledBeforeItsResponseRepeatsTheRequest() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
         await #expect(processExitsWith: .signal(SIGKILL)) {
             guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS"] else { return }
-            await run(upload(), on: AppProcess(URL(fileURLWithPath: path), Killing(into: path + "/.sent")))
+            await run(upload(), on: AppProcess(URL(fileURLWithPath: path), KillingTransport(into: path + "/.sent")))
         }
         let sent = try Data(contentsOf: folder.url.appendingPathComponent(".sent"))
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         let id = try #require(try await process.ids().first)
-        await process.home.rest()
-        let again = try #require(transport.requests.first)
-        #expect(Killing.bytes(again) == sent && transport.requests.count == 1)
+        await process.home.waitUntilIdle()
+        let repeated = try #require(transport.requests.first)
+        #expect(KillingTransport.bytes(repeated) == sent)
+        #expect(transport.requests.count == 1)
 
-        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = Words()
-        found.perRecordSaveBlock = { id, _ in told.add(id.recordName) }
-        found.modifyRecordsResultBlock = { if case .success = $0 { told.add("end") } }
-        await run(found, on: process)
-        #expect(told.all == ["sage", "end"] && transport.requests.count == 1)
+        let fetched = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let callbacks = CallbackLog()
+        fetched.perRecordSaveBlock = { id, _ in callbacks.add(id.recordName) }
+        fetched.modifyRecordsResultBlock = { if case .success = $0 { callbacks.add("end") } }
+        await run(fetched, on: process)
+        #expect(callbacks.all == ["sage", "end"])
+        #expect(transport.requests.count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [".sent"])
     }
 }
@@ -293,8 +302,8 @@ private func configured(_ token: String) -> CKContainer? {
     return CKContainer(identifier: "iCloud.org.example.kept")
 }
 
-/// A way to a server that hears the request, and no answer, for the process is killed first.
-private struct Killing: CloudTransport {
+/// A transport that delivers the request and no response: the process is killed first.
+private struct KillingTransport: CloudTransport {
     private let path: String
 
     init(into path: String) { self.path = path }

@@ -5,18 +5,18 @@ import Crypto
 import Foundation
 import SystemSupport
 
-/// The files of one kept operation: a folder of its own, which the process that has to do with it holds locked.
+/// The files of one persisted operation, in a folder that the owning process holds locked.
 ///
-/// What is written is durable and whole, or not there. The lock is the kernel's, so it ends with the process, however that
-/// ends. Nobody but this user may look into the folder.
-final class KeptFolder: Sendable {
-    /// Begins the name of a folder that is being made, or going away.
+/// Writes are durable and atomic. The kernel releases the lock when the process ends. The folder is readable by this
+/// user only.
+final class PersistedOperationFolder: Sendable {
+    /// Prefix of folders that are being created or removed.
     static let unfinishedPrefix = "."
-    /// Begins every file, with the number of its format, which another one would have to change.
+    /// Prefix of every file, with the number of its format, to be incremented when the format changes.
     static let formatName = Array("tarn operation 1\n".utf8)
 
     let url: URL
-    /// Nil once it was given back.
+    /// `nil` after the release.
     private let descriptor: Locked<Int32?>
 
     private init(_ url: URL, _ descriptor: Int32) {
@@ -24,29 +24,29 @@ final class KeptFolder: Sendable {
         self.descriptor = Locked(descriptor)
     }
 
-    deinit { giveBack() }
+    deinit { release() }
 
-    // MARK: Whole folders
+    // MARK: Folders
 
-    /// Makes a folder, which appears under its name with everything that was put into it, or not at all.
+    /// Creates a folder. It appears under its name with all its files, or not at all.
     ///
-    /// - Parameter fill: Puts its files into the folder. Given where they will be.
-    /// - Throws: What the file system says, and what `fill` throws.
-    static func create(_ name: String, in parent: URL, fill: (KeptFolder) throws -> Void) throws -> KeptFolder {
+    /// - Parameter fill: Writes the files into the folder. Its argument has the final paths.
+    /// - Throws: The error of the file system or of `fill`.
+    static func create(_ name: String, in parent: URL, fill: (PersistedOperationFolder) throws -> Void) throws -> PersistedOperationFolder {
         try FileManager.default.createDirectory(
             at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         var unfinished = ""
         let url = parent.appendingPathComponent(name, isDirectory: true)
-        var made: Int32?
-        for _ in 0..<8 where made == nil {
+        var lockedDescriptor: Int32?
+        for _ in 0..<8 where lockedDescriptor == nil {
             unfinished = parent.appendingPathComponent(unfinishedPrefix + UUID().uuidString).path
             try DurableFile.check(mkdir(unfinished, 0o700))
-            // Another process that tidies up may come before the lock.
-            made = locked(unfinished)
+            // Another process's cleanup may remove the folder before it is locked.
+            lockedDescriptor = locked(unfinished)
         }
         do {
-            guard let descriptor = made else { throw POSIXError(.EBUSY) }
-            let folder = KeptFolder(url, descriptor)
+            guard let descriptor = lockedDescriptor else { throw POSIXError(.EBUSY) }
+            let folder = PersistedOperationFolder(url, descriptor)
             try fill(folder)
             try DurableFile.check(fsync(descriptor))
             try DurableFile.move(unfinished, to: url.path)
@@ -57,7 +57,7 @@ final class KeptFolder: Sendable {
         }
     }
 
-    /// A folder that is there; nil if it is gone, or another process has it.
+    /// Opens an existing folder. `nil` if it does not exist, or another process holds it.
     init?(at url: URL) {
         guard let descriptor = Self.locked(url.path) else { return nil }
         self.url = url
@@ -67,10 +67,10 @@ final class KeptFolder: Sendable {
     private static func locked(_ path: String) -> Int32? {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        var (mine, there) = (stat(), stat())
-        // Whoever had it before may have removed it while it was waited for.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, stat(path, &there) == 0,
-            mine.st_ino == there.st_ino, mine.st_dev == there.st_dev
+        var (opened, named) = (stat(), stat())
+        // The previous owner may have removed the folder before it released the lock.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &opened) == 0, stat(path, &named) == 0,
+            opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
         else {
             close(descriptor)
             return nil
@@ -78,23 +78,23 @@ final class KeptFolder: Sendable {
         return descriptor
     }
 
-    /// Lets others have the folder; nothing is written to it by this object from now on.
-    func giveBack() {
+    /// Releases the lock. This object writes no more to the folder.
+    func release() {
         descriptor.update { descriptor in
             if let descriptor { close(descriptor) }
             descriptor = nil
         }
     }
 
-    /// Removes the folder with everything in it.
+    /// Removes the folder and its files.
     func remove() {
         descriptor.update { descriptor in
             guard let open = descriptor else { return }
-            let gone = url.deletingLastPathComponent().appendingPathComponent(Self.unfinishedPrefix + UUID().uuidString)
-            // Under its name it is whole or not there, also for who looks while it goes.
-            if rename(url.path, gone.path) == 0 {
+            let removedFolder = url.deletingLastPathComponent().appendingPathComponent(Self.unfinishedPrefix + UUID().uuidString)
+            // The rename is atomic, so that no process sees a half-removed folder under its name.
+            if rename(url.path, removedFolder.path) == 0 {
                 try? DurableFile.synchronize(folder: url.deletingLastPathComponent())
-                try? FileManager.default.removeItem(at: gone)
+                try? FileManager.default.removeItem(at: removedFolder)
             }
             close(open)
             descriptor = nil
@@ -103,7 +103,7 @@ final class KeptFolder: Sendable {
 
     // MARK: Files
 
-    /// - Throws: What the file system says; `EBADF` once the folder was given back or removed.
+    /// - Throws: The error of the file system; `EBADF` after the folder was released or removed.
     func write(_ content: Data, to name: String) throws {
         var bytes = Data(Self.formatName)
         bytes.append(contentsOf: SHA256.hash(data: content))
@@ -113,8 +113,8 @@ final class KeptFolder: Sendable {
         }
     }
 
-    /// - Returns: Nil if there is no such file.
-    /// - Throws: ``Unreadable`` if it is damaged, or of a format that this version does not know.
+    /// - Returns: `nil` if the file does not exist.
+    /// - Throws: ``Unreadable`` if the file is damaged or has an unknown format.
     func read(_ name: String) throws -> Data? {
         guard FileManager.default.fileExists(atPath: url.appendingPathComponent(name).path) else { return nil }
         let bytes = try Data(contentsOf: url.appendingPathComponent(name))
@@ -131,23 +131,23 @@ final class KeptFolder: Sendable {
 
     struct Unreadable: Error {}
 
-    /// Names of all files, in alphabetical order.
+    /// The names of all files, in alphabetical order.
     func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: url.path).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// Keeps the content of a file that others may remove: by a link to the same content where that can be, else by a copy.
+    /// Adds a file that its owner may remove: as a hard link if possible, else as a copy.
     ///
-    /// - Throws: What the file system says.
-    func keep(_ file: URL, as name: String) throws {
+    /// - Throws: The error of the file system.
+    func add(_ file: URL, as name: String) throws {
         try inFolder { folder in
             unlinkat(folder, name, 0)
-            // A symbolic link is followed: it is the content that is meant.
+            // Follows symbolic links, to add their content.
             if linkat(AT_FDCWD, file.path, folder, name, AT_SYMLINK_FOLLOW) != 0 { try Self.copy(file, folder, name) }
-            let kept = openat(folder, name, O_RDONLY | O_CLOEXEC)
-            try DurableFile.check(kept)
-            defer { close(kept) }
-            try DurableFile.check(fsync(kept))
+            let added = openat(folder, name, O_RDONLY | O_CLOEXEC)
+            try DurableFile.check(added)
+            defer { close(added) }
+            try DurableFile.check(fsync(added))
             try DurableFile.check(fsync(folder))
         }
     }

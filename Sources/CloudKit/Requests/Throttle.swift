@@ -5,15 +5,15 @@ import CloudWire
 import Foundation
 import Synchronization
 
-/// A transport that keeps still for as long as the server asked for: requests meanwhile fail here, with the time that is
-/// left, instead of being refused there.
+/// Applies the server's rate limit on the client. During the time of a `Retry-After` header, requests fail here with
+/// the remaining time, instead of being rejected there.
 ///
-/// Where the server publishes a budget that is used up, the next requests wait for their turn before they are sent, so
-/// that the server need not refuse them; they fail only if that would take long.
+/// If the published rate limit is exhausted, the next requests are delayed so that the server does not reject them.
+/// They fail only if the delay would be long.
 final class Throttle: CloudTransport {
     private struct State {
-        var quietUntil: Duration?
-        /// When the next request may be sent, and how long after it the one that follows.
+        var retryAfter: Duration?
+        /// When the next request may be sent, and the interval to the one after it.
         var turn: (next: Duration, interval: Duration)?
     }
 
@@ -21,13 +21,13 @@ final class Throttle: CloudTransport {
     var linkBase: String { base.linkBase }
     var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
-    var fallsSilent: Bool { base.fallsSilent }
-    private let pace: Pace
+    var needsIdleTimeout: Bool { base.needsIdleTimeout }
+    private let clock: ClientClock
     private let state = Mutex(State())
 
-    init(_ base: any CloudTransport, _ pace: Pace) {
+    init(_ base: any CloudTransport, _ clock: ClientClock) {
         self.base = base
-        self.pace = pace
+        self.clock = clock
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -35,10 +35,10 @@ final class Throttle: CloudTransport {
         try await waitForTurn()
         let response = try await base.send(request)
         if response.status == 429 || response.status == 503, let seconds = CKError(response).retryAfterSeconds, seconds > 0 {
-            let until = pace.now() + .clamped(seconds: min(seconds, Self.longestSeconds))
-            state.withLock { $0.quietUntil = max($0.quietUntil ?? until, until) }
+            let until = clock.now() + .clamped(seconds: min(seconds, Self.maximumRetryAfterSeconds))
+            state.withLock { $0.retryAfter = max($0.retryAfter ?? until, until) }
         }
-        note(RateLimit(response.headers))
+        apply(RateLimit(response.headers))
         return response
     }
 
@@ -47,29 +47,29 @@ final class Throttle: CloudTransport {
         return try await base.stream(request)
     }
 
-    /// What a server can ask for at most.
-    private static let longestSeconds: Double = 3600
-    /// How long a request waits for its turn at most.
-    private static let longestTurn: Duration = .seconds(15)
+    /// The maximum delay that a server can ask for.
+    private static let maximumRetryAfterSeconds: Double = 3600
+    /// The maximum delay of a request for the rate limit.
+    private static let maximumTurnDelay: Duration = .seconds(15)
 
     private func check() throws(CKError) {
-        let now = pace.now()
-        let left = state.withLock { state -> Duration? in
-            guard let quiet = state.quietUntil else { return nil }
-            if quiet <= now { state.quietUntil = nil }
-            return quiet > now ? quiet - now : nil
+        let now = clock.now()
+        let remainingTime = state.withLock { state -> Duration? in
+            guard let time = state.retryAfter else { return nil }
+            if time <= now { state.retryAfter = nil }
+            return time > now ? time - now : nil
         }
-        guard let left else { return }
+        guard let remainingTime else { return }
         throw CKError(
-            .requestRateLimited, "the server asked not to be asked again before some time; nothing was sent",
-            retryAfter: left / .seconds(1))
+            .requestRateLimited, "the server asked for a delay, which isn't over; nothing was sent",
+            retryAfter: remainingTime / .seconds(1))
     }
 
-    // MARK: The server's budget
+    // MARK: Rate limit
 
-    private func note(_ limit: RateLimit?) {
+    private func apply(_ limit: RateLimit?) {
         guard let limit else { return }
-        let now = pace.now()
+        let now = clock.now()
         state.withLock { state in
             guard limit.remaining == 0 else {
                 state.turn = nil
@@ -80,26 +80,26 @@ final class Throttle: CloudTransport {
     }
 
     private func waitForTurn() async throws {
-        let now = pace.now()
+        let now = clock.now()
         let wait = try state.withLock { state throws(CKError) -> Duration? in
             guard let turn = state.turn else { return nil }
             let wait = max(.zero, turn.next - now)
-            guard wait <= Self.longestTurn else {
+            guard wait <= Self.maximumTurnDelay else {
                 throw CKError(
-                    .requestRateLimited, "the server's budget of requests is used up; nothing was sent",
+                    .requestRateLimited, "the server's rate limit is exhausted; nothing was sent",
                     retryAfter: wait / .seconds(1))
             }
             state.turn = (max(turn.next, now) + turn.interval, turn.interval)
             return wait
         }
-        if let wait, wait > .zero { try await pace.sleep(wait) }
+        if let wait, wait > .zero { try await clock.sleep(wait) }
     }
 }
 
-/// The budget that a server publishes with its answers.
+/// The rate limit that a server publishes in its responses.
 private struct RateLimit {
     var remaining: Int
-    /// After which one more request may be sent.
+    /// The interval between two requests.
     var interval: Duration
 
     init?(_ headers: TransportHeaders) {

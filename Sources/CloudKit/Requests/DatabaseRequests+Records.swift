@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 
-/// One thing to do to a record.
+/// A change of one record.
 enum RecordChange: Sendable {
     case save(CKRecord)
     case delete(CKRecord.ID)
@@ -29,27 +29,27 @@ enum RecordOutcome: Sendable {
     }
 }
 
-extension DatabaseRun {
+extension DatabaseRequests {
     // MARK: Saving and deleting
 
-    /// Saves and deletes records, of each zone in one request.
+    /// Saves and deletes records, with one request for each zone.
     ///
     /// - Parameters:
-    ///   - clientToken: What this device wants to be told with the changes of the zones.
-    ///   - progress: Told how much of a record's assets was sent, from 0 to 1.
-    ///   - told: Called once for each zone, with an outcome for each of its changes.
-    /// - Throws: ``CKError`` if there are too many, and then nothing was sent, or if a request failed as a whole, and
-    ///   then zones that were told of before may have been saved.
+    ///   - clientToken: Data that the server returns to this device with the changes of the zones.
+    ///   - progress: Receives the progress of a record's assets, from 0 to 1.
+    ///   - deliver: Called once for each zone, with an outcome for each of its changes.
+    /// - Throws: ``CKError`` if there are too many changes; nothing was sent. Otherwise if a request failed as a whole;
+    ///   zones that were delivered before may have been saved.
     func modify(
         _ changes: [RecordChange], _ policy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
         clientToken: Data? = nil, progress: @escaping @Sendable (CKRecord, Double) async -> Void = { _, _ in },
-        told: @Sendable ([RecordOutcome]) async -> Void
+        deliver: @Sendable ([RecordOutcome]) async -> Void
     ) async throws {
         try checkCount(changes.count, of: "records")
         for (zoneID, changes) in grouped(changes, by: \.recordID.zoneID) {
             try Task.checkCancellation()
             let canBeAtomic = scope != .public && zoneID.zoneName != CKRecordZone.ID.defaultZoneName
-            await told(
+            await deliver(
                 try await modify(
                     changes, in: zoneID, policy, atomically: atomically && canBeAtomic, clientToken, progress: progress))
         }
@@ -90,9 +90,9 @@ extension DatabaseRun {
         do {
             var request = ModifyRecordsRequest(operations: operations, zoneID: zoneID.wire, atomic: atomically)
             request.clientChangeToken = clientToken.map { [UInt8]($0) }
-            let answer = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
+            let response = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
             var outcomes = failed
-            for ((change, edits), result) in zip(sent, answer.results) {
+            for ((change, edits), result) in zip(sent, response.results) {
                 switch change {
                 case .save(let record):
                     if case .record = result { await progress(record, 1) }
@@ -112,10 +112,10 @@ extension DatabaseRun {
     ) -> Result<CKRecord, any Error> {
         switch result {
         case .record(let saved):
-            let answer = make(saved, in: record.recordID.zoneID, scope: scope)
-            answer.keepFiles(of: record)
-            record.wasSaved(answer, edits)
-            return .success(answer)
+            let response = make(saved, in: record.recordID.zoneID, scope: scope)
+            response.keepFiles(of: record)
+            record.wasSaved(response, edits)
+            return .success(response)
         case .failure(_, let error, let serverRecord):
             var userInfo: [String: Any] = [:]
             if CKError.Code(error) == .serverRecordChanged {
@@ -141,21 +141,22 @@ extension DatabaseRun {
 
     /// Fetches records of any zones, with the content of their assets.
     ///
-    /// - Parameter desiredKeys: Nil wants all fields, an empty list none.
+    /// - Parameter desiredKeys: `nil` fetches all fields, an empty list none.
     func fetch(
         _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
         progress: @escaping @Sendable (CKRecord.ID, Double) async -> Void = { _, _ in },
-        told: @Sendable ([Outcome<CKRecord.ID, CKRecord>]) async -> Void
+        deliver: @Sendable ([Outcome<CKRecord.ID, CKRecord>]) async -> Void
     ) async throws {
         for (zoneID, ids) in grouped(ids, by: \.zoneID) {
             try await inPages(ids) { page in
                 var outcomes: [Outcome<CKRecord.ID, CKRecord>] = []
                 do throws(CKError) {
-                    let answer = try await client.lookupRecords(
+                    let response = try await client.lookupRecords(
                         LookupRecordsRequest(recordNames: page.map(\.recordName), zoneID: zoneID.wire, desiredKeys: desiredKeys))
-                    // Once the records of an answer are many bytes, the others are to be asked for again.
-                    let later = answer.results.dropFirst().firstIndex(where: \.isTooLarge) ?? page.count
-                    for (id, result) in zip(page, answer.results.prefix(later)) {
+                    // The server limits the size of a response and omits the remaining records, which are requested
+                    // again.
+                    let later = response.results.dropFirst().firstIndex(where: \.isTooLarge) ?? page.count
+                    for (id, result) in zip(page, response.results.prefix(later)) {
                         let result = await fetched(result, in: zoneID) { await progress(id, $0) }
                         if case .success = result { await progress(id, 1) }
                         outcomes.append(Outcome(id: id, result: result))
@@ -164,7 +165,7 @@ extension DatabaseRun {
                     guard error.isOfOneZone else { throw error }
                     outcomes = page.map { Outcome(id: $0, result: .failure(error)) }
                 }
-                await told(outcomes)
+                await deliver(outcomes)
                 return outcomes.count
             }
         }
@@ -180,7 +181,8 @@ extension DatabaseRun {
         }
     }
 
-    /// The record with its assets. One whose assets cannot be had is an error, never a part of a record.
+    /// Returns the record with its assets. If an asset cannot be fetched, the result is an error instead of an
+    /// incomplete record.
     func fetched(
         _ record: Record, in zoneID: CKRecordZone.ID, progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async -> Result<CKRecord, any Error> {
@@ -195,7 +197,7 @@ extension DatabaseRun {
 }
 
 extension CKError {
-    /// Whether what went wrong while a record was made ready to be sent concerns that record only.
+    /// Whether a failure while preparing a record concerns that record only.
     fileprivate var isOfOneRecord: Bool {
         switch code {
         case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .limitExceeded, .quotaExceeded, .invalidArguments: true
@@ -205,7 +207,7 @@ extension CKError {
 }
 
 extension RecordResult {
-    /// Whether the record is left out because the answer would have been too large.
+    /// Whether the record was omitted because of the maximum response size.
     fileprivate var isTooLarge: Bool {
         if case .failure(_, let error, _) = self { error.nativeCode == .limitExceeded } else { false }
     }

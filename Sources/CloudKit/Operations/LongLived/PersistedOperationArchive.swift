@@ -6,12 +6,12 @@ import Crypto
 import Foundation
 import SystemSupport
 
-/// An operation as it is kept: its kind, its inputs, and how it is carried out. Blocks are not kept.
-struct KeptForm: Sendable {
+/// A persisted operation: its kind, its inputs and its settings. Blocks are not persisted.
+struct PersistedOperationArchive: Sendable {
     private enum Key {
         static let kind = "Kind"
         static let id = "OperationID"
-        static let made = "Made"
+        static let creationDate = "Made"
         static let scope = "DatabaseScope"
         static let quality = "QualityOfService"
         static let cellular = "AllowsCellularAccess"
@@ -22,21 +22,24 @@ struct KeptForm: Sendable {
     }
 
     let operationID: CKOperation.ID
-    let kind: KeptKind
-    let made: Date
-    /// Nil for an operation on what belongs to no database.
+    let kind: PersistedOperationKind
+    let creationDate: Date
+    /// `nil` for an operation that needs no database.
     let scope: CKDatabase.Scope?
-    private let archive: Data
+    let data: Data
 
-    /// - Throws: ``CKError`` with `.invalidArguments` if the operation's inputs are none that it could ever run with.
-    init(_ operation: CKOperation, _ kind: KeptKind, _ settings: OperationSettings, made: Date, assets: KeptAssets) throws {
+    /// - Throws: ``CKError`` with `.invalidArguments` if the operation can never run with its inputs.
+    init(
+        _ operation: CKOperation, _ kind: PersistedOperationKind, _ settings: OperationSettings, creationDate: Date,
+        assets: PersistedAssets
+    ) throws {
         operationID = operation.operationID
         self.kind = kind
-        self.made = made
+        self.creationDate = creationDate
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         coder.encode(kind.rawValue as NSString, forKey: Key.kind)
         coder.encode(operation.operationID as NSString, forKey: Key.id)
-        coder.encode(made.timeIntervalSince1970, forKey: Key.made)
+        coder.encode(creationDate.timeIntervalSince1970, forKey: Key.creationDate)
         scope = (operation as? CKDatabaseOperation)?.target.databaseScope
         coder.encode(scope?.rawValue ?? 0, forKey: Key.scope)
         if let quality = settings.qualityOfService { coder.encode(quality.rawValue, forKey: Key.quality) }
@@ -47,25 +50,24 @@ struct KeptForm: Sendable {
         coder.encode(operation.name.map { $0 as NSString }, forKey: Key.name)
         try operation.encodeInputs(coder, assets)
         coder.finishEncoding()
-        archive = coder.encodedData
+        data = coder.encodedData
     }
 
-    /// What was kept.
+    /// Decodes a persisted operation.
     ///
-    /// - Throws: ``KeptFolder/Unreadable`` if it is nothing that this version can carry out.
+    /// - Throws: ``PersistedOperationFolder/Unreadable`` if this version cannot execute it.
     init(_ data: Data) throws {
-        archive = data
+        self.data = data
         let coder = try Self.coder(data)
-        guard let kind = (coder.decodeObject(of: NSString.self, forKey: Key.kind) as String?).flatMap(KeptKind.init(rawValue:)),
+        guard let name = coder.decodeObject(of: NSString.self, forKey: Key.kind) as String?,
+            let kind = PersistedOperationKind(rawValue: name),
             let id = coder.decodeObject(of: NSString.self, forKey: Key.id)
-        else { throw KeptFolder.Unreadable() }
+        else { throw PersistedOperationFolder.Unreadable() }
         self.kind = kind
         operationID = id as String
-        made = Date(timeIntervalSince1970: coder.decodeDouble(forKey: Key.made))
+        creationDate = Date(timeIntervalSince1970: coder.decodeDouble(forKey: Key.creationDate))
         scope = CKDatabase.Scope(rawValue: coder.decodeInteger(forKey: Key.scope))
     }
-
-    var data: Data { archive }
 
     private static func coder(_ data: Data) throws -> NSKeyedUnarchiver {
         let coder = try NSKeyedUnarchiver(forReadingFrom: data)
@@ -74,11 +76,11 @@ struct KeptForm: Sendable {
         return coder
     }
 
-    /// A new operation with what was kept, for a container.
+    /// Creates an operation with the persisted inputs, for a container.
     ///
-    /// - Throws: ``KeptFolder/Unreadable``.
+    /// - Throws: ``PersistedOperationFolder/Unreadable``.
     func makeOperation(in container: CKContainer) throws -> CKOperation {
-        let coder = try Self.coder(archive)
+        let coder = try Self.coder(data)
         let operation = kind.makeOperation()
         operation.operationID = operationID
         operation.addedToContainer = container
@@ -97,13 +99,13 @@ struct KeptForm: Sendable {
             operation.database = container.database(with: scope ?? .private)
         }
         operation.decodeInputs(coder)
-        if coder.error != nil { throw KeptFolder.Unreadable() }
+        if coder.error != nil { throw PersistedOperationFolder.Unreadable() }
         return operation
     }
 }
 
-/// The operations that can be kept. A subclass of an app's own is kept as its class of this framework.
-enum KeptKind: String, Sendable {
+/// The operations that can be persisted. A subclass of an app is persisted as its superclass in this framework.
+enum PersistedOperationKind: String, Sendable {
     case modifyRecords, fetchRecords, query, fetchDatabaseChanges, fetchRecordZoneChanges, fetchRecordChanges
     case fetchRecordZones, modifyRecordZones, fetchSubscriptions, modifySubscriptions
     case fetchShareMetadata, acceptShares, fetchShareParticipants, shareRequestAccess, discoverUserIdentities
@@ -129,46 +131,47 @@ enum KeptKind: String, Sendable {
     }
 }
 
-/// The files of assets that are sent, in the operation's folder, for the app may remove its own.
-final class KeptAssets {
-    private let folder: KeptFolder
+/// Copies of the assets to send, in the operation's folder, since the app may remove its own files.
+final class PersistedAssets {
+    private let folder: PersistedOperationFolder
     /// By the path of the app's file.
     private(set) var copies: [String: URL] = [:]
 
-    init(_ folder: KeptFolder) { self.folder = folder }
+    init(_ folder: PersistedOperationFolder) { self.folder = folder }
 
-    /// The record with the kept files in the place of the app's. One that is not there stays: saving it tells that.
+    /// Returns the record with the copies instead of the app's files. A missing file stays, and saving it reports the
+    /// error.
     ///
-    /// - Throws: What the file system says.
-    func keep(_ record: CKRecord) throws -> CKRecord {
+    /// - Throws: The error of the file system.
+    func persist(_ record: CKRecord) throws -> CKRecord {
         guard let copy = record.copy() as? CKRecord else { return record }
         for (key, value) in record.stored.value.values {
             switch value {
             case .wire: break
             case .asset(let asset):
-                let kept = LocalValue.asset(try keep(asset))
-                copy.stored.update { $0.values[key] = kept }
+                let value = LocalValue.asset(try persist(asset))
+                copy.stored.update { $0.values[key] = value }
             case .assets(let assets):
-                let kept = LocalValue.assets(try assets.map(keep))
-                copy.stored.update { $0.values[key] = kept }
+                let value = LocalValue.assets(try assets.map(persist))
+                copy.stored.update { $0.values[key] = value }
             }
         }
         return copy
     }
 
-    private func keep(_ asset: CKAsset) throws -> CKAsset {
+    private func persist(_ asset: CKAsset) throws -> CKAsset {
         guard asset.value == nil, let file = asset.fileURL, FileManager.default.isReadableFile(atPath: file.path) else {
             return asset
         }
-        if let known = copies[file.path] { return CKAsset(fileURL: known) }
+        if let copy = copies[file.path] { return CKAsset(fileURL: copy) }
         let name = "asset-\(copies.count + 1)"
-        try folder.keep(file, as: name)
-        let kept = folder.url.appendingPathComponent(name)
-        copies[file.path] = kept
-        return CKAsset(fileURL: kept)
+        try folder.add(file, as: name)
+        let copy = folder.url.appendingPathComponent(name)
+        copies[file.path] = copy
+        return CKAsset(fileURL: copy)
     }
 
-    /// A name for the content of an asset that was fetched.
+    /// A name for the content of a fetched asset.
     static func name(of asset: AssetValue) -> String {
         Hex.text(SHA256.hash(data: Field(.asset(asset)).encoded()))
     }

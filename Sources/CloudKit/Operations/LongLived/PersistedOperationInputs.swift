@@ -3,12 +3,12 @@
 
 import Foundation
 
-// What operations are asked to do, in an archive. Each class says its own; properties that are nil are left out.
+// Encodes the inputs of operations in an archive, class by class. Properties that are `nil` are omitted.
 
 extension NSCoder {
-    fileprivate func put(_ list: [some NSObject]?, _ key: String) { encode(list.map { NSArray(array: $0) }, forKey: key) }
-    fileprivate func put(_ texts: [String]?, _ key: String) { put(texts?.map { $0 as NSString }, key) }
-    fileprivate func put(_ urls: [URL]?, _ key: String) { put(urls?.map(\.absoluteString), key) }
+    fileprivate func encodeList(_ list: [some NSObject]?, _ key: String) { encode(list.map { NSArray(array: $0) }, forKey: key) }
+    fileprivate func encodeList(_ texts: [String]?, _ key: String) { encodeList(texts?.map { $0 as NSString }, key) }
+    fileprivate func encodeList(_ urls: [URL]?, _ key: String) { encodeList(urls?.map(\.absoluteString), key) }
 
     fileprivate func list<Item: NSObject & NSCoding>(_ key: String, of type: Item.Type, _ others: [AnyClass] = []) -> [Item]? {
         decodeObject(of: [NSArray.self, type] + others, forKey: key) as? [Item]
@@ -19,9 +19,9 @@ extension NSCoder {
 }
 
 extension CKModifyRecordsOperation {
-    func encode(_ coder: NSCoder, _ assets: KeptAssets) throws {
-        coder.put(try recordsToSave?.map(assets.keep), "recordsToSave")
-        coder.put(recordIDsToDelete, "recordIDsToDelete")
+    func encode(_ coder: NSCoder, _ assets: PersistedAssets) throws {
+        coder.encodeList(try recordsToSave?.map(assets.persist), "recordsToSave")
+        coder.encodeList(recordIDsToDelete, "recordIDsToDelete")
         coder.encode(savePolicy.rawValue, forKey: "savePolicy")
         coder.encode(isAtomic, forKey: "isAtomic")
         coder.encode(clientChangeTokenData.map { NSData(data: $0) }, forKey: "clientChangeTokenData")
@@ -38,13 +38,13 @@ extension CKModifyRecordsOperation {
 
 extension CKQueryOperation {
     func encode(_ coder: NSCoder) throws {
-        // What the service cannot run cannot be archived, either.
+        // A query that the service cannot run cannot be archived, either.
         _ = try query?.wire()
         coder.encode(query, forKey: "query")
         coder.encode(cursor, forKey: "cursor")
         coder.encode(zoneID, forKey: "zoneID")
         coder.encode(resultsLimit, forKey: "resultsLimit")
-        coder.put(desiredKeys, "desiredKeys")
+        coder.encodeList(desiredKeys, "desiredKeys")
     }
 
     func decode(_ coder: NSCoder) {
@@ -72,11 +72,11 @@ extension CKFetchDatabaseChangesOperation {
 
 extension CKFetchRecordZoneChangesOperation {
     func encode(_ coder: NSCoder) {
-        // Identifiers and what belongs to them, in the same order.
+        // Identifiers and their configurations, in the same order.
         let configurations = configurationsByRecordZoneID.map { Array($0) }
-        coder.put(recordZoneIDs, "recordZoneIDs")
-        coder.put(configurations?.map(\.key), "configuredZoneIDs")
-        coder.put(configurations?.map(\.value), "configurations")
+        coder.encodeList(recordZoneIDs, "recordZoneIDs")
+        coder.encodeList(configurations?.map(\.key), "configuredZoneIDs")
+        coder.encodeList(configurations?.map(\.value), "configurations")
         coder.encode(fetchAllChanges, forKey: "fetchAllChanges")
     }
 
@@ -96,7 +96,7 @@ extension CKFetchRecordChangesOperation {
         coder.encode(recordZoneID, forKey: "recordZoneID")
         coder.encode(previousServerChangeToken, forKey: "previousServerChangeToken")
         coder.encode(resultsLimit, forKey: "resultsLimit")
-        coder.put(desiredKeys, "desiredKeys")
+        coder.encodeList(desiredKeys, "desiredKeys")
     }
 
     func decode(_ coder: NSCoder) {
@@ -110,8 +110,8 @@ extension CKFetchRecordChangesOperation {
 extension CKModifySubscriptionsOperation {
     func encode(_ coder: NSCoder) throws {
         for subscription in subscriptionsToSave ?? [] { _ = try subscription.wire() }
-        coder.put(subscriptionsToSave, "subscriptionsToSave")
-        coder.put(subscriptionIDsToDelete, "subscriptionIDsToDelete")
+        coder.encodeList(subscriptionsToSave, "subscriptionsToSave")
+        coder.encodeList(subscriptionIDsToDelete, "subscriptionIDsToDelete")
     }
 
     func decode(_ coder: NSCoder) {
@@ -123,32 +123,32 @@ extension CKModifySubscriptionsOperation {
 }
 
 extension CKOperation {
-    /// - Throws: ``CKError`` for inputs that the operation cannot be carried out with; what the file system says.
-    final func encodeInputs(_ coder: NSCoder, _ assets: KeptAssets) throws {
+    /// - Throws: ``CKError`` if the operation can never run with its inputs, or the error of the file system.
+    final func encodeInputs(_ coder: NSCoder, _ assets: PersistedAssets) throws {
         switch self {
         case let operation as CKModifyRecordsOperation: try operation.encode(coder, assets)
         case let operation as CKFetchRecordsOperation:
-            coder.put(operation.recordIDs, "recordIDs")
-            coder.put(operation.desiredKeys, "desiredKeys")
+            coder.encodeList(operation.recordIDs, "recordIDs")
+            coder.encodeList(operation.desiredKeys, "desiredKeys")
             coder.encode(operation.fetchesCurrentUser, forKey: "fetchesCurrentUser")
         case let operation as CKQueryOperation: try operation.encode(coder)
         case let operation as CKFetchDatabaseChangesOperation: operation.encode(coder)
         case let operation as CKFetchRecordZoneChangesOperation: operation.encode(coder)
         case let operation as CKFetchRecordChangesOperation: operation.encode(coder)
-        case let operation as CKFetchRecordZonesOperation: coder.put(operation.recordZoneIDs, "recordZoneIDs")
+        case let operation as CKFetchRecordZonesOperation: coder.encodeList(operation.recordZoneIDs, "recordZoneIDs")
         case let operation as CKModifyRecordZonesOperation:
-            coder.put(operation.recordZonesToSave, "recordZonesToSave")
-            coder.put(operation.recordZoneIDsToDelete, "recordZoneIDsToDelete")
-        case let operation as CKFetchSubscriptionsOperation: coder.put(operation.subscriptionIDs, "subscriptionIDs")
+            coder.encodeList(operation.recordZonesToSave, "recordZonesToSave")
+            coder.encodeList(operation.recordZoneIDsToDelete, "recordZoneIDsToDelete")
+        case let operation as CKFetchSubscriptionsOperation: coder.encodeList(operation.subscriptionIDs, "subscriptionIDs")
         case let operation as CKModifySubscriptionsOperation: try operation.encode(coder)
         case let operation as CKFetchShareMetadataOperation:
-            coder.put(operation.shareURLs, "shareURLs")
+            coder.encodeList(operation.shareURLs, "shareURLs")
             coder.encode(operation.shouldFetchRootRecord, forKey: "shouldFetchRootRecord")
-            coder.put(operation.rootRecordDesiredKeys, "rootRecordDesiredKeys")
-        case let operation as CKAcceptSharesOperation: coder.put(operation.shareMetadatas, "shareMetadatas")
-        case let operation as CKFetchShareParticipantsOperation: coder.put(operation.userIdentityLookupInfos, "lookupInfos")
-        case let operation as CKShareRequestAccessOperation: coder.put(operation.shareURLs, "shareURLs")
-        case let operation as CKDiscoverUserIdentitiesOperation: coder.put(operation.userIdentityLookupInfos, "lookupInfos")
+            coder.encodeList(operation.rootRecordDesiredKeys, "rootRecordDesiredKeys")
+        case let operation as CKAcceptSharesOperation: coder.encodeList(operation.shareMetadatas, "shareMetadatas")
+        case let operation as CKFetchShareParticipantsOperation: coder.encodeList(operation.userIdentityLookupInfos, "lookupInfos")
+        case let operation as CKShareRequestAccessOperation: coder.encodeList(operation.shareURLs, "shareURLs")
+        case let operation as CKDiscoverUserIdentitiesOperation: coder.encodeList(operation.userIdentityLookupInfos, "lookupInfos")
         default: throw CKError(.internalError)
         }
     }
@@ -186,8 +186,8 @@ extension CKOperation {
         }
     }
 
-    /// Nil for an operation that cannot be kept: one whose result is a secret, or that asks no server.
-    final var keptKind: KeptKind? {
+    /// `nil` for an operation that cannot be persisted: its result is a secret, or it sends no requests.
+    final var persistedKind: PersistedOperationKind? {
         switch self {
         case is CKModifyRecordsOperation: .modifyRecords
         case is CKFetchRecordsOperation: .fetchRecords

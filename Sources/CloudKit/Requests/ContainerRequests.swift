@@ -4,14 +4,14 @@
 import CloudWire
 import Foundation
 
-/// One piece of work on what belongs to a container and no database: shares by their links, and people.
-struct ContainerRun: Sendable {
+/// Performs the requests of a container that need no database: shares by their links, and users.
+struct ContainerRequests: Sendable {
     let container: CKContainer
-    private let database: DatabaseRun
+    private let database: DatabaseRequests
 
     init(_ container: CKContainer, _ settings: OperationSettings? = nil) throws(CKError) {
         self.container = container
-        database = try DatabaseRun(container.publicCloudDatabase, settings)
+        database = try DatabaseRequests(container.publicCloudDatabase, settings)
     }
 
     func metadata(
@@ -21,24 +21,24 @@ struct ContainerRun: Sendable {
             let guids = urls.map {
                 ShortGUID(value: Self.shortGUID($0), shouldFetchRootRecord: fetchesRoot, rootRecordDesiredKeys: desiredKeys)
             }
-            let answer = try await database.client.resolveShares(ShortGUIDsRequest(shortGUIDs: guids))
-            return zip(urls, answer.results).map { Outcome(id: $0, result: metadata($1)) }
+            let response = try await database.client.resolveShares(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(urls, response.results).map { Outcome(id: $0, result: metadata($1)) }
         }
     }
 
     func accept(_ metadatas: [CKShareMetadata]) async throws -> [Outcome<CKShareMetadata, CKShare>] {
         try await database.paged(metadatas) { metadatas in
             let guids = metadatas.map { ShortGUID(value: $0.shortGUID) }
-            let answer = try await database.client.acceptShares(ShortGUIDsRequest(shortGUIDs: guids))
-            return zip(metadatas, answer.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
+            let response = try await database.client.acceptShares(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(metadatas, response.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
         }
     }
 
     func requestAccess(to urls: [URL]) async throws -> [Outcome<URL, Void>] {
         try await database.paged(urls) { urls in
             let guids = urls.map { ShortGUID(value: Self.shortGUID($0)) }
-            let answer = try await database.client.requestAccess(ShortGUIDsRequest(shortGUIDs: guids))
-            return zip(urls, answer.results).map { url, result in
+            let response = try await database.client.requestAccess(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(urls, response.results).map { url, result in
                 Outcome(id: url, result: result.error.map { .failure(CKError($0)) } ?? .success(()))
             }
         }
@@ -51,7 +51,7 @@ struct ContainerRun: Sendable {
             let scope = CKDatabase.Scope(metadata.scope)
             let zoneID = CKRecordZone.ID(metadata.zoneID, scope: scope)
             guard let share = database.make(metadata.share, in: zoneID, scope: scope) as? CKShare else {
-                return .failure(CKError.unreadable("the server answered with another record than a share"))
+                return .failure(CKError.unreadable("the server returned a record that isn't a share"))
             }
             return .success(CKShareMetadata(metadata, share: share))
         }
@@ -60,9 +60,9 @@ struct ContainerRun: Sendable {
     /// The last part of a link, without the title that may follow it.
     private static func shortGUID(_ url: URL) -> String { url.lastPathComponent }
 
-    // MARK: People
+    // MARK: Users
 
-    /// People by how they are looked up. Who is not found, or does not want to be, has `.unknownItem`.
+    /// Looks up users. The result is `.unknownItem` if a user was not found, or does not allow lookup.
     func identities(
         _ infos: [CKUserIdentityLookupInfo]
     ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKUserIdentity>] {
@@ -71,25 +71,25 @@ struct ContainerRun: Sendable {
         }
         return infos.map { info in
             let wire = info.wire
-            let found = users.first { user in
+            let user = users.first { user in
                 if case .userRecordName(let name) = wire, user.userRecordName == name { return true }
                 return user.lookupInfo == wire
             }
-            guard let found else {
-                return Outcome(id: info, result: .failure(CKError(.unknownItem, "nobody is known by this address")))
+            guard let user else {
+                return Outcome(id: info, result: .failure(CKError(.unknownItem, "no user was found by this address")))
             }
-            return Outcome(id: info, result: .success(CKUserIdentity(found, lookupInfo: info)))
+            return Outcome(id: info, result: .success(CKUserIdentity(user, lookupInfo: info)))
         }
     }
 
     func participants(
         _ infos: [CKUserIdentityLookupInfo]
     ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKShareParticipant>] {
-        // Who asked for access is known, and need not want to be found by everybody.
-        var found = try await identities(infos.filter { $0.known == nil })[...]
+        // A requester is known, even if they do not allow lookup.
+        var outcomes = try await identities(infos.filter { $0.knownUser == nil })[...]
         return infos.compactMap { info in
-            if let known = info.known { return Outcome(id: info, result: .success(Self.participant(known))) }
-            return found.popFirst().map { Outcome(id: info, result: $0.result.map { Self.participant($0.wire) }) }
+            if let knownUser = info.knownUser { return Outcome(id: info, result: .success(Self.participant(knownUser))) }
+            return outcomes.popFirst().map { Outcome(id: info, result: $0.result.map { Self.participant($0.wire) }) }
         }
     }
 
