@@ -55,11 +55,11 @@ package struct ServerTrust: Hashable, Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         // The client would tell the app's tracer whole addresses, and who has that of an asset may fetch it.
         configuration.tracing.tracer = nil
-        if !authorities.isEmpty {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(authorities)]
-            configuration.tlsConfiguration = tls
-        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        // Earlier versions are deprecated: RFC 8996.
+        tls.minimumTLSVersion = .tlsv12
+        if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
+        configuration.tlsConfiguration = tls
         return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 }

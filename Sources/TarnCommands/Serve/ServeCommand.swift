@@ -22,8 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
             Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
-            GET /health tells that it runs, /ready that its data can be read, /metrics what Prometheus gathers; the \
-            latter two answer this machine only, whoever has the token of the setting operations-token, or everybody.
+            GET /health tells that it runs, /ready that its data can be read. \
+            GET /metrics has what Prometheus gathers, for requests that the setting operations-access allows.
 
             Settings come from a file (NAME = VALUE, # begins a comment), over it from the environment, over both from \
             flags:
@@ -57,8 +57,10 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsCertificate: String?
     @Option(help: ServeCommand.help("tls-key", "path"))
     var tlsKey: String?
-    @Option(help: ServeCommand.help("operations-access", "who"))
+    @Option(help: ServeCommand.help("operations-access", "scope"))
     var operationsAccess: String?
+    @Option(help: ServeCommand.help("public-address", "url"))
+    var publicAddress: String?
     @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
     var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
@@ -88,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
+            ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -113,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                traces: traceTarget, offered: settings.offered, logger: logger)
+                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -130,9 +132,10 @@ struct LocalServer {
     private let host: String
     private let port: Int
     private let limits: Limits
-    private let identity: CloudServer.Identity?
+    private let identity: TLSIdentity?
     private let access: OperationsAccess
     private let proxies: TrustedProxies
+    private let publicAddress: PublicAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let logger: Logger
@@ -141,15 +144,16 @@ struct LocalServer {
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
-        data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
-        access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(), traces: SpanTarget? = nil,
-        offered: Set<Capability> = Set(Capability.allCases), logger: Logger
+        data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
+        access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
+        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases), logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
         self.offered = offered
         self.access = access
         self.proxies = proxies
+        self.publicAddress = publicAddress
         self.data = data
         self.host = host
         self.port = port
@@ -186,9 +190,9 @@ struct LocalServer {
         }
         let application = try CloudServer.application(
             service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
-            metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onListening)
+            metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, service: service, hub: hub, spans: spans, now: surroundings.now, logger: logger)
+            store: store, service: service, hub: hub, spans: spans, identity: identity, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
             services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
@@ -217,6 +221,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     let service: CloudService
     let hub: PushHub
     let spans: SpanExporter?
+    let identity: TLSIdentity?
     let now: @Sendable () -> Int64
     let logger: Logger
 
@@ -225,6 +230,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
             if let spans { group.addTask { await spans.run() } }
+            if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()
             hub.close()
             group.cancelAll()
