@@ -31,6 +31,7 @@ package struct CloudService: Sendable {
     /// What goes beyond the documented protocol and is given to who asks.
     let offered: Set<Capability>
     let throttle = PasswordThrottle()
+    let uses = CredentialUseLog()
     let budgets: RequestBudgets
     let memory: RequestMemory
 

@@ -244,7 +244,7 @@ import Testing
         #expect(try await village.store.usage().first { $0.userName == "mia" }?.quota == nil)
         let made = await visitor.post("/console/users/mia", ["do": "device", "device": "phone"])
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix { $0 != "<" }) })
-        #expect(try await village.store.device(forToken: token) != nil)
+        #expect(try await village.store.device(forToken: token, now: 0) != nil)
         let shown = await visitor.get("/console/users/mia")
         #expect(shown.text.contains("phone") && !shown.text.contains(token))
     }

@@ -229,11 +229,35 @@ private struct Housekeeping: ServiceLifecycle.Service {
         await withTaskGroup { group in
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
+            group.addTask { await followRevocations() }
+            group.addTask { await storeCredentialUses() }
             if let spans { group.addTask { await spans.run() } }
             if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()
             hub.close()
             group.cancelAll()
+            try? await service.storeCredentialUses()
+        }
+    }
+
+    /// Ends streams of revoked credentials, whichever process revoked them.
+    private func followRevocations() async {
+        var count: Int64?
+        while !Task.isCancelled {
+            // A failure is tried again a second later; until then each notification is checked by itself.
+            count = (try? await service.endListenersIfRevoked(since: count)) ?? count
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func storeCredentialUses() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            do {
+                try await service.storeCredentialUses()
+            } catch {
+                logger.error("last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
+            }
         }
     }
 

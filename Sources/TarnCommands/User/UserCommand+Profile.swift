@@ -60,22 +60,6 @@ extension UserCommand {
             }
         }
     }
-
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take the token of a user's device away.")
-
-        @Argument(help: "Name of the user.")
-        var name: String
-        @Option(help: ArgumentHelp("What the device is called in lists.", valueName: "label"))
-        var device: String
-        @OptionGroup var options: DataOptions
-
-        func run() async throws {
-            try await options.withStore(mustExist: true, name: name) {
-                try await $0.removeDevice(labelled: device, ofUser: name)
-            }
-        }
-    }
 }
 
 extension String {
