@@ -110,8 +110,8 @@ package struct ServiceResponder: HTTPResponder {
             body: ResponseBody(byteBuffer: ByteBuffer(string: await metrics.text())))
     }
 
-    private static let host = HTTPField.Name("Host")
-    private static let forwardedProto = HTTPField.Name("X-Forwarded-Proto")
+    private static let host = HTTPFields.Element.Name("Host")
+    private static let forwardedProto = HTTPFields.Element.Name("X-Forwarded-Proto")
 
     /// The scheme of the client's connection, which a gateway in front of the server reports. A client that makes it up
     /// changes the addresses in its own answers only.

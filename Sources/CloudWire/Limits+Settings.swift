@@ -28,6 +28,7 @@ extension Limits {
         Setting("assetResumeSeconds", \.assetResumeSeconds, "for which an upload in parts goes on after its address would no longer begin one", least: 0, most: 86_400),
         Setting("assetTokensPerRequest", \.assetTokensPerRequest, "uploads that one request asks for", most: 2000),
         Setting("assetUploadSeconds", \.assetUploadSeconds, "for which the address of an upload works", most: 86_400),
+        Setting("auditDays", \.auditDays, "days for which events of the audit log are stored", most: 36_500),
         Setting("bodyBytesPerSecond", \.bodyBytesPerSecond, "with which a request arrives at least after its grace; 0 for any pace", least: 0, most: 1_000_000),
         Setting("bodyGraceSeconds", \.bodyGraceSeconds, "for which a request may arrive at any pace", least: 0, most: 3600),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),

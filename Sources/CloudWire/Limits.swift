@@ -63,6 +63,8 @@ package struct Limits: Hashable, Sendable {
     package var publicBytes = 0
     /// Days for which it is kept what records were, so that a zone can be brought back to what it was; 0 keeps nothing.
     package var historyDays = 0
+    /// Days for which events of the audit log are stored.
+    package var auditDays = 400
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

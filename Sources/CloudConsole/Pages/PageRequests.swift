@@ -35,6 +35,10 @@ struct PageRequests {
             var place = ContainerPages(pages: pages, visit: visit)
             (place.container, place.environment) = (path.containerIdentifier, path.environment)
             let call = try await place.call(path.scope)
+            let verb = path.operation.rawValue.replacing("/", with: ".")
+            try await pages.console.service.audit(
+                "console.api.\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
+                subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)")
             return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
         } catch let error as WireError {
             return Page.json(error.encoded(), status: error.code.httpStatus)

@@ -43,7 +43,7 @@ extension Templates {
             """#,
         "signin": #"""
             <form class="card narrow" method="post" action="{{^console}}/signin?flow={{flow}}{{/console}}{{#console}}/console/signin{{/console}}">
-            <p class="faint">{{#console}}For operators of this server.{{/console}}{{^console}}For {{container}}{{/console}}</p>
+            <p class="faint">{{#console}}For operators of this server.{{/console}}{{^console}}{{#origin}}The site <strong>{{origin}}</strong> asks you to sign in to {{container}}. Go on only if you came from there.{{/origin}}{{^origin}}For {{container}}{{/origin}}{{/console}}</p>
             {{#problem}}<p class="problem" role="alert">{{problem}}</p>{{/problem}}
             <label for="name">Name or email address</label>
             <input id="name" name="name" autocomplete="username" required autofocus>

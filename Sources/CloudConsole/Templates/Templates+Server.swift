@@ -29,8 +29,10 @@ extension Templates {
             <p class="faint">It ends the person's sessions on pages.</p>
             <div class="actions"><button name="do" value="password">Set password</button></div></form>
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
-            <h2>Devices</h2>
-            <p>{{devices}}{{^devices}}None has a token.{{/devices}}</p>
+            <h2>Devices and sessions</h2>
+            <div class="scroll"><table><thead><tr><th scope="col">Kind</th><th scope="col">Name</th><th scope="col">Began</th><th scope="col">Last use</th><th scope="col">Address</th><th scope="col">Platform</th><th scope="col"></th></tr></thead><tbody>
+            {{#accesses}}<tr><td>{{kind}}</td><td>{{label}}</td><td>{{began}}</td><td>{{lastUse}}</td><td>{{network}}</td><td>{{platform}}</td><td><button class="danger" name="revoke" value="{{value}}" aria-label="Revoke {{kind}} {{label}}" formnovalidate>Revoke</button></td></tr>{{/accesses}}
+            </tbody></table></div>{{^accesses}}<p class="faint">No device has a token, and nobody is signed in.</p>{{/accesses}}
             <div class="row"><div><label for="device">Label of another device</label><input id="device" name="device" required maxlength="64"></div>
             <button name="do" value="device">Make device token</button></div></form>
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
@@ -75,6 +77,14 @@ extension Templates {
             <h2>Roles of {{chosen}}</h2>
             {{#roles}}<p><label class="inline"><input type="checkbox" name="r.{{name}}" value="yes"{{#isOn}} checked{{/isOn}}> {{name}}</label></p>{{/roles}}
             <div class="actions"><button>Save</button></div></form>{{/chosen}}
+
+            """#,
+        "audit": #"""
+            <p class="faint">Sign-ins, refusals, changes by operators and commands, and each look of an operator into records. It has no values and no names of records.</p>
+            <div class="scroll"><table><thead><tr><th scope="col">Time</th><th scope="col">Actor</th><th scope="col">Network</th><th scope="col">Action</th><th scope="col">Subject</th><th scope="col">Outcome</th></tr></thead><tbody>
+            {{#events}}<tr><td>{{time}}</td><td>{{actor}}</td><td>{{network}}</td><td>{{action}}</td><td>{{subject}}</td><td>{{outcome}}</td></tr>{{/events}}
+            </tbody></table></div>{{^events}}<p class="faint">No events.</p>{{/events}}
+            {{#older}}<p><a href="{{older}}">Older events</a></p>{{/older}}
 
             """#,
         "log": #"""

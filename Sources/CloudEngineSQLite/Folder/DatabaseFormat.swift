@@ -34,7 +34,7 @@ enum DatabaseFormat: Int, CaseIterable {
     case saveGroups = 12
     /// Where a restore from a backup cut the history of a partition.
     case restores = 13
-    /// Devices and web sessions have a last use; device tokens expire; web sessions name the device that made them.
+    /// Devices and web sessions have a last use; device tokens expire; web sessions name the device that made them; an audit log.
     case accesses = 14
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
@@ -55,7 +55,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .publicPermissions: Self.publicPermissionColumns
         case .saveGroups: Self.stagedRequestTable
         case .restores: Self.restoreTable
-        case .accesses: Self.accessColumns
+        case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
         }
     }
 

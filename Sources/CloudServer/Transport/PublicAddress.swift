@@ -10,11 +10,10 @@ package struct PublicAddress: Hashable, Sendable {
 
     /// - Returns: Nil unless the text is `http://` or `https://` followed by a host and, optionally, a port.
     package init?(_ text: String) {
-        guard let separator = text.range(of: "://"), ["http", "https"].contains(text[..<separator.lowerBound].lowercased()) else { return nil }
-        scheme = text[..<separator.lowerBound].lowercased()
-        var rest = text[separator.upperBound...]
-        if rest.last == "/" { rest.removeLast() }
-        guard let host = HostHeader(rest, scheme: scheme) else { return nil }
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) else { return nil }
+        scheme = parts[0].lowercased()
+        guard let host = HostHeader(parts[1].last == "/" ? parts[1].dropLast() : parts[1], scheme: scheme) else { return nil }
         authority = host.authority
     }
 

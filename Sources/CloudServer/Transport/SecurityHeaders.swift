@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
 import Hummingbird
 
 /// Headers of every answer, whoever made it, that keep browsers from treating it as something else.
 enum SecurityHeaders {
-    private static let values: [(name: HTTPField.Name?, value: String)] = [
-        (.init("X-Content-Type-Options"), "nosniff"),
-        (.init("Referrer-Policy"), "same-origin"),
-        (.init("Cross-Origin-Opener-Policy"), "same-origin"),
-        (.init("Permissions-Policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    private static let values: [(name: HTTPFields.Element.Name?, value: String)] = [
+        (HTTPFields.Element.Name("X-Content-Type-Options"), "nosniff"),
+        (HTTPFields.Element.Name("Referrer-Policy"), "same-origin"),
+        (HTTPFields.Element.Name("Cross-Origin-Opener-Policy"), "same-origin"),
+        (HTTPFields.Element.Name("Permissions-Policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
         // Pages set a policy of their own. Anything else, such as an asset that is an HTML file, runs nothing.
-        (.init("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'; sandbox"),
+        (HTTPFields.Element.Name("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'; sandbox"),
     ]
-    private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")
-    private static let strictTransport = HTTPField.Name("Strict-Transport-Security")
-    private static let disposition = HTTPField.Name("Content-Disposition")
+    private static let resourcePolicy = HTTPFields.Element.Name("Cross-Origin-Resource-Policy")
+    private static let strictTransport = HTTPFields.Element.Name("Strict-Transport-Security")
+    private static let disposition = HTTPFields.Element.Name("Content-Disposition")
 
     /// Adds the headers that an answer lacks.
     ///

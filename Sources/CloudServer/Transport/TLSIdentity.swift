@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
+import CloudEngine
 import Foundation
 package import Logging
+import NIOCore
 import NIOSSL
 import Synchronization
 

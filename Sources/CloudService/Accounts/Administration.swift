@@ -5,7 +5,7 @@ package import CloudEngine
 package import CloudWire
 
 /// What the console needs beside the service: accounts, tokens and keys of the whole server.
-package protocol AdministrationStorage: Sendable {
+package protocol AdministrationStorage: AuditStorage {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]

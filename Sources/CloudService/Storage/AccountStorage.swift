@@ -4,7 +4,7 @@
 package import CloudWire
 
 /// Who may come in. Accounts stand outside partitions.
-package protocol AccountStorage: CredentialStorage {
+package protocol AccountStorage: CredentialStorage, AuditStorage {
     /// The device that a token was made for, or nil for an unknown or expired token. Tokens are stored as hashes only.
     ///
     /// - Parameter now: Milliseconds since 1970 UTC.

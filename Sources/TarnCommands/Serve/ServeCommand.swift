@@ -162,6 +162,17 @@ struct LocalServer {
         store = try SQLiteServerStore(path: data, use: .server)
     }
 
+    /// One line for each event, for collectors of logs: `event=audit`.
+    private static func auditLog(_ logger: Logger) -> @Sendable (AuditEvent) -> Void {
+        { event in
+            logger.notice(
+                "audit", metadata: [
+                    "event": "audit", "actor": "\(event.actor)", "network": "\(event.network)", "action": "\(event.action)",
+                    "subject": "\(event.subject)", "outcome": "\(event.outcome.rawValue)",
+                ])
+        }
+    }
+
     /// Runs until a signal comes or the task is cancelled.
     ///
     /// - Throws: `CommandError` if the port cannot be had.
@@ -169,7 +180,7 @@ struct LocalServer {
         let surroundings = CloudService.Surroundings.system
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings, offered: offered)
+            surroundings: surroundings, offered: offered, auditLog: Self.auditLog(logger))
         let (store, hub) = (store, hub)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
@@ -192,7 +203,8 @@ struct LocalServer {
             service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, service: service, hub: hub, spans: spans, identity: identity, now: surroundings.now, logger: logger)
+            store: store, service: service, hub: hub, spans: spans, identity: identity,
+            auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
             services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
@@ -222,6 +234,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     let hub: PushHub
     let spans: SpanExporter?
     let identity: TLSIdentity?
+    let auditMilliseconds: Int64
     let now: @Sendable () -> Int64
     let logger: Logger
 
@@ -266,6 +279,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             do {
                 try await service.deliverPendingNews()
                 try await store.removeExpired(now: now())
+                try await store.removeAuditEvents(before: now() - auditMilliseconds)
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
                 logger.error("could not remove what expired", metadata: ["cause": "\(cause)"])

@@ -28,7 +28,7 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let token = try await options.withStore(mustExist: false, name: name) {
+            let token = try await options.withStore(mustExist: false, name: name, audited: CommandAudit("user.add", name)) {
                 try await $0.addUser(
                     name: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
             }
@@ -56,7 +56,7 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
             let expires = expiresAfter.map { now + Int64($0) * 86_400_000 }
-            let token = try await options.withStore(mustExist: true, name: name) {
+            let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)")) {
                 try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expires)
             }
             Output.line(token)
