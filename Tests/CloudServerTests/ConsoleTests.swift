@@ -95,7 +95,7 @@ import Testing
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
         "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
-        "/console/log", "/console/log.json",
+        "/console/log", "/console/log.json", "/console/audit",
     ]
 
     @Test func everyPageIsThereForOperators() async throws {
