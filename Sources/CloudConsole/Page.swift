@@ -7,20 +7,30 @@ import Mustache
 
 /// Makes answers of templates. Values are escaped by the templates; see `Templates`.
 enum Page {
-    /// Nothing from elsewhere, no script in the page itself, no frame around it.
-    static let policy = [
+    /// Nothing from elsewhere, no script in the page itself, no frame around it, no form to another site.
+    static let policy = policy(formsOnly: "'self'")
+
+    /// The pages on which people sign in for a web app: their form ends at the app's callback, and the page that opened the window
+    /// gets the token from it.
+    private static let signInPolicy = policy(formsOnly: nil) + [(name: "Cross-Origin-Opener-Policy", value: "unsafe-none")]
+
+    private static func policy(formsOnly target: String?) -> [(name: String, value: String)] {
+        [
         (
             name: "Content-Security-Policy",
             value: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
                 + "base-uri 'none'; frame-ancestors 'none'"
+                + (target.map { "; form-action \($0)" } ?? "")
         ),
-        (name: "X-Content-Type-Options", value: "nosniff"), (name: "Referrer-Policy", value: "no-referrer"),
+        (name: "X-Content-Type-Options", value: "nosniff"), (name: "Referrer-Policy", value: "same-origin"),
         (name: "Cache-Control", value: "no-store"),
-    ]
+        ]
+    }
 
     static func html(
         _ template: String, _ values: [String: Any], title: String, status: Int = 200, menu: [[String: Any]] = [],
-        person: String? = nil, form: String = "", scripts: [String] = [], headers: [(name: String, value: String)] = []
+        person: String? = nil, form: String = "", scripts: [String] = [], isWebSignIn: Bool = false,
+        headers: [(name: String, value: String)] = []
     ) -> ServiceResponse {
         var values = values
         values["form"] = form
@@ -31,7 +41,7 @@ enum Page {
         frame["scripts"] = scripts
         let page = Templates.library.render(frame, withTemplate: "frame") ?? ""
         return ServiceResponse(
-            status: status, headers: [(HeaderNames.contentType, "text/html; charset=utf-8")] + policy + headers,
+            status: status, headers: [(HeaderNames.contentType, "text/html; charset=utf-8")] + (isWebSignIn ? signInPolicy : policy) + headers,
             body: .bytes(Array(page.utf8)), endpoint: "console")
     }
 

@@ -31,9 +31,10 @@ struct SignInPages {
     }
 
     private func page(_ flow: SignInFlow, _ text: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
-        var values: [String: Any] = ["flow": text, "container": flow.containerIdentifier]
+        // The person sees which site asks: an API token is public, and any page may use one without a list of origins.
+        var values: [String: Any] = ["flow": text, "container": flow.containerIdentifier, "origin": flow.origin]
         if let problem { values["problem"] = problem }
-        return Page.html("signin", values, title: "Sign in", status: status)
+        return Page.html("signin", values, title: "Sign in", status: status, isWebSignIn: true)
     }
 
     private func handOver(_ token: String, _ flow: SignInFlow, _ request: ServiceRequest) async throws -> ServiceResponse {
@@ -45,7 +46,7 @@ struct SignInPages {
         }
         // Only the page that asked gets the token: its browser said which one it was. A page of this server says nothing.
         let origin = flow.origin.isEmpty ? request.baseURL : flow.origin
-        return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", scripts: ["/signin.js"])
+        return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", scripts: ["/signin.js"], isWebSignIn: true)
     }
 
     static func sentence(_ error: WireError) -> String {

@@ -19,15 +19,14 @@ package struct ServiceResponder: HTTPResponder {
     private let pace: BodyPace
     private let access: OperationsAccess
     private let proxies: TrustedProxies
+    private let hostRule: HostRule
     private let speaksTLS: Bool
     private let logger: Logger
-    /// Used where a request names no host.
-    private let fallbackHost: String
 
     package init(
         service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
-        spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(), logger: Logger,
-        fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
+        spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
+        publicAddress: PublicAddress? = nil, logger: Logger, speaksTLS: Bool = false
     ) {
         self.service = service
         self.pages = pages
@@ -37,12 +36,13 @@ package struct ServiceResponder: HTTPResponder {
         self.access = access
         self.proxies = proxies
         self.speaksTLS = speaksTLS
+        hostRule = HostRule(publicAddress: publicAddress)
         self.logger = logger
-        self.fallbackHost = fallbackHost
     }
 
     package func respond(to request: Request, context: ServiceContext) async throws -> Response {
-        let response = try await answer(to: request, context)
+        var response = try await answer(to: request, context)
+        SecurityHeaders.add(to: &response.headers, isSecure: scheme(of: request) == "https")
         // Whoever asked for a head reads what came behind it as the next answer: no body follows, whatever went wrong.
         return request.method == .head ? response.createHeadResponse() : response
     }
@@ -52,15 +52,20 @@ package struct ServiceResponder: HTTPResponder {
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let path = request.uri.path
-        if OperationsAccess.paths.contains(path) {
-            guard access.allows(isLocal: context.isLocal, headers: headers) else { return Response(status: .forbidden) }
-            if request.method == .get, path == "/metrics" { return await measurements() }
+        let hosts = [request.head.authority].compactMap(\.self) + (Self.host.map { request.headers[values: $0] } ?? [])
+        guard case .accepted(let scheme, let authority) = hostRule.verdict(hosts: hosts, scheme: scheme(of: request)) else {
+            return refusal(hosts: hosts)
+        }
+        if path == OperationsAccess.metricsPath, request.method == .get {
+            return access.allows(
+                isLocal: context.isLocal, isLoopbackHost: HostHeader(hosts[0], scheme: scheme)?.isLoopback == true, headers: headers)
+                ? await measurements() : text("/metrics needs the token of the setting operations-token.", .forbidden)
         }
         let reader = BodyReader(request.body, pace: pace, start: start) { context.stopReading() }
         let incoming = ServiceRequest(
             method: request.method.rawValue, path: path, query: request.uri.query ?? "", headers: headers,
             body: .stream(PacedBody(reader: reader)),
-            baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)",
+            baseURL: "\(scheme)://\(authority)",
             network: network(of: request, context))
         if let page = await pages?.respond(to: incoming) {
             let duration = ContinuousClock.now - start
@@ -105,9 +110,25 @@ package struct ServiceResponder: HTTPResponder {
             body: ResponseBody(byteBuffer: ByteBuffer(string: await metrics.text())))
     }
 
-    /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.
-    private func scheme(_ headers: [String: String]) -> String {
-        speaksTLS || headers["x-forwarded-proto"] == "https" ? "https" : "http"
+    private static let host = HTTPFields.Element.Name("Host")
+    private static let forwardedProto = HTTPFields.Element.Name("X-Forwarded-Proto")
+
+    /// The scheme of the client's connection, which a gateway in front of the server reports. A client that makes it up
+    /// changes the addresses in its own answers only.
+    private func scheme(of request: Request) -> String {
+        speaksTLS || Self.forwardedProto.flatMap { request.headers[$0] } == "https" ? "https" : "http"
+    }
+
+    /// Answers a request for no host, several, or another one than the configured.
+    private func refusal(hosts: [String]) -> Response {
+        guard hosts.count == 1 else { return text("The request needs one Host header.", .badRequest) }
+        return text("This server does not answer for the host of the request: the setting public-address names another.", .misdirectedRequest)
+    }
+
+    private func text(_ sentence: String, _ status: HTTPResponse.Status) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: sentence + "\n")))
     }
 
     private static let forwardedFor = HTTPFields.Element.Name("X-Forwarded-For")
@@ -122,6 +143,7 @@ package struct ServiceResponder: HTTPResponder {
         for (name, value) in answer.headers {
             if let name = HTTPFields.Element.Name(name) { headers[name] = value }
         }
+        if case .file = answer.body { SecurityHeaders.addToFile(&headers) }
         var answer = answer
         if Gzip.applies(to: answer, path: request.path) {
             headers[.vary] = [headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")

@@ -32,13 +32,19 @@ package struct CloudService: Sendable {
     /// What goes beyond the documented protocol and is given to who asks.
     let offered: Set<Capability>
     let throttle = PasswordThrottle()
+    let uses = CredentialUseLog()
+    let refusals = RefusalGate()
+    /// Writes events of the audit log to the process's log, too.
+    let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
-        push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases)
+        push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
+        auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
+        self.auditLog = auditLog
         self.engine = engine
         self.storage = storage
         self.accounts = accounts

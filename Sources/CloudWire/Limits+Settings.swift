@@ -30,6 +30,7 @@ extension Limits {
             least: 0, most: 86_400),
         Setting("assetTokensPerRequest", \.assetTokensPerRequest, "uploads that one request asks for", most: 2000),
         Setting("assetUploadSeconds", \.assetUploadSeconds, "seconds for which the address of an upload is valid", most: 86_400),
+        Setting("auditDays", \.auditDays, "days for which events of the audit log are stored", most: 36_500),
         Setting(
             "bodyBytesPerSecond", \.bodyBytesPerSecond,
             "bytes per second at which a request must arrive after its grace period; 0 for no minimum", least: 0, most: 1_000_000),

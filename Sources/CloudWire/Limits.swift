@@ -63,6 +63,8 @@ package struct Limits: Hashable, Sendable {
     package var publicBytes = 0
     /// Days for which earlier versions of records are stored, so that a zone can be restored; 0 stores none.
     package var historyDays = 0
+    /// Days for which events of the audit log are stored.
+    package var auditDays = 400
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

@@ -79,8 +79,8 @@ import Testing
         let bench = try Bench(folder: folder)
         try await bench.modify(.init(.create, .plant("p2")))
         #expect(try await bench.zoneChanges(since: token).picture == "+p2")
-        #expect(try await bench.store.device(forToken: deviceToken) != nil)
-        #expect(try await bench.store.device(forToken: deviceToken + "0") == nil)
+        #expect(try await bench.store.device(forToken: deviceToken, now: 0) != nil)
+        #expect(try await bench.store.device(forToken: deviceToken + "0", now: 0) == nil)
     }
 
     @Test func accountsWorkBesideARunningServer() async throws {
@@ -90,7 +90,7 @@ import Testing
         let second = try await beside.addToken(userName: "mia", deviceLabel: "phone", now: Bench.start + 1)
         try beside.close()
         let devices = [
-            try #require(try await bench.store.device(forToken: first)), try #require(try await bench.store.device(forToken: second)),
+            try #require(try await bench.store.device(forToken: first, now: 0)), try #require(try await bench.store.device(forToken: second, now: 0)),
         ]
         #expect(devices[0].account == devices[1].account && devices[0].deviceID != devices[1].deviceID)
         #expect(try await bench.store.users() == [Account(name: "mia", devices: ["tablet", "phone"])])

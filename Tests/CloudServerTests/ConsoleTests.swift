@@ -95,7 +95,7 @@ import Testing
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
         "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
-        "/console/log", "/console/log.json",
+        "/console/log", "/console/log.json", "/console/audit",
     ]
 
     @Test func everyPageIsThereForOperators() async throws {
@@ -244,7 +244,7 @@ import Testing
         #expect(try await village.store.usage().first { $0.userName == "mia" }?.quota == nil)
         let made = await visitor.post("/console/users/mia", ["do": "device", "device": "phone"])
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix { $0 != "<" }) })
-        #expect(try await village.store.device(forToken: token) != nil)
+        #expect(try await village.store.device(forToken: token, now: 0) != nil)
         let shown = await visitor.get("/console/users/mia")
         #expect(shown.text.contains("phone") && !shown.text.contains(token))
     }

@@ -112,7 +112,8 @@ struct LiveServer: Sendable {
 
     static func run(
         limits: Limits = Limits(), folder: TemporaryFolder = TemporaryFolder(), access: OperationsAccess = OperationsAccess(),
-        proxies: TrustedProxies = TrustedProxies(), pages: (any PageResponder)? = nil, _ body: @Sendable (LiveServer) async throws -> Void
+        proxies: TrustedProxies = TrustedProxies(), publicAddress: PublicAddress? = nil, pages: (any PageResponder)? = nil,
+        _ body: @Sendable (LiveServer) async throws -> Void
     ) async throws {
         let parts = try LiveServer(folder: folder)
         let surroundings = CloudService.Surroundings(
@@ -122,7 +123,8 @@ struct LiveServer: Sendable {
             assets: parts.store, push: parts.hub, surroundings: surroundings)
         parts.box.put(service)
         let application = try CloudServer.application(
-            service: service, pages: pages, host: "127.0.0.1", port: 0, access: access, proxies: proxies, logger: parts.log.logger)
+            service: service, pages: pages, host: "127.0.0.1", port: 0, access: access, proxies: proxies, publicAddress: publicAddress,
+            logger: parts.log.logger)
         try await application.test(.live) { client in
             var server = parts
             server.port = client.port ?? 0

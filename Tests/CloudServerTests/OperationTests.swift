@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func theServerTellsHowItIsAndWhatItDid() async throws {
-        try await LiveServer.run { server in
+        try await LiveServer.run(access: OperationsAccess(scope: .local)) { server in
             let token = try await server.addUser("mia")
             #expect(try await server.send("GET", "/ready", token: nil).text == #"{"status":"ready"}"#)
             let zones = try await server.send("GET", "\(LiveServer.database)/zones/list", token: token)

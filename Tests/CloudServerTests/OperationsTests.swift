@@ -18,20 +18,27 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct OperationsTests {
-    @Test func onlyThisMachineAndWhoHasTheTokenMayAskHowTheServerIs() async throws {
-        try await LiveServer.run(access: OperationsAccess(token: "a token of operations")) { (server) async throws -> Void in
-            for path in ["/metrics", "/ready"] {
-                #expect(try await server.send("GET", path, token: nil).status == 200)
-                let forwarded = [("X-Forwarded-For", "203.0.113.7")]
-                #expect(try await server.send("GET", path, token: nil, headers: forwarded).status == 403)
-                #expect(try await server.send("GET", path, token: "a token of operationz", headers: forwarded).status == 403)
-                #expect(try await server.send("GET", path, token: "a token of operations", headers: forwarded).status == 200)
+    @Test func metricsNeedTheTokenUnlessTheScopeIsWider() async throws {
+        let token = "a token of operations"
+        try await LiveServer.run(access: OperationsAccess(token: token)) { (server) async throws -> Void in
+            #expect(try await server.send("GET", "/metrics", token: nil).status == 403)
+            #expect(try await server.send("GET", "/metrics", token: "a token of operationz").status == 403)
+            #expect(try await server.send("GET", "/metrics", token: token).status == 200)
+            for path in ["/health", "/ready"] {
+                #expect(try await server.send("GET", path, token: nil, headers: [("X-Forwarded-For", "203.0.113.7")]).status == 200)
             }
-            #expect(try await server.send("GET", "/health", token: nil, headers: [("X-Forwarded-For", "203.0.113.7")]).status == 200)
         }
-        let remote = OperationsAccess()
-        #expect(!remote.allows(isLocal: false, headers: [:]) && !remote.allows(isLocal: false, headers: ["authorization": "Bearer "]))
-        #expect(OperationsAccess(isOpen: true).allows(isLocal: false, headers: [:]))
+    }
+
+    /// A gateway on the same machine connects over loopback; its headers, or a foreign host, give it away.
+    @Test(arguments: ["X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via", "X-Real-IP"])
+    func localScopeRefusesForwardedRequests(_ header: String) {
+        let local = OperationsAccess(scope: .local)
+        #expect(local.allows(isLocal: true, isLoopbackHost: true, headers: ["host": "127.0.0.1"]))
+        #expect(!local.allows(isLocal: true, isLoopbackHost: true, headers: [header.lowercased(): "203.0.113.7"]))
+        #expect(!local.allows(isLocal: true, isLoopbackHost: false, headers: [:]), "a rebound DNS name")
+        #expect(!local.allows(isLocal: false, isLoopbackHost: true, headers: ["authorization": "Bearer "]))
+        #expect(OperationsAccess(scope: .all).allows(isLocal: false, isLoopbackHost: false, headers: [:]))
     }
 
     @Test(arguments: [
@@ -175,7 +182,7 @@ import Testing
     @Test(arguments: [
         ("host", "192.0.2.1"), ("port", "81"), ("log-level", "warning"), ("log-format", "json"), ("tls-certificate", "c.pem"),
         ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
-        ("trusted-proxies", "10.0.0.7,fd00::/8"),
+        ("trusted-proxies", "10.0.0.7,fd00::/8"), ("public-address", "https://cloud.example.com"),
         ("without", "model-extensions, quota"),
     ])
     func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
@@ -193,7 +200,7 @@ import Testing
         let command = try ServeCommand.parse(["--\(name)", value])
         #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
         // A flag goes over a variable, and that over a file.
-        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8"]
+        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8", "public-address": "https://other.example"]
         let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
@@ -207,7 +214,7 @@ import Testing
     }
 
     @Test func everySettingAndLimitIsExplained() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 11, "the test above knows them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 12, "the test above knows them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {
@@ -310,9 +317,9 @@ import Testing
         #expect(refusal(["TARN_TLS_CERTIFICATE": paths.certificatePath])?.contains("both") == true)
         #expect(refusal(["TARN_TLS_CERTIFICATE": paths.keyPath, "TARN_TLS_KEY": paths.keyPath])?.contains("PEM") == true)
         #expect(refusal(["TARN_OPERATIONS_TOKEN": "short"])?.contains("16") == true)
-        #expect(refusal(["TARN_OPERATIONS_ACCESS": "friends"])?.contains("local or all") == true)
+        #expect(refusal(["TARN_OPERATIONS_ACCESS": "friends"])?.contains("token, local or all") == true)
         #expect(refusal(["TARN_LOG_FORMAT": "xml"])?.contains("text or json") == true)
         let settings = try ServerSettings(file: nil, environment: ["TARN_OPERATIONS_ACCESS": "all", "TARN_LOG_FORMAT": "json"])
-        #expect(settings.access.isOpen && settings.logsJSON)
+        #expect(settings.access.scope == .all && settings.logsJSON)
     }
 }

@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    private func listen(_ server: LiveServer, token: String) async throws -> Lines {
+    static func listen(_ server: LiveServer, token: String) async throws -> Lines {
         let request = server.request(
             "GET", "/device/1/\(LiveServer.container)/development/push/stream", token: token)
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
@@ -150,8 +150,8 @@ import Testing
             let tablet = try await server.addUser("mia")
             let phone = try await server.addDevice(of: "mia")
             try await server.makeGarden(token: tablet)
-            var onTablet = try await listen(server, token: tablet)
-            var onPhone = try await listen(server, token: phone)
+            var onTablet = try await Self.listen(server, token: tablet)
+            var onPhone = try await Self.listen(server, token: phone)
             #expect(try await onTablet.next() == "", "the first line says that the device is heard")
             #expect(try await onPhone.next() == "")
 
@@ -230,7 +230,7 @@ import Testing
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             do {
-                var lines = try await listen(server, token: token)
+                var lines = try await Self.listen(server, token: token)
                 #expect(try await lines.next() == "")
                 #expect(server.hub.listeners == 1)
             }
@@ -250,7 +250,7 @@ import Testing
             let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
             _ = try await server.post(
                 .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), token: token)
-            var here = try await listen(server, token: token)
+            var here = try await Self.listen(server, token: token)
             #expect(try await here.next() == "")
             let message = ModifyRecordsRequest(operations: [AccessTests.sage], zoneID: LiveServer.garden)
             _ = try await server.send(

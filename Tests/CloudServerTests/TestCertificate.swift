@@ -21,6 +21,41 @@ struct TestCertificate {
         try Self.key(kind: "PRIVATE KEY").write(toFile: keyPath, atomically: true, encoding: .utf8)
     }
 
+    /// Replaces both files by another pair of the same name, as a renewal does.
+    func renew() throws {
+        try Self.renewedCertificate.write(toFile: certificatePath, atomically: true, encoding: .utf8)
+        try Self.renewedKey(kind: "PRIVATE KEY").write(toFile: keyPath, atomically: true, encoding: .utf8)
+    }
+
+    /// Replaces the certificate alone.
+    func renewCertificateOnly() throws {
+        try Self.renewedCertificate.write(toFile: certificatePath, atomically: true, encoding: .utf8)
+    }
+
+    private static let renewedCertificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBmzCCAUGgAwIBAgIUbav913N9IZqzzSTWLACApJ+Y4TUwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNDEzNTIzOVoYDzIxMjYxMDMx
+        MTM1MjM5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAATksgSZe8AJPbgRl/UqZUqz5eCuJeyJeLWntKVFrAam02C1lvAn6+id
+        akEAq/q2GE8/eS+1Myd8SjV9YBvfQ3Uxo28wbTAdBgNVHQ4EFgQUmAvB2AEcdnge
+        ryhANOxv8tp+5lUwHwYDVR0jBBgwFoAUmAvB2AEcdngeryhANOxv8tp+5lUwGgYD
+        VR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZI
+        zj0EAwIDSAAwRQIhAIcO0aqSdzM2e/+zFm5mfdjc/QrImUMhDA4sf6FcRcv4AiBd
+        B29Nfhv8k26yx6b0bHpKrRPXWG9rDC2BTq8Qv5kbyA==
+        -----END CERTIFICATE-----
+        """
+
+    private static func renewedKey(kind: String) -> String {
+        """
+        -----BEGIN \(kind)-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg4RDAFePFdzg6SQ3+
+        JDunXvant0adA1HiTIcj5l5SAHihRANCAATksgSZe8AJPbgRl/UqZUqz5eCuJeyJ
+        eLWntKVFrAam02C1lvAn6+idakEAq/q2GE8/eS+1Myd8SjV9YBvfQ3Ux
+        -----END \(kind)-----
+        """
+    }
+
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBZjCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
@@ -58,15 +93,14 @@ extension LocalServer {
         }
     }
 
-    /// Runs a server that speaks TLS with a certificate while `body` runs.
+    /// Runs a server with an identity that the test goes on using.
     static func with(
-        _ certificatePath: String, key keyPath: String, in data: TemporaryFolder, _ body: (_ port: Int) async throws -> Void
+        _ identity: TLSIdentity, in data: TemporaryFolder, _ body: (_ port: Int) async throws -> Void
     ) async throws {
-        let identity = try CloudServer.Identity(certificatePath: certificatePath, keyPath: keyPath)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
+        let (ports, portFound) = AsyncStream.makeStream(of: Int.self)
+        let running = Task { try await server.run(endsOnSignals: false) { portFound.yield($0) } }
         var iterator = ports.makeAsyncIterator()
         do {
             try await body(try #require(await iterator.next()))
@@ -75,5 +109,12 @@ extension LocalServer {
         }
         running.cancel()
         _ = await running.result
+    }
+
+    /// Runs a server that speaks TLS with a certificate while `body` runs.
+    static func with(
+        _ certificatePath: String, key keyPath: String, in data: TemporaryFolder, _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        try await with(try TLSIdentity(certificatePath: certificatePath, keyPath: keyPath), in: data, body)
     }
 }

@@ -27,7 +27,7 @@ import Testing
         let keyID = try await Programs.tarn(["token", "add-key", pem, "--container", Self.container, "--data", data], in: folder)
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
-            arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
+            arguments: ["serve", "--port", "0", "--data", data, "--operations-access", "local", "--exit-with-parent"],
             log: URL(fileURLWithPath: folder.path("serve.log")))
         let address = try await server.line(after: "tarn: listening on ")
         let ended = try await python([address, Self.container, token, device, keyID, Self.key], in: folder)

@@ -31,6 +31,9 @@ struct ConsolePages {
         var path: [String]
         /// The token that follows, for the cookie.
         var headers: [(name: String, value: String)]
+
+        /// `true` for pages that show records.
+        var looksIntoData: Bool { path.first == "c" && path.count > 3 && ["records", "zones"].contains(path[3]) }
     }
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
@@ -40,22 +43,54 @@ struct ConsolePages {
             return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
+            try await audit(visit, outcome: .refused)
             return Page.problem(
                 "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
         if visit.isPost, visit.fields["form"] != visit.form {
+            try await audit(visit, outcome: .refused)
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
+        // Before it is carried out: an act whose event could not be stored does not happen.
+        if visit.isPost || visit.looksIntoData { try await audit(visit) }
         switch visit.path.first {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
         default: return Page.problem("This page does not exist.", status: 404)
         }
+    }
+
+    /// Appends what the operator does to the audit log: the page and the form's button, and the account or container concerned.
+    func audit(_ visit: Visit, outcome: AuditEvent.Outcome = .done) async throws {
+        let isInContainer = visit.path.first == "c" && visit.path.count > 3
+        let page = isInContainer ? visit.path[3] : visit.path.first ?? "overview"
+        let verb = visit.isPost ? visit.fields["do"] ?? "post" : "look"
+        let subject = isInContainer ? "\(visit.path[1]) \(visit.path[2])" : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
+        try await console.service.audit(
+            "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject, outcome: outcome)
+    }
+
+    /// Events a page of the audit log shows.
+    private static let auditEventsPerPage = 100
+
+    private func auditLog(_ visit: Visit) async throws -> ServiceResponse {
+        let events = try await console.storage.auditEvents(before: visit.query["before"].flatMap { Int64($0) }, limit: Self.auditEventsPerPage)
+        var values: [String: Any] = [
+            "events": events.map { number, event -> [String: Any] in
+                [
+                    "time": FieldText.date(event.time), "actor": event.actor, "network": event.network, "action": event.action,
+                    "subject": event.subject, "outcome": event.outcome.rawValue,
+                ]
+            }
+        ]
+        if events.count == Self.auditEventsPerPage, let last = events.last { values["older"] = "/console/audit?before=\(last.number)" }
+        return page("audit", values, title: "Audit log", visit)
     }
 
     private func visit(_ request: ServiceRequest) async throws -> Visit? {
@@ -91,7 +126,8 @@ struct ConsolePages {
     private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
         guard request.method == "POST" else { return Page.redirect("/console") }
         // Login CSRF: a page of another origin must not start a session of another account.
-        if let origin = request.header("origin"), origin != "null", origin != request.baseURL {
+        let site = request.header("sec-fetch-site")
+        if let origin = request.header("origin"), origin != request.baseURL || (site != nil && site != "same-origin") {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
         let form = QueryItems(form: try await request.form(atMost: 16_384))
@@ -132,7 +168,7 @@ struct ConsolePages {
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log")]
+        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Audit", "/console/audit")]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudService
 import CloudWire
 
@@ -35,6 +36,10 @@ struct PageRequests {
             var target = ContainerPages(pages: pages, visit: visit)
             (target.container, target.environment) = (path.containerIdentifier, path.environment)
             let call = try await target.call(path.scope)
+            let verb = path.operation.rawValue.replacing("/", with: ".")
+            try await pages.console.service.audit(
+                "console.api.\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
+                subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)")
             return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
         } catch let error as WireError {
             return Page.json(error.encoded(), status: error.code.httpStatus)

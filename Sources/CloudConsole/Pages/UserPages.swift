@@ -19,6 +19,10 @@ struct UserPages {
         }
         guard visit.isPost else { return try await page(profile) }
         let fields = visit.fields
+        if let access = fields["revoke"] {
+            try await revoke(access, of: account)
+            return Page.redirect("/console/users/\(QueryItems.encode(account))")
+        }
         switch fields["do"] {
         case "password":
             guard let password = fields["password"], password.count >= 8 else {
@@ -53,13 +57,43 @@ struct UserPages {
         return Page.redirect("/console/users")
     }
 
+    /// - Parameter access: `device ID` or `session ID`, as the buttons of the list say.
+    private func revoke(_ access: String, of account: String) async throws {
+        let words = access.split(separator: " ", maxSplits: 1)
+        guard words.count == 2 else { throw WireError(.badRequest, "The form names neither a device nor a session.") }
+        switch words[0] {
+        case "device": try await storage.removeDevice(id: String(words[1]), ofUser: account)
+        case "session": try await storage.endSessions(ofUser: account, id: String(words[1]))
+        default: throw WireError(.badRequest, "The form names neither a device nor a session.")
+        }
+        await pages.console.service.endRevokedListeners()
+    }
+
+    private static func row(_ access: AccountAccess) -> [String: Any] {
+        var row: [String: Any] = [
+            "began": FieldText.date(access.began), "lastUse": access.lastUse.map { FieldText.date($0.time) } ?? "not yet",
+            "network": access.lastUse?.network ?? "", "platform": access.lastUse?.platform ?? "",
+        ]
+        switch access.kind {
+        case .device(let label, let expires):
+            row["kind"] = "device"
+            row["label"] = label + (expires.map { ", until \(FieldText.date($0))" } ?? "")
+            row["value"] = "device \(access.id)"
+        case .session(let container, _):
+            row["kind"] = "session"
+            row["label"] = container ?? "this console"
+            row["value"] = "session \(access.id)"
+        }
+        return row
+    }
+
     private func page(_ profile: AccountProfile, secret: String? = nil) async throws -> ServiceResponse {
         let account = profile.accountName
         let usage = try await storage.usage().filter { $0.userName == account }
-        let devices = try await storage.users().first { $0.name == account }?.devices ?? []
+        let accesses = try await storage.accesses(ofUser: account)
         var values: [String: Any] = [
             "given": profile.name.givenName ?? "", "family": profile.name.familyName ?? "", "email": profile.emailAddress ?? "",
-            "discoverable": profile.isDiscoverable, "operator": profile.isOperator, "devices": devices.joined(separator: ", "),
+            "discoverable": profile.isDiscoverable, "operator": profile.isOperator, "accesses": accesses.map(Self.row),
             "usage": usage.map { one -> [String: Any] in
                 [
                     "container": one.containerIdentifier, "environment": one.environment.rawValue,

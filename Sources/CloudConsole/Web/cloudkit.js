@@ -464,6 +464,12 @@ class Container {
     this._listen(created.webcourierURL, this._courier.signal);
   }
 
+  async _registerAnew(signal) {
+    if (signal.aborted) return;
+    this._courier = null;
+    try { await this.registerForNotifications(); } catch (error) { this._services.logger.error(error); }
+  }
+
   _tell(notification) {
     for (const listener of this._listeners) {
       try { listener(notification); } catch (error) { this._services.logger.error(error); }
@@ -481,6 +487,8 @@ class Container {
       try {
         // Longer than the server holds a request.
         const { answer, text } = await this._exchange(address, { signal }, 2 * this._services.timeoutSeconds);
+        // The address has expired, or its credential was revoked: the user's present credential may get another.
+        if (answer.status === 401) return void this._registerAnew(signal);
         if (!answer.ok) throw failure("SERVICE_UNAVAILABLE", "status " + answer.status);
         if (text) this._tell(CKNotification.of(JSON.parse(text)));
         pause = 0;

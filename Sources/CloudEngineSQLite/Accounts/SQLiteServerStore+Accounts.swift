@@ -15,10 +15,10 @@ struct UserNameKey: Hashable, Sendable {
 }
 
 extension SQLiteServerStore: AccountStorage {
-    package func device(forToken token: String) async throws -> DeviceIdentity? {
+    package func device(forToken token: String, now: Int64) async throws -> DeviceIdentity? {
         let hash = [UInt8](Self.hash(token))
         return try lookingUp { db in
-            try db.row("SELECT account, device FROM devices WHERE token_hash = ?", [hash]).map {
+            try db.row("SELECT account, device FROM devices WHERE token_hash = ? AND (expires IS NULL OR expires > ?)", [hash, now]).map {
                 DeviceIdentity(account: $0[0], deviceID: $0[1])
             }
         }
@@ -63,22 +63,23 @@ extension SQLiteServerStore {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
             try db.execute(sql: "INSERT INTO accounts (name, created) VALUES (?, ?)", arguments: [name, now])
-            try Self.insert(token, device, deviceLabel, account: db.lastInsertedRowID, now: now, db)
+            try Self.insert(token, device, deviceLabel, account: db.lastInsertedRowID, now: now, expires: nil, db)
         }
         return token
     }
 
     /// Makes another device token of an account.
     ///
+    /// - Parameter expires: Milliseconds since 1970 UTC after which the token is refused; nil for never.
     /// - Throws: `StorageFailure` with `.unknownName`.
-    package func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String {
+    package func addToken(userName: String, deviceLabel: String, now: Int64, expires: Int64?) async throws -> String {
         let token = Self.makeToken()
         let device = Self.makeDeviceID()
         try await writing { db in
             guard let account = try Self.account(named: userName, db) else {
                 throw StorageFailure(.unknownName, "there is no user of this name")
             }
-            try Self.insert(token, device, deviceLabel, account: account, now: now, db)
+            try Self.insert(token, device, deviceLabel, account: account, now: now, expires: expires, db)
         }
         return token
     }
@@ -107,11 +108,11 @@ extension SQLiteServerStore {
     }
 
     private static func insert(
-        _ token: String, _ device: String, _ label: String, account: Int64, now: Int64, _ db: Database
+        _ token: String, _ device: String, _ label: String, account: Int64, now: Int64, expires: Int64?, _ db: Database
     ) throws {
         try db.execute(
-            sql: "INSERT INTO devices (token_hash, account, device, label, created) VALUES (?, ?, ?, ?, ?)",
-            arguments: [hash(token), account, device, label, now])
+            sql: "INSERT INTO devices (token_hash, account, device, label, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [hash(token), account, device, label, now, expires])
     }
 
     /// 192 random bits. The prefix lets scanners of source code tell what leaked.

@@ -33,6 +33,7 @@ extension SQLiteServerStore: AdministrationStorage {
                 sql: "UPDATE accounts SET salt = ?, password = ?, rounds = ? WHERE account = ?",
                 arguments: [hash.salt, hash.hash, hash.rounds, account])
             try db.execute(sql: "DELETE FROM web_sessions WHERE account = ?", arguments: [account])
+            try Self.countRevocation(db)
         }
     }
 
@@ -73,17 +74,6 @@ extension SQLiteServerStore: AdministrationStorage {
 
     package func account(named name: String) async throws -> Int64? {
         try await reading { try Self.account(named: name, $0) }
-    }
-
-    /// Takes a device's token away.
-    ///
-    /// - Throws: `StorageFailure` with `.unknownName`.
-    package func removeDevice(labelled label: String, ofUser name: String) async throws {
-        try await writing { db in
-            let account = try Self.requiredAccount(named: name, db)
-            try db.execute(sql: "DELETE FROM devices WHERE account = ? AND label = ?", arguments: [account, label])
-            guard db.changesCount > 0 else { throw StorageFailure(.unknownName, "the user has no device of this label") }
-        }
     }
 
     // MARK: API tokens
@@ -165,6 +155,7 @@ extension SQLiteServerStore: AdministrationStorage {
     package func removeServerKey(id: String) async throws {
         try await writing { db in
             try db.execute(sql: "DELETE FROM server_keys WHERE id = ?", arguments: [id])
+            try Self.countRevocation(db)
             guard db.changesCount > 0 else { throw StorageFailure(.unknownName, "there is no such key") }
         }
     }

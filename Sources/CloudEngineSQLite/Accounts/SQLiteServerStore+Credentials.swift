@@ -97,12 +97,12 @@ extension SQLiteServerStore {
         try await writing { db in
             try db.execute(
                 sql: """
-                    INSERT INTO web_sessions (id_hash, account, container, environment, kept, started)
-                    VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO web_sessions (id_hash, account, container, environment, kept, started, device)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     hash, session.account, session.containerIdentifier, session.environment.rawValue, session.isKept,
-                    session.started,
+                    session.started, Self.deviceID(of: session.device),
                 ])
         }
     }
@@ -122,7 +122,10 @@ extension SQLiteServerStore {
 
     package func endSession(id: [UInt8]) async throws {
         let hash = Data(sha256(id))
-        try await writing { try $0.execute(sql: "DELETE FROM web_sessions WHERE id_hash = ?", arguments: [hash]) }
+        try await writing { db in
+            try db.execute(sql: "DELETE FROM web_sessions WHERE id_hash = ?", arguments: [hash])
+            try Self.countRevocation(db)
+        }
     }
 
     // MARK: Server-to-server keys

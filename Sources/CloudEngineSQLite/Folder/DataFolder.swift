@@ -18,9 +18,12 @@ import SystemSupport
 struct DataFolder: Sendable {
     let path: String
 
-    /// Makes the folder and what is in it, where missing.
+    /// Makes the folder and what is in it, where missing, and takes permissions of other users away.
     ///
-    /// - Throws: `StorageFailure` with `.notWritable`.
+    /// Volumes and service managers make the folder before the server does, readable by all users of the machine; the database
+    /// has password hashes and the key of all addresses and tokens in it.
+    ///
+    /// - Throws: `StorageFailure` with `.notWritable`, also if the database is readable by other users and belongs to another.
     init(path: String) throws {
         self.path = path
         let files = FileManager.default
@@ -36,6 +39,38 @@ struct DataFolder: Sendable {
         guard access(path, W_OK | X_OK) == 0 else {
             throw StorageFailure(.notWritable, "the data folder cannot be written to")
         }
+        try restrictPermissions()
+    }
+
+    /// Mode bits of group and others.
+    private static let foreignBits: mode_t = 0o077
+
+    private func restrictPermissions() throws {
+        // A folder that belongs to another user, such as a mount point, keeps its mode: what is in it is closed below.
+        for folder in [path, "\(path)/assets", incoming] { _ = Self.close(folder) }
+        for file in [database, "\(database)-wal", "\(database)-shm", "\(database)-journal", serverLock, writeLock] {
+            guard Self.close(file) else {
+                throw StorageFailure(.notWritable, "other users may read \(file), which belongs to another user")
+            }
+        }
+        // SQLite gives its other files the mode of the database. Only a missing database is opened here: closing a second
+        // descriptor of an open one would release the locks that SQLite holds in this process.
+        let descriptor = open(database, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            Foundation.close(descriptor)
+        } else if errno != EEXIST {
+            throw StorageFailure(.notWritable, "the database cannot be made")
+        }
+    }
+
+    /// Takes the permissions of group and others away.
+    ///
+    /// - Returns: `false` if they have some that the process may not take away. A missing file has none.
+    private static func close(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return true }
+        guard status.st_mode & foreignBits != 0 else { return true }
+        return chmod(path, status.st_mode & 0o777 & ~foreignBits) == 0
     }
 
     /// Whether there is nothing in a folder but what such a folder has.

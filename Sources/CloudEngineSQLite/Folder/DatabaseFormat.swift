@@ -34,6 +34,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case saveGroups = 12
     /// Where a restore from a backup cut the history of a partition.
     case restores = 13
+    /// Devices and web sessions have a last use; device tokens expire; web sessions name the device that made them; an audit log.
+    case accesses = 14
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -53,6 +55,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .publicPermissions: Self.publicPermissionColumns
         case .saveGroups: Self.stagedRequestTable
         case .restores: Self.restoreTable
+        case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
         }
     }
 
@@ -98,6 +101,19 @@ enum DatabaseFormat: Int, CaseIterable {
     private static let restoreTable = """
         CREATE TABLE restores (
             part INTEGER NOT NULL PRIMARY KEY, epoch INTEGER NOT NULL, counter INTEGER NOT NULL, next_epoch INTEGER NOT NULL);
+        """
+
+    private static let accessColumns = """
+        ALTER TABLE devices ADD COLUMN expires INTEGER;
+        ALTER TABLE devices ADD COLUMN last_used INTEGER;
+        ALTER TABLE devices ADD COLUMN network TEXT;
+        ALTER TABLE devices ADD COLUMN platform TEXT;
+        CREATE INDEX devices_device ON devices (account, device);
+        ALTER TABLE web_sessions ADD COLUMN device TEXT;
+        ALTER TABLE web_sessions ADD COLUMN last_used INTEGER;
+        ALTER TABLE web_sessions ADD COLUMN network TEXT;
+        ALTER TABLE web_sessions ADD COLUMN platform TEXT;
+        CREATE INDEX web_sessions_account ON web_sessions (account, device);
         """
 
     private static let publicPermissionColumns = """

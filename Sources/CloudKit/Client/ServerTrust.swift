@@ -53,11 +53,11 @@ package struct ServerTrust: Hashable, Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         // The client would pass whole addresses to the app's tracer. The address of an asset grants access to it.
         configuration.tracing.tracer = nil
-        if !authorities.isEmpty {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(authorities)]
-            configuration.tlsConfiguration = tls
-        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        // Earlier versions are deprecated: RFC 8996.
+        tls.minimumTLSVersion = .tlsv12
+        if !authorities.isEmpty { tls.additionalTrustRoots = [.certificates(authorities)] }
+        configuration.tlsConfiguration = tls
         return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 }

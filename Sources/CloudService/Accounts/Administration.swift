@@ -6,7 +6,7 @@ package import CloudWire
 import SystemSupport
 
 /// What the console needs beside the service: accounts, tokens and keys of the whole server.
-package protocol AdministrationStorage: Sendable {
+package protocol AdministrationStorage: AuditStorage {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]
@@ -14,7 +14,24 @@ package protocol AdministrationStorage: Sendable {
     /// Accounts with their devices.
     func users() async throws -> [Account]
     /// Makes another device token of an account.
-    func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String
+    ///
+    /// - Parameter expires: Milliseconds since 1970 UTC after which the token is refused; nil for never.
+    func addToken(userName: String, deviceLabel: String, now: Int64, expires: Int64?) async throws -> String
+    /// Device tokens and web sessions of an account, oldest first.
+    func accesses(ofUser name: String) async throws -> [AccountAccess]
+    /// Revokes the tokens of all devices of a label, with the web sessions made with them.
+    ///
+    /// - Throws: `StorageFailure` with `.unknownName` if there is none.
+    func removeDevice(labelled label: String, ofUser name: String) async throws
+    /// Revokes the token of a device, with the web sessions made with it.
+    ///
+    /// - Throws: `StorageFailure` with `.unknownName` if there is none.
+    func removeDevice(id: String, ofUser name: String) async throws
+    /// Ends web sessions of an account.
+    ///
+    /// - Parameter id: As in ``AccountAccess``; nil ends all.
+    /// - Throws: `StorageFailure` with `.unknownName` if there is none of the identifier.
+    func endSessions(ofUser name: String, id: String?) async throws
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     func setPassword(_ password: String, ofUser name: String) async throws
@@ -32,6 +49,12 @@ package protocol AdministrationStorage: Sendable {
     ) async throws -> String
     func serverKeys() async throws -> [(key: ServerKey, label: String)]
     func removeServerKey(id: String) async throws
+}
+
+extension AdministrationStorage {
+    package func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String {
+        try await addToken(userName: userName, deviceLabel: deviceLabel, now: now, expires: nil)
+    }
 }
 
 /// A person with an account, as listed to the operator.

@@ -14,6 +14,16 @@ struct Credentials: Sendable {
         case serverKey(ServerKey)
     }
 
+    /// Reference of the proof; nil for an anonymous request.
+    func reference(hash: ([UInt8]) -> [UInt8]) -> CredentialReference? {
+        switch proof {
+        case .none: nil
+        case .device(let device): device.credential
+        case .session(_, let id): .session(idHash: hash(id))
+        case .serverKey(let key): .serverKey(id: key.id)
+        }
+    }
+
     var proof: Proof = .none
     var apiToken: APIToken?
     /// To be sent along with the answer.
@@ -77,6 +87,7 @@ extension CloudService {
                     throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
                 }
                 credentials.proof = .session(session, id: id)
+                uses.note(.session(idHash: accounts.sha256(id)), CredentialUse(of: request, time: surroundings.now()))
                 credentials.nextWebToken = next
             } catch let error as WireError {
                 throw withSignIn(error, request, token)

@@ -20,7 +20,17 @@ extension CloudService {
         let isName = Self.isName(name)
         // However a name is written, its account is one.
         let known = isName ? try await accounts.account(signingInAs: name) : nil
-        let attempt = try throttle.begin(known.map { "#\($0)" } ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+        let action = containerIdentifier.isEmpty ? "console.sign-in" : "web.sign-in"
+        // What is typed as a name may be a password: only names of accounts are written down.
+        var subject = "unknown account"
+        if let known, let profile = try await accounts.profile(ofAccount: known) { subject = profile.accountName }
+        let attempt: PasswordThrottle.Attempt
+        do {
+            attempt = try throttle.begin(known.map { "#\($0)" } ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+        } catch {
+            try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
+            throw error
+        }
         var account: Int64?
         do {
             // A name that is not there takes as long as one that is.
@@ -30,7 +40,11 @@ extension CloudService {
             throw error
         }
         throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed)
-        guard let account else { throw WireError(.authenticationFailed, "the name or the password is wrong") }
+        guard let account else {
+            try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
+            throw WireError(.authenticationFailed, "the name or the password is wrong")
+        }
+        try await audit(action, by: .account(subject), network: network, subject: containerIdentifier.isEmpty ? "console" : containerIdentifier)
         return try await startSession(
             WebSession(
                 account: account, containerIdentifier: containerIdentifier, environment: environment, isKept: isKept,
@@ -43,6 +57,16 @@ extension CloudService {
     /// Names have no control characters: a database may take what comes behind one for no part of the name.
     private static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= nameBytesMax && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
+    /// Source: RFC 6454, section 6.2: scheme, host and port, without a path.
+    private static func isOrigin(_ text: String) -> Bool {
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "https" || parts[0] == "http", (1...255).contains(parts[1].utf8.count) else { return false }
+        return parts[1].utf8.allSatisfy { byte in
+            (0x30...0x3A).contains(byte) || (0x41...0x5B).contains(byte) || (0x61...0x7A).contains(byte)
+                || [0x2D, 0x2E, 0x5D, 0x5F].contains(byte)
+        }
     }
 
     func startSession(_ session: WebSession) async throws -> String {
@@ -83,10 +107,14 @@ extension CloudService {
     package func apiToken(of flow: SignInFlow) async throws -> APIToken? { try await accounts.apiToken(id: flow.apiToken) }
 
     /// Address of the page on which a caller with an API token signs in.
-    func signInAddress(_ request: ServiceRequest, _ apiToken: APIToken) -> String {
+    ///
+    /// - Returns: Nil for a request whose `Origin` is no web page's, such as `null` or `*`: its token could be handed to anyone.
+    func signInAddress(_ request: ServiceRequest, _ apiToken: APIToken) -> String? {
+        let origin = request.header("origin") ?? ""
+        guard origin.isEmpty || Self.isOrigin(origin) else { return nil }
         let flow = SignInFlow(
             containerIdentifier: apiToken.containerIdentifier, environment: apiToken.environment, apiToken: apiToken.id,
-            origin: request.header("origin") ?? "",
+            origin: origin,
             expires: surroundings.now() / 1000 + Int64(engine.limits.signInSeconds))
         return "\(request.baseURL)/signin?flow=\(flow.sealed(by: engine.sealer))"
     }

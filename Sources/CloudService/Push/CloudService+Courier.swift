@@ -5,16 +5,29 @@ import CloudEngine
 import CloudWire
 import SystemSupport
 
-/// A place where a page waits for notifications, as the address of the web courier says it, sealed.
+/// The address of a web courier: a page that has it waits there for notifications, without other credentials.
+///
+/// It is authenticated, expires, and names the credential it was made with: when that is revoked, the address ends with it.
 struct CourierAddress: Hashable, Sendable {
     static let prefix = "/courier/1/"
 
     var audience: PushAudience
     var deviceID: String
+    var credential: CredentialReference
+    /// Milliseconds since 1970 UTC.
+    var expires: Int64
+
+    /// Addresses of the first version named no credential.
+    private static let version = "2"
+    /// How long an address is good for.
+    static let lifetime: Int64 = 30 * 86_400_000
 
     func sealed(by sealer: Sealer) -> String {
-        let plain = Array(
-            "\(audience.containerIdentifier) \(audience.environment.rawValue) \(audience.userRecordName) \(deviceID)".utf8)
+        let words = [
+            Self.version, audience.containerIdentifier, audience.environment.rawValue, audience.userRecordName, credential.text, "\(expires)",
+            deviceID,
+        ]
+        let plain = Array(words.joined(separator: " ").utf8)
         return Hex.text(plain + sealer.code(of: plain, purpose: .courier))
     }
 
@@ -25,16 +38,22 @@ struct CourierAddress: Hashable, Sendable {
         let plain = Array(bytes.dropLast(Sealer.codeBytes))
         guard sealer.isCode(bytes.suffix(Sealer.codeBytes), of: plain, purpose: .courier) else { throw unknown }
         let parts = String(decoding: plain, as: UTF8.self).split(
-            separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 4, let environment = CloudEnvironment(rawValue: String(parts[1])) else { throw unknown }
+            separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+        guard parts.count == 7, parts[0] == Self.version, let environment = CloudEnvironment(rawValue: String(parts[2])),
+            let credential = CredentialReference(text: parts[4]), let expires = Int64(parts[5])
+        else { throw unknown }
         audience = PushAudience(
-            containerIdentifier: String(parts[0]), environment: environment, userRecordName: String(parts[2]))
-        deviceID = String(parts[3])
+            containerIdentifier: String(parts[1]), environment: environment, userRecordName: String(parts[3]))
+        self.credential = credential
+        self.expires = expires
+        deviceID = String(parts[6])
     }
 
-    init(audience: PushAudience, deviceID: String) {
+    init(audience: PushAudience, deviceID: String, credential: CredentialReference, expires: Int64) {
         self.audience = audience
         self.deviceID = deviceID
+        self.credential = credential
+        self.expires = expires
     }
 }
 
@@ -45,17 +64,22 @@ extension CloudService {
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///
-    /// - Throws: `WireError` with `.badRequest` for a token to register that is none.
-    func courier(for message: PushTokenRequest, _ call: Call) throws(WireError) -> PushTokenResponse {
+    /// - Throws: `WireError` with `.badRequest` for a token to register that is none; with `.authenticationRequired` for an anonymous request.
+    func courier(for message: PushTokenRequest, _ call: Call, _ credentials: Credentials) throws(WireError) -> PushTokenResponse {
+        guard let credential = credentials.reference(hash: accounts.sha256) else {
+            throw WireError(.authenticationRequired, "request needs authorization")
+        }
         if let clientID = message.clientID, !Self.isShortText(clientID) {
             throw WireError(.badRequest, "a clientId has 1 to 128 printable ASCII characters")
         }
         if let token = message.apnsToken, token.isEmpty || token.utf8.count > 4096 {
             throw WireError(.badRequest, "the apnsToken is none")
         }
-        let address = CourierAddress(audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID)
+        let address = CourierAddress(
+            audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID, credential: credential,
+            expires: surroundings.now() + CourierAddress.lifetime)
         // What happens before the page first asks is news to it, too.
-        push.expectPolls(address.audience, deviceID: address.deviceID)
+        push.expectPolls(address.audience, deviceID: address.deviceID, credential: credential)
         let sealed = address.sealed(by: engine.sealer)
         return PushTokenResponse(
             apnsEnvironment: message.apnsEnvironment,
@@ -71,7 +95,11 @@ extension CloudService {
         guard request.method == "GET" else { throw WireError(.notFound, "could not find handler for endpoint") }
         let address = try CourierAddress(
             opening: request.path.dropFirst(CourierAddress.prefix.count), by: engine.sealer)
-        let notification = await push.poll(address.audience, deviceID: address.deviceID)
+        let ended = WireError(.authenticationFailed, "the courier address has expired, or the credential it was made with was revoked: tokens/create makes a new one")
+        guard surroundings.now() < address.expires, await mayListen(address.audience, address.credential) else { throw ended }
+        let notification = await push.poll(address.audience, deviceID: address.deviceID, credential: address.credential)
+        // The credential may have been revoked during the wait.
+        guard await mayListen(address.audience, address.credential) else { throw ended }
         return .json(notification?.encoded() ?? [], endpoint: "courier")
     }
 }

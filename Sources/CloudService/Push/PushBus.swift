@@ -12,24 +12,29 @@ package protocol PushBus: Sendable {
 
     /// Hears what any of the audiences is told.
     ///
-    /// - Parameter wantsChanges: Whether notifications are to bring what changed.
-    func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener
+    /// - Parameters:
+    ///   - credential: The credential that the listener ends with; nil for an anonymous client.
+    ///   - wantsChanges: Whether notifications are to bring what changed.
+    func listen(_ audiences: [PushAudience], deviceID: String, credential: CredentialReference?, wantsChanges: Bool) -> PushListener
+
+    /// Closes listeners and forgets polled devices whose credential is revoked.
+    func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async
 
     /// Whether a device listens that wants to be told what another one changed.
     func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool
 
     /// Keeps what comes from now on for a device that is about to ask for each notification.
-    func expectPolls(_ audience: PushAudience, deviceID: String)
+    func expectPolls(_ audience: PushAudience, deviceID: String, credential: CredentialReference?)
 
     /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
     ///
     /// - Returns: Nil after two or three heartbeats without news.
-    func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification?
+    func poll(_ audience: PushAudience, deviceID: String, credential: CredentialReference?) async -> PushNotification?
 }
 
 extension PushBus {
     package func listen(_ audience: PushAudience, deviceID: String, wantsChanges: Bool = false) -> PushListener {
-        listen([audience], deviceID: deviceID, wantsChanges: wantsChanges)
+        listen([audience], deviceID: deviceID, credential: nil, wantsChanges: wantsChanges)
     }
 }
 
@@ -70,13 +75,13 @@ package struct PushListener: Sendable {
         self.close = close
     }
 
-    /// The same, until the first notification that brings records while the listener may not read them.
+    /// The same listener, closed at the first notification for which `mayRead` returns `false`.
     func guarded(_ mayRead: @escaping @Sendable () async -> Bool) -> PushListener {
         let (events, close) = (events, close)
         let allowed: @Sendable () async -> PushEvent? = {
             var iterator = events.makeAsyncIterator()
             let event = await iterator.next()
-            guard case .notification(let notification)? = event, notification.changes != nil else { return event }
+            guard case .notification? = event else { return event }
             if await mayRead() { return event }
             close()
             return nil

@@ -68,10 +68,13 @@ package final class PushHub: PushBus {
         var isClosed = false
         private var mailboxes = 0
 
-        mutating func makeMailbox(_ deviceID: String, wantsChanges: Bool = false, closesWithItsReader: Bool = true) -> PushMailbox {
+        mutating func makeMailbox(
+            _ deviceID: String, _ credential: CredentialReference?, wantsChanges: Bool = false, closesWithItsReader: Bool = true
+        ) -> PushMailbox {
             mailboxes += 1
             return PushMailbox(
-                deviceID: deviceID, number: mailboxes, wantsChanges: wantsChanges, closesWithItsReader: closesWithItsReader)
+                deviceID: deviceID, credential: credential, number: mailboxes, wantsChanges: wantsChanges,
+                closesWithItsReader: closesWithItsReader)
         }
     }
 
@@ -83,6 +86,8 @@ package final class PushHub: PushBus {
     private struct Poller: Hashable {
         var audience: PushAudience
         var deviceID: String
+        /// Apart for each: a client that chooses another's name neither takes its notifications nor ends its wait.
+        var credential: CredentialReference?
     }
 
     /// Heartbeats for which notifications are kept for a device that does not ask.
@@ -108,9 +113,11 @@ package final class PushHub: PushBus {
         }
     }
 
-    package func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener {
+    package func listen(
+        _ audiences: [PushAudience], deviceID: String, credential: CredentialReference?, wantsChanges: Bool
+    ) -> PushListener {
         let (mailbox, isClosed, ended) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox]) in
-            let mailbox = state.makeMailbox(deviceID, wantsChanges: wantsChanges)
+            let mailbox = state.makeMailbox(deviceID, credential, wantsChanges: wantsChanges)
             guard !state.isClosed else { return (mailbox, true, []) }
             var ended: [PushMailbox] = []
             for audience in audiences {
@@ -129,7 +136,9 @@ package final class PushHub: PushBus {
         return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
     }
 
-    package func expectPolls(_ audience: PushAudience, deviceID: String) { _ = mailbox(of: Poller(audience: audience, deviceID: deviceID)) }
+    package func expectPolls(_ audience: PushAudience, deviceID: String, credential: CredentialReference? = nil) {
+        _ = mailbox(of: Poller(audience: audience, deviceID: deviceID, credential: credential))
+    }
 
     /// The mailbox of a device that asks for each notification; nil once the hub is closed.
     private func mailbox(of poller: Poller) -> PushMailbox? {
@@ -139,11 +148,11 @@ package final class PushHub: PushBus {
                 state.polled[poller]?.idleBeats = 0
                 return (known.mailbox, nil)
             }
-            let mailbox = state.makeMailbox(poller.deviceID, closesWithItsReader: false)
+            let mailbox = state.makeMailbox(poller.deviceID, poller.credential, closesWithItsReader: false)
             state.audiences[poller.audience, default: Listeners()].add(mailbox)
             state.polled[poller] = (mailbox, 0)
             guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else { return (mailbox, nil) }
-            let other = Poller(audience: poller.audience, deviceID: oldest.deviceID)
+            let other = Poller(audience: poller.audience, deviceID: oldest.deviceID, credential: oldest.credential)
             if state.polled[other]?.mailbox === oldest { state.polled[other] = nil }
             return (mailbox, oldest)
         }
@@ -151,8 +160,8 @@ package final class PushHub: PushBus {
         return mailbox
     }
 
-    package func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification? {
-        let poller = Poller(audience: audience, deviceID: deviceID)
+    package func poll(_ audience: PushAudience, deviceID: String, credential: CredentialReference? = nil) async -> PushNotification? {
+        let poller = Poller(audience: audience, deviceID: deviceID, credential: credential)
         guard let mailbox = mailbox(of: poller) else { return nil }
         for _ in 0..<Self.waitingBeats {
             switch await mailbox.next() {
@@ -186,6 +195,25 @@ package final class PushHub: PushBus {
         for (poller, mailbox) in idle.sorted(by: { $0.1.number < $1.1.number }) {
             mailbox.close()
             forget(poller, mailbox)
+        }
+    }
+
+    package func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async {
+        let bound = state.withLock { state in
+            state.audiences.flatMap { audience, listeners in
+                listeners.mailboxes.compactMap { mailbox in mailbox.credential.map { (audience: audience, credential: $0, mailbox: mailbox) } }
+            }
+        }
+        // One question for each user and credential, however many streams it holds.
+        var verdicts: [PushAudience: [CredentialReference: Bool]] = [:]
+        for (audience, credential, mailbox) in bound.sorted(by: { $0.mailbox.number < $1.mailbox.number }) {
+            let known = verdicts[audience]?[credential]
+            let isEnded = if let known { known } else { await isRevoked(audience, credential) }
+            verdicts[audience, default: [:]][credential] = isEnded
+            guard isEnded else { continue }
+            mailbox.close()
+            forget(Poller(audience: audience, deviceID: mailbox.deviceID, credential: credential), mailbox)
+            remove(mailbox, from: audience)
         }
     }
 

@@ -25,6 +25,8 @@ final class PushMailbox: Sendable {
     }
 
     let deviceID: String
+    /// The credential with which the listener ends; nil for an anonymous client.
+    let credential: CredentialReference?
     /// Later mailboxes of a hub have greater ones.
     let number: Int
     /// Whether notifications are to bring what changed.
@@ -35,8 +37,9 @@ final class PushMailbox: Sendable {
     /// notification anew does not.
     private let closesWithItsReader: Bool
 
-    init(deviceID: String, number: Int, wantsChanges: Bool, closesWithItsReader: Bool) {
+    init(deviceID: String, credential: CredentialReference?, number: Int, wantsChanges: Bool, closesWithItsReader: Bool) {
         self.deviceID = deviceID
+        self.credential = credential
         self.number = number
         self.wantsChanges = wantsChanges
         self.closesWithItsReader = closesWithItsReader

@@ -33,19 +33,23 @@ extension CloudService {
                 containerIdentifier: path.containerIdentifier, environment: path.environment)
             let isDevice = if case .device = credentials.proof { true } else { false }
             let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
-            let listener = push.listen(
-                (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : []),
-                deviceID: call.caller.deviceID, wantsChanges: wantsChanges)
+            let audiences = (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : [])
+            let credential = credentials.reference(hash: accounts.sha256)
+            var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
+            // Revocations end the stream within a second; nothing is sent in between.
+            if let credential, let audience = audiences.first {
+                listener = listener.guarded { await self.mayListen(audience, credential) }
+            }
             response = ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
-                body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
+                body: .events(listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
             let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
             guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
             response = .json(
-                try courier(for: message, call).encoded(), endpoint: path.operation.rawValue)
+                try courier(for: message, call, credentials).encoded(), endpoint: path.operation.rawValue)
         case .webAuthToken:
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
@@ -67,17 +71,6 @@ extension CloudService {
     /// Bytes of a request for a token at most.
     private static let tokenRequestBytesMax = 64_000
 
-    /// Whether a device may be told records now: since it began to listen, its token may have been taken back.
-    private func mayRead(_ request: ServiceRequest, _ call: Call) async -> Bool {
-        do {
-            _ = try await authenticate(request)
-            try await checkRestriction(call)
-            return true
-        } catch {
-            return false
-        }
-    }
-
     private func webAuthToken(
         for message: WebAuthTokenRequest, _ device: DeviceIdentity, _ path: DevicePath
     ) async throws -> WebAuthTokenResponse {
@@ -88,7 +81,7 @@ extension CloudService {
         }
         let session = WebSession(
             account: device.account, containerIdentifier: path.containerIdentifier, environment: path.environment,
-            isKept: false, started: surroundings.now())
+            isKept: false, started: surroundings.now(), device: device.credential)
         return WebAuthTokenResponse(webAuthToken: try await startSession(session))
     }
 }

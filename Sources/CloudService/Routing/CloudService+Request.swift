@@ -11,12 +11,13 @@ extension CloudService {
             throw WireError(.authenticationRequired, "the request needs a device token: Authorization: Bearer TOKEN")
         }
         guard let token = HeaderNames.token(inAuthorization: header),
-            let device = try await accounts.device(forToken: token)
+            var device = try await accounts.device(forToken: token, now: surroundings.now())
         else {
             throw WireError(.authenticationFailed, "the device token is not known to this server; make one there with 'tarn user token'")
         }
-        guard let name = request.header(HeaderNames.device), Self.isShortText(name) else { return device }
-        return DeviceIdentity(account: device.account, deviceID: name)
+        uses.note(device.credential, CredentialUse(of: request, time: surroundings.now()))
+        if let name = request.header(HeaderNames.device), Self.isShortText(name) { device.deviceID = name }
+        return device
     }
 
     func audience(of call: Call) -> PushAudience {

@@ -84,10 +84,14 @@ package struct WebSession: Hashable, Sendable {
     package var isKept: Bool
     /// Milliseconds since 1970 UTC.
     package var started: Int64
+    /// The device token that the session was made with, and whose revocation ends it; nil for a session begun with a password.
+    package var device: CredentialReference?
 
     package init(
-        account: Int64, containerIdentifier: String, environment: CloudEnvironment, isKept: Bool, started: Int64
+        account: Int64, containerIdentifier: String, environment: CloudEnvironment, isKept: Bool, started: Int64,
+        device: CredentialReference? = nil
     ) {
+        self.device = device
         self.account = account
         self.containerIdentifier = containerIdentifier
         self.environment = environment

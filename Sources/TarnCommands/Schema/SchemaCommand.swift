@@ -32,9 +32,10 @@ struct SchemaCommand: AsyncParsableCommand {
             }
         }
 
-        func withService<Value>(_ body: (SchemaService) async throws -> Value) async throws -> Value {
+        /// - Parameter action: What the audit log calls the command; nil for one that only reads.
+        func withService<Value>(_ action: String?, _ body: (SchemaService) async throws -> Value) async throws -> Value {
             do {
-                return try await data.withStore(mustExist: true) { store in
+                return try await data.withStore(mustExist: true, audited: action.map { CommandAudit("schema.\($0)", container) }) { store in
                     try await body(
                         SchemaService(
                             containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store,
@@ -91,7 +92,7 @@ extension SchemaCommand {
         var outputFile: String?
 
         func run() async throws {
-            let text = try await options.withService { try await $0.export(environment).text }
+            let text = try await options.withService(nil) { try await $0.export(environment).text }
             guard let outputFile else { return Output.text(text) }
             do {
                 try Data(text.utf8).write(to: URL(filePath: outputFile), options: .atomic)
@@ -110,7 +111,7 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let changes = try await options.withService { try await $0.validate(schema) }
+            let changes = try await options.withService(nil) { try await $0.validate(schema) }
             SchemaCommand.show(changes, ifNone: "The schema is valid and changes nothing.")
         }
     }
@@ -126,7 +127,7 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let changes = try await options.withService { try await $0.importSchema(schema) }
+            let changes = try await options.withService("import") { try await $0.importSchema(schema) }
             SchemaCommand.show(changes, ifNone: "Nothing changed.")
         }
     }
@@ -137,7 +138,7 @@ extension SchemaCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let changes = try await options.withService { try await $0.differences() }
+            let changes = try await options.withService(nil) { try await $0.differences() }
             SchemaCommand.show(changes, ifNone: "Development and production have the same schema.")
         }
     }
@@ -150,7 +151,7 @@ extension SchemaCommand {
         @OptionGroup var options: Options
 
         func run() async throws {
-            let changes = try await options.withService { try await $0.deploy() }
+            let changes = try await options.withService("deploy") { try await $0.deploy() }
             SchemaCommand.show(changes, ifNone: "Production has everything already.")
         }
     }
@@ -168,7 +169,7 @@ extension SchemaCommand {
         }
 
         func run() async throws {
-            let changes = try await options.withService { try await $0.reset() }
+            let changes = try await options.withService("reset") { try await $0.reset() }
             SchemaCommand.show(changes, ifNone: "The schemas were the same; the records are deleted.")
         }
     }

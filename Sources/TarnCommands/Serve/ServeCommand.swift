@@ -22,8 +22,8 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
             Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
-            GET /health tells that it runs, /ready that its data can be read, /metrics what Prometheus gathers; the \
-            latter two answer this machine only, whoever has the token of the setting operations-token, or everybody.
+            GET /health tells that it runs, /ready that its data can be read. \
+            GET /metrics has what Prometheus gathers, for requests that the setting operations-access allows.
 
             Settings come from a file (NAME = VALUE, # begins a comment), over it from the environment, over both from \
             flags:
@@ -57,8 +57,10 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsCertificate: String?
     @Option(help: ServeCommand.help("tls-key", "path"))
     var tlsKey: String?
-    @Option(help: ServeCommand.help("operations-access", "who"))
+    @Option(help: ServeCommand.help("operations-access", "scope"))
     var operationsAccess: String?
+    @Option(help: ServeCommand.help("public-address", "url"))
+    var publicAddress: String?
     @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
     var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
@@ -88,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
+            ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -113,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                traces: traceTarget, offered: settings.offered, logger: logger)
+                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -130,9 +132,10 @@ struct LocalServer {
     private let host: String
     private let port: Int
     private let limits: Limits
-    private let identity: CloudServer.Identity?
+    private let identity: TLSIdentity?
     private let access: OperationsAccess
     private let proxies: TrustedProxies
+    private let publicAddress: PublicAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let logger: Logger
@@ -141,21 +144,33 @@ struct LocalServer {
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
-        data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
-        access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(), traces: SpanTarget? = nil,
-        offered: Set<Capability> = Set(Capability.allCases), logger: Logger
+        data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
+        access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
+        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases), logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
         self.offered = offered
         self.access = access
         self.proxies = proxies
+        self.publicAddress = publicAddress
         self.data = data
         self.host = host
         self.port = port
         self.limits = limits
         self.logger = logger
         store = try SQLiteServerStore(path: data, use: .server)
+    }
+
+    /// One line for each event, for collectors of logs: `event=audit`.
+    private static func auditLog(_ logger: Logger) -> @Sendable (AuditEvent) -> Void {
+        { event in
+            logger.notice(
+                "audit", metadata: [
+                    "event": "audit", "actor": "\(event.actor)", "network": "\(event.network)", "action": "\(event.action)",
+                    "subject": "\(event.subject)", "outcome": "\(event.outcome.rawValue)",
+                ])
+        }
     }
 
     /// Runs until a signal comes or the task is cancelled.
@@ -165,7 +180,7 @@ struct LocalServer {
         let surroundings = CloudService.Surroundings.system
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings, offered: offered)
+            surroundings: surroundings, offered: offered, auditLog: Self.auditLog(logger))
         let (store, hub) = (store, hub)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
@@ -186,9 +201,10 @@ struct LocalServer {
         }
         let application = try CloudServer.application(
             service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
-            metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onListening)
+            metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, service: service, hub: hub, spans: spans, now: surroundings.now, logger: logger)
+            store: store, service: service, hub: hub, spans: spans, identity: identity,
+            auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
             services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
@@ -217,6 +233,8 @@ private struct Housekeeping: ServiceLifecycle.Service {
     let service: CloudService
     let hub: PushHub
     let spans: SpanExporter?
+    let identity: TLSIdentity?
+    let auditMilliseconds: Int64
     let now: @Sendable () -> Int64
     let logger: Logger
 
@@ -224,10 +242,35 @@ private struct Housekeeping: ServiceLifecycle.Service {
         await withTaskGroup { group in
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
+            group.addTask { await followRevocations() }
+            group.addTask { await storeCredentialUses() }
             if let spans { group.addTask { await spans.run() } }
+            if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()
             hub.close()
             group.cancelAll()
+            try? await service.storeCredentialUses()
+        }
+    }
+
+    /// Ends streams of revoked credentials, whichever process revoked them.
+    private func followRevocations() async {
+        var count: Int64?
+        while !Task.isCancelled {
+            // A failure is tried again a second later; until then each notification is checked by itself.
+            count = (try? await service.endListenersIfRevoked(since: count)) ?? count
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func storeCredentialUses() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            do {
+                try await service.storeCredentialUses()
+            } catch {
+                logger.error("last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
+            }
         }
     }
 
@@ -236,6 +279,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             do {
                 try await service.deliverPendingNews()
                 try await store.removeExpired(now: now())
+                try await store.removeAuditEvents(before: now() - auditMilliseconds)
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
                 logger.error("could not remove what expired", metadata: ["cause": "\(cause)"])

@@ -14,8 +14,9 @@ import Logging
 /// | `port = 8080` | `TARN_PORT` | `--port` |
 /// | `log-level = info` | `TARN_LOG_LEVEL` | `--log-level` |
 /// | `tls-certificate = server.pem`, `tls-key = key.pem` | `TARN_TLS_CERTIFICATE`, `TARN_TLS_KEY` | `--tls-certificate`, `--tls-key` |
-/// | `operations-access = local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
+/// | `operations-access = token`, `local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
+/// | `public-address = https://cloud.example.com` | `TARN_PUBLIC_ADDRESS` | `--public-address` |
 /// | `trusted-proxies = 10.0.0.7,fd00::/8` | `TARN_TRUSTED_PROXIES` | `--trusted-proxies` |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
@@ -31,6 +32,8 @@ struct ServerSettings {
     var tlsCertificate: String?
     var tlsKey: String?
     var access = OperationsAccess()
+    /// The address under which clients reach the server, if it is fixed.
+    var publicAddress: PublicAddress?
     /// Whose word is taken for whom they speak for.
     var proxies = TrustedProxies()
     var logsJSON = false
@@ -57,10 +60,14 @@ struct ServerSettings {
             "PEM file with the certificate, and those that lead to its root; the server speaks TLS then."
         ),
         ("tls-key", "TARN_TLS_KEY", "PEM file with the certificate's key."),
-        ("operations-access", "TARN_OPERATIONS_ACCESS", "Who may read /metrics and /ready: local or all. (default: local)"),
+        ("operations-access", "TARN_OPERATIONS_ACCESS", "Requests that may read /metrics: token (those with the token of operations-token), local (also those over loopback without a gateway) or all. (default: token)"),
         (
             "operations-token", "TARN_OPERATIONS_TOKEN",
-            "Whoever has it, as a Bearer token, may read them, too. There is no flag for it, since others see flags."
+            "Bearer token for /metrics, at least 16 characters. There is no flag for it, since other users of the machine see flags."
+        ),
+        (
+            "public-address", "TARN_PUBLIC_ADDRESS",
+            "Address under which clients reach the server, such as https://cloud.example.com. Requests for other hosts are refused, and addresses in answers begin with it. (default: the Host of each request)"
         ),
         (
             "trusted-proxies", "TARN_TRUSTED_PROXIES",
@@ -81,13 +88,13 @@ struct ServerSettings {
     /// What the server shows who it is with; nil without TLS.
     ///
     /// - Throws: `CommandError` for files that cannot be used, or one without the other.
-    func identity() throws -> CloudServer.Identity? {
+    func identity() throws -> TLSIdentity? {
         guard tlsCertificate != nil || tlsKey != nil else { return nil }
         guard let tlsCertificate, let tlsKey else {
             throw CommandError("TLS needs both a certificate and its key: --tls-certificate and --tls-key.")
         }
         do {
-            return try CloudServer.Identity(certificatePath: tlsCertificate, keyPath: tlsKey)
+            return try TLSIdentity(certificatePath: tlsCertificate, keyPath: tlsKey)
         } catch {
             throw CommandError("The certificate \(tlsCertificate) and the key \(tlsKey) cannot be used together: both are PEM files, the key the certificate's own.")
         }
@@ -136,11 +143,18 @@ struct ServerSettings {
         case "tls-certificate": tlsCertificate = value
         case "tls-key": tlsKey = value
         case "operations-access":
-            guard value == "local" || value == "all" else { throw CommandError("Access to operations is local or all.") }
-            access.isOpen = value == "all"
+            guard let scope = OperationsAccess.Scope(rawValue: value) else {
+                throw CommandError("operations-access is token, local or all, not \(value).")
+            }
+            access.scope = scope
         case "operations-token":
             guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
             access.token = value
+        case "public-address":
+            guard let address = PublicAddress(value) else {
+                throw CommandError("public-address is http:// or https://, a host and, if needed, a port, such as https://cloud.example.com; \(value) is not.")
+            }
+            publicAddress = address
         case "trusted-proxies":
             guard let proxies = TrustedProxies(value) else {
                 throw CommandError("Trusted proxies are addresses or networks separated by commas, such as 10.0.0.7,fd00::/8.")

@@ -33,13 +33,17 @@ struct TokenCommand: AsyncParsableCommand {
             for address in origin + (callback.map { [$0] } ?? []) where !address.hasPrefix("https://") && !address.hasPrefix("http://") {
                 throw ValidationError("An address begins with https:// or http://.")
             }
+            guard place.environment == .development || !origin.isEmpty else {
+                throw ValidationError(
+                    "A token for production needs the origins of its pages, such as --origin https://app.example.org: without them, a page of any site could ask people to sign in for your app.")
+            }
         }
 
         func run() async throws {
             let token = APIToken(
                 containerIdentifier: place.container, environment: place.environment, label: place.label,
                 callbackURL: callback, allowedOrigins: origin)
-            let text = try await options.withStore(mustExist: false) {
+            let text = try await options.withStore(mustExist: false, audited: CommandAudit("token.add", place.auditSubject)) {
                 try await $0.addAPIToken(token, now: CloudService.Surroundings.system.now())
             }
             Output.line(text)
@@ -54,7 +58,9 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: String(number)) { try await $0.removeAPIToken(id: number) }
+            try await options.withStore(
+                mustExist: true, name: String(number), audited: CommandAudit("token.remove", String(number))
+            ) { try await $0.removeAPIToken(id: number) }
         }
     }
 
@@ -75,7 +81,7 @@ struct TokenCommand: AsyncParsableCommand {
             guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
                 throw CommandError("The file \(file) could not be read.")
             }
-            let id = try await options.withStore(mustExist: false, name: file) {
+            let id = try await options.withStore(mustExist: false, name: file, audited: CommandAudit("token.add-key", place.auditSubject)) {
                 try await $0.addServerKey(
                     pem: pem, containerIdentifier: place.container, environment: place.environment, label: place.label,
                     now: CloudService.Surroundings.system.now())
@@ -93,7 +99,7 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: id) { try await $0.removeServerKey(id: id) }
+            try await options.withStore(mustExist: true, name: id, audited: CommandAudit("token.remove-key", id)) { try await $0.removeServerKey(id: id) }
         }
     }
 
@@ -126,6 +132,8 @@ struct PlaceOptions: ParsableArguments {
     var environment = CloudEnvironment.development
     @Option(help: "What to call it in lists.")
     var label = "unnamed"
+
+    var auditSubject: String { "\(container) \(environment.rawValue), \(label)" }
 
     func validate() throws {
         guard PathSegments.isContainerIdentifier(container) else {

@@ -24,7 +24,7 @@ extension UserCommand {
             guard let password = Terminal.readSecret(), password.count >= Self.charactersMin else {
                 throw CommandError("A password has at least \(Self.charactersMin) characters.")
             }
-            try await options.withStore(mustExist: true, name: name) { try await $0.setPassword(password, ofUser: name) }
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.password", name)) { try await $0.setPassword(password, ofUser: name) }
         }
     }
 
@@ -48,7 +48,7 @@ extension UserCommand {
         func run() async throws {
             let (givenName, familyName, email, phone) = (givenName, familyName, email, phone)
             let (discoverable, isOperator) = (discoverable, `operator`)
-            try await options.withStore(mustExist: true, name: name) {
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.profile", `operator`.map { "\(name), operator: \($0)" } ?? name)) {
                 try await $0.updateProfile(ofUser: name) { profile in
                     if let givenName { profile.name.givenName = givenName.nilIfEmpty }
                     if let familyName { profile.name.familyName = familyName.nilIfEmpty }
@@ -57,22 +57,6 @@ extension UserCommand {
                     if let discoverable { profile.isDiscoverable = discoverable }
                     if let isOperator { profile.isOperator = isOperator }
                 }
-            }
-        }
-    }
-
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take the token of a user's device away.")
-
-        @Argument(help: "Name of the user.")
-        var name: String
-        @Option(help: ArgumentHelp("What the device is called in lists.", valueName: "label"))
-        var device: String
-        @OptionGroup var options: DataOptions
-
-        func run() async throws {
-            try await options.withStore(mustExist: true, name: name) {
-                try await $0.removeDevice(labelled: device, ofUser: name)
             }
         }
     }

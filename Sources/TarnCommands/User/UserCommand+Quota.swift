@@ -24,7 +24,7 @@ extension UserCommand {
 
         func run() async throws {
             let bytes = bytes.bytes
-            try await options.withStore(mustExist: true, name: name) { try await $0.setQuota(bytes, ofUser: name) }
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.quota", name)) { try await $0.setQuota(bytes, ofUser: name) }
         }
     }
 

@@ -29,7 +29,7 @@ extension UserCommand {
             guard PathSegments.isContainerIdentifier(container) else {
                 throw CommandError("A container identifier has letters, digits and the signs . - _")
             }
-            try await options.withStore(mustExist: true, name: name) { store in
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.roles", name)) { store in
                 let surroundings = CloudService.Surroundings.system
                 guard let account = try await store.account(named: name) else {
                     throw StorageFailure(.unknownName, "there is no user of this name")

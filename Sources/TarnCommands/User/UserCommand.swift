@@ -10,7 +10,7 @@ import CloudService
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make and list accounts.",
-        subcommands: [Add.self, Token.self, Revoke.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self])
+        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -28,7 +28,7 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let token = try await options.withStore(mustExist: false, name: name) {
+            let token = try await options.withStore(mustExist: false, name: name, audited: CommandAudit("user.add", name)) {
                 try await $0.addUser(
                     name: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
             }
@@ -45,12 +45,19 @@ struct UserCommand: AsyncParsableCommand {
         var name: String
         @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
         var device = "another device"
+        @Option(help: ArgumentHelp("Days after which the token is refused. (default: never)", valueName: "days"))
+        var expiresAfter: Int?
         @OptionGroup var options: DataOptions
 
+        func validate() throws {
+            guard (1...36_500).contains(expiresAfter ?? 1) else { throw ValidationError("--expires-after is a number of days from 1 to 36500.") }
+        }
+
         func run() async throws {
-            let token = try await options.withStore(mustExist: true, name: name) {
-                try await $0.addToken(
-                    userName: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
+            let now = CloudService.Surroundings.system.now()
+            let expires = expiresAfter.map { now + Int64($0) * 86_400_000 }
+            let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)")) {
+                try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expires)
             }
             Output.line(token)
         }

@@ -46,7 +46,7 @@ struct ZoneCommand: AsyncParsableCommand {
 
         func run() async throws {
             let (zoneID, reason) = (ZoneID(zoneName: zone), reason)
-            try await options.withStore(mustExist: true, name: place.user) { store in
+            try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.user)) { store in
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {

@@ -438,7 +438,7 @@ import Testing
     func accountsHaveOneNameInEachContainerAndRestrictionsLast(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let token = try await test.storage.addUser(name: "mia", deviceLabel: "tablet", now: 1)
-            let device = try #require(try await test.storage.device(forToken: token))
+            let device = try #require(try await test.storage.device(forToken: token, now: 0))
             let container = Self.mia.containerIdentifier
             for proposal in ["_mia", "_other"] {
                 let name = try await test.storage.userRecordName(account: device.account, containerIdentifier: container, proposal: proposal)
@@ -453,7 +453,7 @@ import Testing
             #expect(try await !storage.isRestricted(user: "_mia", containerIdentifier: container, environment: .production))
             try await storage.setRestricted(false, user: "_mia", containerIdentifier: container, environment: .development, now: 1)
             #expect(try await !storage.isRestricted(user: "_mia", containerIdentifier: container, environment: .development))
-            #expect(try await storage.device(forToken: "tarn_other") == nil)
+            #expect(try await storage.device(forToken: "tarn_other", now: 0) == nil)
             let uses = [try await storage.isFirstUse(of: [1], until: 5), try await storage.isFirstUse(of: [1], until: 5)]
             #expect(uses == [true, false])
         }

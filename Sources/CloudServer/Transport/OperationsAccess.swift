@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The rule for `/metrics`, which lists counts of requests, commits, listeners and stored bytes.
+package struct OperationsAccess: Hashable, Sendable {
+    package enum Scope: String, CaseIterable, Sendable {
+        /// Requests with the token. A server behind a gateway on the same machine cannot tell a local caller from one of the
+        /// internet, unless the gateway adds a header; so the address alone proves nothing.
+        case token
+        /// Also requests over loopback that carry no trace of a gateway and name no foreign host.
+        case local
+        /// All requests.
+        case all
+    }
+
+    package var scope: Scope
+    package var token: String?
+
+    package init(scope: Scope = .token, token: String? = nil) {
+        self.scope = scope
+        self.token = token
+    }
+
+    static let metricsPath = "/metrics"
+
+    private static let gatewayHeaders: Set = ["forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip"]
+
+    /// - Parameters:
+    ///   - isLocal: The other end of the connection is on this machine.
+    ///   - isLoopbackHost: `Host` names this machine by its loopback address, which no rebound DNS name does.
+    ///   - headers: By lower-case name.
+    func allows(isLocal: Bool, isLoopbackHost: Bool, headers: [String: String]) -> Bool {
+        if scope == .all { return true }
+        if scope == .local, isLocal, isLoopbackHost {
+            let isForwarded = headers.keys.contains { $0.hasPrefix("x-forwarded-") || Self.gatewayHeaders.contains($0) }
+            if !isForwarded { return true }
+        }
+        guard let token, let given = headers["authorization"].flatMap(HeaderNames.token(inAuthorization:)) else { return false }
+        return Self.areEqual(token, given)
+    }
+
+    /// Compares in time that depends on the length alone.
+    private static func areEqual(_ a: String, _ b: String) -> Bool {
+        let (a, b) = (Array(a.utf8), Array(b.utf8))
+        guard a.count == b.count else { return false }
+        return zip(a, b).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Hummingbird
+
+/// Headers of every answer, whoever made it, that keep browsers from treating it as something else.
+enum SecurityHeaders {
+    private static let values: [(name: HTTPFields.Element.Name?, value: String)] = [
+        (HTTPFields.Element.Name("X-Content-Type-Options"), "nosniff"),
+        (HTTPFields.Element.Name("Referrer-Policy"), "same-origin"),
+        (HTTPFields.Element.Name("Cross-Origin-Opener-Policy"), "same-origin"),
+        (HTTPFields.Element.Name("Permissions-Policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+        // Pages set a policy of their own. Anything else, such as an asset that is an HTML file, runs nothing.
+        (HTTPFields.Element.Name("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ]
+    private static let resourcePolicy = HTTPFields.Element.Name("Cross-Origin-Resource-Policy")
+    private static let strictTransport = HTTPFields.Element.Name("Strict-Transport-Security")
+    private static let disposition = HTTPFields.Element.Name("Content-Disposition")
+
+    /// Adds the headers that an answer lacks.
+    ///
+    /// - Parameter isSecure: The request came over TLS.
+    static func add(to headers: inout HTTPFields, isSecure: Bool) {
+        for (name, value) in values {
+            if let name, headers[name] == nil { headers[name] = value }
+        }
+        if let resourcePolicy, headers[resourcePolicy] == nil {
+            // Requests with CORS are not concerned; pages of other origins include `cloudkit.js` without.
+            headers[resourcePolicy] = headers[.accessControlAllowOrigin] == nil ? "same-origin" : "cross-origin"
+        }
+        if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }
+    }
+
+    /// Adds the headers of an asset: pages of other origins may embed it; a browser that opens it saves it.
+    static func addToFile(_ headers: inout HTTPFields) {
+        if let resourcePolicy { headers[resourcePolicy] = "cross-origin" }
+        if let disposition, headers[disposition] == nil { headers[disposition] = "attachment" }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngineSQLite
+import CloudService
+import Foundation
+
+extension UserCommand {
+    struct Sessions: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List a user's devices and web sessions, one a line, separated by tabs.",
+            discussion: """
+                Columns: kind, identifier, label or container, began, last use, address, platform. Times are UTC; a server stores \
+                last uses once a minute.
+                """)
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let accesses = try await options.withStore(mustExist: true, name: name) { try await $0.accesses(ofUser: name) }
+            for access in accesses { Output.line(Self.line(access)) }
+        }
+
+        static func line(_ access: AccountAccess) -> String {
+            let (kind, label) =
+                switch access.kind {
+                case .device(let label, let expires): ("device", label + (expires.map { " (until \(time($0)))" } ?? ""))
+                case .session(let container, let device):
+                    ("session", (container ?? "console") + (device.map { " (by device \($0))" } ?? ""))
+                }
+            let use = access.lastUse
+            return [
+                kind, access.id, label, time(access.began), use.map { time($0.time) } ?? "-", use?.network ?? "-", use?.platform ?? "-",
+            ].joined(separator: "\t")
+        }
+
+        static func time(_ milliseconds: Int64) -> String {
+            Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
+        }
+    }
+
+    struct SignOut: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sign-out", abstract: "End a user's web sessions: all of them, or the one named.")
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("Identifier from 'tarn user sessions'.", valueName: "id"))
+        var session: String?
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sign-out", name)) { try await $0.endSessions(ofUser: name, id: session) }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke the token of a user's device.",
+            discussion: """
+                Push streams, courier addresses and web sessions that were made with it end within a second. Name the device by its \
+                label, which several may share, or by its identifier from 'tarn user sessions'.
+                """)
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("Label of the device.", valueName: "label"))
+        var device: String?
+        @Option(help: ArgumentHelp("Identifier of the device.", valueName: "id"))
+        var id: String?
+        @OptionGroup var options: DataOptions
+
+        func validate() throws {
+            guard (device == nil) != (id == nil) else { throw ValidationError("Name the device by either --device or --id.") }
+        }
+
+        func run() async throws {
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.revoke", "\(name), \(device ?? id ?? "")")) { store in
+                if let device { try await store.removeDevice(labelled: device, ofUser: name) }
+                if let id { try await store.removeDevice(id: id, ofUser: name) }
+            }
+        }
+    }
+}

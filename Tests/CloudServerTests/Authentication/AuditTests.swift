@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Foundation
+import GRDB
+import Testing
+
+@testable import TarnCommands
+
+@Suite struct AuditTests {
+    private static func events(_ village: Village) async throws -> [AuditEvent] {
+        try await village.store.auditEvents(before: nil, limit: 1000).map(\.event).reversed()
+    }
+
+    private static func words(_ event: AuditEvent) -> String { "\(event.actor) \(event.action) \(event.subject) \(event.outcome)" }
+
+    @Test func signInsAndRefusalsAreListed() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
+        _ = await visitor.post("/console/signin", ["name": "my password", "password": "typed as a name"], code: "")
+        #expect(try await Self.events(village).map(Self.words) == [
+            "mia console.sign-in console done", "anonymous console.sign-in mia refused", "anonymous console.sign-in unknown account refused",
+        ])
+    }
+
+    @Test func operatorsActsAndLooksAreListedWithoutUserData() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        _ = await visitor.get("/console/users")
+        _ = await visitor.get("\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E")
+        _ = await visitor.post("/console/users", ["account": "bo"])
+        _ = await visitor.post("/console/users/bo", ["do": "password", "password": "battery staple"])
+        _ = await visitor.post("/console/users/bo", ["do": "password", "password": "battery staple"], code: "0")
+        _ = await visitor.ask("zones/list", "")
+        let place = "\(Village.container) development"
+        let words = try await Self.events(village).dropFirst().map(Self.words)
+        #expect(words == [
+            "mia console.records.look \(place) done", "mia console.users.post bo done", "mia console.users.password bo done",
+            "mia console.users.password bo refused", "mia console.api.zones.list \(place) public done",
+        ])
+        for word in words {
+            #expect(!word.contains("battery"))
+            #expect(!word.contains("p<1>"))
+        }
+    }
+
+    @Test func guessingDoesNotFillTheLog() async throws {
+        let village = try Village()
+        _ = try await village.villager("mia")
+        for number in 0..<RefusalGate.refusalsPerMinute + 30 {
+            try await village.service.audit("console.sign-in", by: .anonymous, network: "n\(number)", subject: "mia", outcome: .refused)
+        }
+        #expect(try await Self.events(village).count == RefusalGate.refusalsPerMinute)
+        village.clock.advance(seconds: 60)
+        try await village.service.audit("console.sign-in", by: .anonymous, network: "n", subject: "mia", outcome: .refused)
+        let last = try await Self.events(village).suffix(2)
+        #expect(last.map(\.action) == ["refusals.not-listed", "console.sign-in"])
+        #expect(last.first?.subject == "30 more refusals in the minute before")
+    }
+
+    @Test func eventsAreNeverChangedAndExpire() async throws {
+        let (village, _) = try await ConsoleTests.signedIn()
+        let queue = try DatabaseQueue(path: village.folder.path + "/tarn.sqlite")
+        await #expect(throws: DatabaseError.self) { try await queue.write { try $0.execute(sql: "UPDATE audit SET actor = 'eve'") } }
+        try queue.close()
+        try await village.store.removeAuditEvents(before: village.clock.now)
+        #expect(try await Self.events(village).count == 1)
+        try await village.store.removeAuditEvents(before: village.clock.now + 1)
+        #expect(try await Self.events(village).isEmpty)
+    }
+
+    @Test func textFromRequestsStaysOnOneShortLine() {
+        let event = AuditEvent(
+            time: 0, actor: .account("a\nb\u{1B}[31m"), action: String(repeating: "x", count: 500), subject: "s\tt", outcome: .done)
+        #expect(event.actor == "ab[31m")
+        #expect(event.action.count == 200)
+        #expect(event.subject == "st")
+    }
+
+    @Test func commandsAreListed() async throws {
+        let folder = TemporaryFolder()
+        for arguments in [
+            ["user", "add", "mia"], ["user", "profile", "mia", "--operator"], ["user", "token", "mia", "--device", "phone"],
+            ["user", "revoke", "mia", "--device", "phone"], ["user", "list"],
+        ] {
+            var command = try TarnCommand.parseAsRoot(arguments + ["--data", folder.path])
+            if var asynchronous = command as? any AsyncParsableCommand { try await asynchronous.run() } else { try command.run() }
+        }
+        let store = try SQLiteServerStore(path: folder.path, use: .command, passwordRounds: 16)
+        let events = try await store.auditEvents(before: nil, limit: 10).map(\.event).reversed()
+        #expect(events.map { "\($0.action) \($0.subject)" } == [
+            "user.add mia", "user.profile mia, operator: true", "user.token mia, phone", "user.revoke mia, phone",
+        ])
+        #expect(events.allSatisfy { $0.actor.hasPrefix("command line (") })
+        try store.close()
+    }
+}

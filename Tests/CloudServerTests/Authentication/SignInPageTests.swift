@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudService
+import CloudWire
+import Foundation
+import Testing
+
+@testable import TarnCommands
+
+/// The page on which people sign in for a web app, and the console's own sign-in, against pages of other sites.
+@Suite struct SignInPageTests {
+    /// The address of the sign-in page that a request of a page of `origin` is told; nil if it is told none.
+    private static func address(_ village: Village, origin: String?) async throws -> String? {
+        let token = try await village.store.addAPIToken(
+            APIToken(containerIdentifier: Village.container, environment: .development, label: "page"), now: village.clock.now)
+        var request = ServiceRequest(
+            method: "GET", path: "/database/1/\(Village.container)/development/private/zones/list", query: "ckAPIToken=\(token)",
+            baseURL: "http://tarn.example")
+        request.headers["origin"] = origin
+        guard case .bytes(let bytes) = await village.service.respond(to: request).body else { return nil }
+        return try WireError(json: bytes).redirectURL
+    }
+
+    @Test func signInPageNamesTheSiteThatAsks() async throws {
+        let village = try Village()
+        let visitor = ConsoleTests.Visitor(village)
+        let address = try #require(try await Self.address(village, origin: "https://evil.example"))
+        let page = await visitor.get(String(address.dropFirst("http://tarn.example".count)))
+        #expect(page.text.contains("<strong>https://evil.example</strong>"))
+        #expect(page.headers.contains { $0.name == "Cross-Origin-Opener-Policy" && $0.value == "unsafe-none" }, "the opener gets the token")
+    }
+
+    @Test(arguments: ["null", "*", "evil.example", "https://", "https://a/b", "https://a b", "javascript://x"])
+    func originsThatAreNoSitesGetNoSignIn(_ origin: String) async throws {
+        #expect(try await Self.address(try Village(), origin: origin) == nil)
+    }
+
+    @Test func programsWithoutAnOriginSignIn() async throws {
+        #expect(try await Self.address(try Village(), origin: nil) != nil)
+    }
+
+    @Test func consoleSignInIsRefusedForSandboxedAndForeignPages() async throws {
+        let (_, visitor) = try await ConsoleTests.signedIn()
+        let form = "name=mia&password=correct+horse"
+        #expect(await visitor.send("POST", "/console/signin", form, origin: "null").status == 403)
+        #expect(await visitor.send("POST", "/console/signin", form, origin: "https://evil.example").status == 403)
+        let own = "http://tarn.example"
+        #expect(await visitor.send("POST", "/console/signin", form, origin: own, headers: ["sec-fetch-site": "cross-site"]).status == 403)
+        #expect(await visitor.send("POST", "/console/signin", form, origin: own, headers: ["sec-fetch-site": "same-origin"]).status == 303)
+    }
+
+    @Test func tokensForProductionNeedOrigins() {
+        let arguments = ["token", "add", "--container", "iCloud.org.example.notes", "--environment", "production"]
+        #expect(throws: (any Error).self) { try TarnCommand.parseAsRoot(arguments) }
+        #expect(throws: Never.self) { try TarnCommand.parseAsRoot(arguments + ["--origin", "https://app.example.org"]) }
+    }
+}
