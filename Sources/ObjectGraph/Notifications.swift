@@ -98,15 +98,15 @@ public let NSRemovedPersistentStoresKey = "removed"
 public let NSUUIDChangedPersistentStoresKey = "changedUUID"
 
 extension NSManagedObjectContext {
-    /// ``Foundation/NSNotification/Name/NSManagedObjectContextWillSave``.
+    /// `Notification.Name.NSManagedObjectContextWillSave`.
     public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
-    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidSaveObjectIDs``.
+    /// `Notification.Name.NSManagedObjectContextDidSaveObjectIDs`.
     public static var didSaveObjectIDsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSaveObjectIDs }
-    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidMergeChangesObjectIDs``.
+    /// `Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs`.
     public static let didMergeChangesObjectIDsNotification = Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
-    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave``.
+    /// `Notification.Name.NSManagedObjectContextDidSave`.
     public static var didSaveObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSave }
-    /// ``Foundation/NSNotification/Name/NSManagedObjectContextObjectsDidChange``.
+    /// `Notification.Name.NSManagedObjectContextObjectsDidChange`.
     public static var didChangeObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextObjectsDidChange }
 }
 

@@ -44,7 +44,7 @@ import Testing
         return context
     }
 
-    @Test func aTextIsWhatWasSetAndGrowsByWhatDiffers() throws {
+    @Test func settingATextContributesTheDifference() throws {
         let context = try context()
         try context.performAndWait {
             let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: context)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// The order of contributions follows from what they say, whatever order the relationship has.
+    /// The order of contributions depends on their contents, not on the relationship's order.
     @Test func contributionsMayBeAnOrderedRelationship() throws {
         let context = try context(isOrdered: true)
         try context.performAndWait {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func whatAnotherDeviceDatedBehindAllTimeStopsNobody() throws {
+    @Test func maximalClocksOfOtherDevicesDoNotBlockEdits() throws {
         let context = try context()
         context.performAndWait {
             let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: context)
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// Two contexts for two devices: each edits its own copy of the contributions, which are exchanged at random.
-    @Test(arguments: 1...12) func devicesThatEditTheSameTextAgree(seed: UInt64) throws {
+    @Test(arguments: 1...12) func devicesThatEditTheSameTextConverge(seed: UInt64) throws {
         var random = SeededNumbers(seed: seed)
         let devices = try ["a", "b"].map { name in (name: name, context: try context()) }
         var posts: [NSManagedObject] = []

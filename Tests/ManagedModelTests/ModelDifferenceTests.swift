@@ -13,7 +13,8 @@ import Testing
         relationships: [Relationship(name: "post", destination: "Post", inverse: "tags")])
     private static let model = Model(entities: [post, tag])
 
-    /// The changes as text, with `!` for what cannot be inferred and `~` for what a synced store does not allow.
+    /// The changes as text, with `!` for those that cannot be inferred and `~` for those that a synced store does not
+    /// allow.
     private func changes(_ edit: (inout Model) -> Void) -> [String] {
         var new = Self.model
         edit(&new)
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whatStoresDoNotDependOnIsNoChange() {
+    @Test func storeIndependentChangesAreIgnored() {
         #expect(changes { _ in } == [])
         #expect(
             changes {
@@ -53,7 +54,8 @@ import Testing
         color.valueTransformerName = "NSSecureUnarchiveFromData"
         let new = Model(entities: [Entity(name: "Post", attributes: [color, Attribute(name: "note", type: .string)])])
         for difference in [ModelDifference(from: old, to: new), ModelDifference(from: new, to: old)] {
-            #expect(difference.isInferable && difference.obstacles.isEmpty)
+            #expect(difference.isInferable)
+            #expect(difference.obstacles.isEmpty)
         }
         #expect(ModelDifference(from: old, to: new).isAllowedWhenSynced)
     }
@@ -92,7 +94,7 @@ import Testing
         #expect(ModelDifference(from: Self.model, to: third).changes.map(\.summary) == ["was renamed from 'title'"])
     }
 
-    @Test func whatCannotBeInferredSaysWhy() {
+    @Test func unInferableChangesNameTheObstacle() {
         #expect(
             changes {
                 $0.entities[0].attributes[1].type = .string

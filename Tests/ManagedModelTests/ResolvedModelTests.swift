@@ -5,7 +5,7 @@ import ManagedModel
 import Testing
 
 @Suite struct ResolvedModelTests {
-    /// Two hierarchies, given in no order: `Media` > (`book` > `Atlas`, `Video`) and `Person`.
+    /// Two unsorted hierarchies: `Media` > (`book` > `Atlas`, `Video`) and `Person`.
     static let model = Model(
         entities: [
             Entity(name: "Video", superentity: "Media"),
@@ -41,7 +41,7 @@ import Testing
         #expect(resolved.entities.map(\.hierarchy) == [[0, 1, 2, 3], [1, 2], [2], [3], [4]])
     }
 
-    @Test func heirsKeepThePlacesOfWhatTheyInherit() throws {
+    @Test func subentitiesKeepInheritedSlots() throws {
         #expect(try entity("Media").slots.map(\.name) == ["owner", "title"])
         #expect(try entity("Atlas").slots.map(\.name) == ["owner", "title", "pages", "area", "next", "previous"])
         #expect(try entity("Atlas").toMany.map(\.name) == ["related"])
@@ -54,10 +54,15 @@ import Testing
 
     @Test func inversesAreFoundOnTheirEntities() throws {
         let owner = try #require(try entity("Video").relationship(at: .slot(0)))
-        #expect(owner.shape == .manyToOne && owner.destination == 4 && owner.declaringEntity == 0)
-        #expect(owner.inverse == .toMany(0) && owner.inverseDeclaringEntity == 4)
+        #expect(owner.shape == .manyToOne)
+        #expect(owner.destination == 4)
+        #expect(owner.declaringEntity == 0)
+        #expect(owner.inverse == .toMany(0))
+        #expect(owner.inverseDeclaringEntity == 4)
         let media = try #require(try entity("Person").toMany.first)
-        #expect(media.shape == .oneToMany && media.inverse == .slot(0) && media.inverseDeclaringEntity == 0)
+        #expect(media.shape == .oneToMany)
+        #expect(media.inverse == .slot(0))
+        #expect(media.inverseDeclaringEntity == 0)
         #expect(try entity("Media").toMany.map(\.shape) == [.manyToMany])
         #expect(try entity("Atlas").relationship(at: .slot(4))?.shape == .oneToOne)
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// Stores that Apple's framework wrote with three versions of an app's model, migrated to later ones. They are not part
 /// of the project; where they are absent the tests are skipped.
-@Suite(.enabled(if: AppleVersions.areThere, "no ../shared/fixtures/apple-stores beside the project"))
+@Suite(.enabled(if: AppleVersions.areThere, "the folder ../shared/fixtures/apple-stores is missing"))
 @MainActor struct AppleMigrationTests {
     private static func model(_ version: Int) throws -> NSManagedObjectModel {
         let name = version == 1 ? "Model.xcdatamodel" : "Model \(version).xcdatamodel"
@@ -45,10 +45,11 @@ import Testing
 
     @Test(arguments: [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]) func aStoreBecomesOneOfALaterVersion(_ from: Int, _ to: Int) throws {
         try Self.store(from) { url, before in
-            #expect(!before.isEmpty && !before.values.contains(""))
+            #expect(!before.isEmpty)
+            #expect(!before.values.contains(""))
             let container = try Self.container(url, to)
             let context = container.viewContext
-            // The first version's name of the colour was forgotten by the third.
+            // The third version has dropped the first version's name of the colour.
             let expected = from == 1 && to > 2 ? before.mapValues { _ in "" } : before
             #expect(try Self.posts(context, color: "hexColor") == expected)
             let post = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post")).first)
@@ -67,8 +68,8 @@ import Testing
         }
     }
 
-    /// An app that migrates step by step looks for the version that fits, and opening agrees.
-    @Test(arguments: 1...3, 1...4) func metadataTellsWhichVersionOpensTheStore(_ stored: Int, _ version: Int) throws {
+    /// Compatibility by metadata, as an app that migrates step by step checks it, matches what opening accepts.
+    @Test(arguments: 1...3, 1...4) func metadataDecidesWhichVersionOpensTheStore(_ stored: Int, _ version: Int) throws {
         let copy = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: copy) }
@@ -137,8 +138,8 @@ import Testing
         #expect(try container.viewContext.count(for: NSFetchRequest<NSManagedObject>(entityName: "Post")) > 0)
     }
 
-    /// What an app does whose third version keeps the paragraphs of a post as objects.
-    @Test func aMappingInCodeSplitsWhatASectionWas() throws {
+    /// The migration of an app with paragraphs of a post as objects in its third version.
+    @Test func aMappingModelInCodeSplitsSections() throws {
         try Self.store(2) { url, before in
             let (source, destination) = (try Self.model(2), try Self.model(3))
             let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: source, destinationModel: destination)
@@ -151,7 +152,8 @@ import Testing
             let context = try Self.container(target, 3).viewContext
             #expect(try Self.posts(context, color: "hexColor") == before)
             let sections = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Section"))
-            #expect(sections.count > 10 && sections.allSatisfy { $0.value(forKey: "post") != nil && $0.value(forKey: "body") != nil })
+            #expect(sections.count > 10)
+            #expect(sections.allSatisfy { $0.value(forKey: "post") != nil && $0.value(forKey: "body") != nil })
         }
     }
 }

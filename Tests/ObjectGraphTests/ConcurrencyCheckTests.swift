@@ -6,7 +6,7 @@ import Testing
 
 @testable import ObjectGraph
 
-/// What happens to callers that use a context off its queue.
+/// Uses of a context off its queue.
 @Suite struct ConcurrencyCheckTests {
     @Test func usesOffTheQueueAreNotCheckedByDefault() throws {
         let container = try Library.container()
@@ -22,7 +22,7 @@ import Testing
         #expect(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note")).isEmpty)
     }
 
-    @Test func aUseOffTheQueueEndsTheProcessWithASentenceIfThatIsWanted() async throws {
+    @Test func useOffTheQueueTrapsIfEnabled() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let container = try Library.container()
             NSManagedObjectContext.concurrencyChecks = .trap

@@ -8,13 +8,13 @@ import ObjectGraph
 import SQLiteStore
 import Testing
 
-/// A disk that fails at the n-th write, sync or growth of a file, for n = 1, 2, … until nothing fails any more. What
-/// stands on the disk then is what was there before, or all of what was to be written: never a third.
+/// A disk that fails at the n-th write, sync or growth of a file, for n = 1, 2, … until no operation fails. The disk then
+/// holds either the former state or the whole new one, never a third.
 @Suite(.serialized) struct DiskFaultTests {
     private static let everything = Int32(
         FaultyDiskWrite.rawValue | FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue | FaultyDiskTruncate.rawValue
             | FaultyDiskDelete.rawValue)
-    /// Enough for each step of the works below; a test fails when faults are still met then.
+    /// More than the steps of each operation below; a test fails when faults still occur then.
     private static let stepsMax = 400
 
     private static let model: @Sendable (Bool) throws -> ResolvedModel = { isNewer in
@@ -55,7 +55,7 @@ import Testing
         return try SQLiteStore(url: url, model: Self.model(newer), number: 1, options: options)
     }
 
-    /// Everything that is in a store, as text.
+    /// The contents of a store, as text.
     private func state(_ url: URL, newer: Bool = false) throws -> [String] {
         let store = try open(url, newer: newer)
         defer { store.close() }
@@ -98,7 +98,8 @@ import Testing
         }
     }
 
-    /// Does a work on a copy of a store with each fault, and compares what a power cut would leave with before and after.
+    /// Runs an operation on a copy of a store with each fault, and compares the state after a power cut with those before
+    /// and after.
     private func failEverywhere(
         operations: Int32, newer: Bool = false, _ work: (SQLiteStore?, URL) throws -> Void, opensFirst: Bool = true,
         isThere: Bool = true
@@ -117,7 +118,7 @@ import Testing
             if isThere { try FileManager.default.copyItem(at: original, to: url) }
             return url
         }
-        // Nothing of these must ever have failed, or everything.
+        // These must never have failed partially.
         let before = try state(copied("before.sqlite"), newer: newer)
         let afterURL = try copied("after.sqlite")
         do {
@@ -138,7 +139,7 @@ import Testing
                 let store = opensFirst ? try open(url) : nil
                 faulty_disk_plan(place.path, operations, Int32(isLasting ? -step : step))
                 do { try work(store, url) } catch { hasFailed += 1 }
-                // The power goes: nobody tidies up.
+                // A power cut: no clean-up runs.
                 let left = folder.appending(path: "left")
                 try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(at: left) }
@@ -150,7 +151,7 @@ import Testing
                 faulty_disk_clear()
                 let found = try state(left.appending(path: "a.sqlite"), newer: newer)
                 #expect(found == before || found == after, "operation \(step) failed\(isLasting ? ", and all after it" : "")")
-                // And what the process itself left behind by going on.
+                // The state that the process itself left by continuing.
                 let own = try state(url, newer: newer)
                 #expect(own == before || own == after, "operation \(step) failed, then the store was closed")
                 if !wasReached { break }
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func aSaveThatNeedsSpace() throws {
+    @Test func savingExternalValuesSurvivesFaults() throws {
         try failEverywhere(operations: Int32(FaultyDiskGrowth.rawValue)) { store, _ in
             try store.map { try fill($0, count: 12, title: "new") }
         }
@@ -176,7 +177,7 @@ import Testing
         try failEverywhere(operations: Self.everything, newer: true, { _, url in try open(url, newer: true).close() }, opensFirst: false)
     }
 
-    @Test func manyRowsAtOnce() throws {
+    @Test func savingManyRowsSurvivesFaults() throws {
         try failEverywhere(operations: Int32(FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue)) { store, _ in
             try store?.write { try $0.execute("UPDATE ZNOTE SET ZTITLE = ZTITLE || 'y', Z_OPT = Z_OPT + 1") }
         }
@@ -219,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func aHistoryThatIsPurged() throws {
+    @Test func purgingHistorySurvivesFaults() throws {
         try failEverywhere(operations: Self.everything) { store, _ in
             try store?.write { writer in
                 let count = try writer.purgeHistory(before: 100)
@@ -232,12 +233,12 @@ import Testing
         try failEverywhere(operations: Self.everything, { _, url in try open(url).close() }, opensFirst: false, isThere: false)
     }
 
-    @Test func aStoreThatIsDestroyed() throws {
+    @Test func destroyingAStoreSurvivesFaults() throws {
         try failEverywhere(
             operations: Self.everything, { _, url in try SQLiteStore.destroy(at: url, force: false) }, opensFirst: false)
     }
 
-    @Test func aFullDiskIsToldAndTheContextKeepsItsChanges() throws {
+    @Test func aFullDiskFailsTheSaveAndTheContextKeepsItsChanges() throws {
         faulty_disk_install()
         defer { faulty_disk_clear() }
         let folder = FileManager.default.temporaryDirectory.appending(path: "full-\(UUID().uuidString)")
@@ -263,11 +264,13 @@ import Testing
             faulty_disk_plan(folder.path, growth, -1)
             let error = #expect(throws: CocoaError.self) { try context.save() }
             #expect(error?.code == .fileWriteOutOfSpace)
-            #expect(context.hasChanges && page.isInserted)
+            #expect(context.hasChanges)
+            #expect(page.isInserted)
             #expect((page.value(forKey: "text") as? String)?.count == 50_000)
             faulty_disk_clear()
             try context.save()
-            #expect(!context.hasChanges && !page.objectID.isTemporaryID)
+            #expect(!context.hasChanges)
+            #expect(!page.objectID.isTemporaryID)
             context.reset()
             let count = try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Page"))
             #expect(count == 1)

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func aBlockPredicateIsRefusedWithAReason() throws {
+    @Test func aBlockPredicateIsRejectedWithAReason() throws {
         let (_, context) = try stocked()
         context.performAndWait {
             let request = NSFetchRequest<LibraryBook>(entityName: "Book")

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func theDelegateHearsInsertsMovesUpdatesAndDeletes() throws {
+    @Test func theDelegateReceivesInsertsMovesUpdatesAndDeletes() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {
             func insert(_ title: String) -> LibraryBook {
@@ -45,7 +45,8 @@ import Testing
             let log = Log()
             controller.delegate = log
             try controller.performFetch()
-            #expect(controller.fetchedObjects == [b, d] && log.take().isEmpty)
+            #expect(controller.fetchedObjects == [b, d])
+            #expect(log.take().isEmpty)
 
             let c = insert("c")
             context.processPendingChanges()
@@ -59,7 +60,8 @@ import Testing
             context.delete(c)
             try context.save()
             #expect(log.take() == ["will", "delete c 0.2 → -", "did"])
-            #expect(controller.object(at: IndexPath(indexes: [0, 1])) === b && controller.indexPath(forObject: d) == IndexPath(indexes: [0, 0]))
+            #expect(controller.object(at: IndexPath(indexes: [0, 1])) === b)
+            #expect(controller.indexPath(forObject: d) == IndexPath(indexes: [0, 0]))
         }
     }
 
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func sectionsComeAndGo() throws {
+    @Test func sectionsAreInsertedAndDeleted() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {
             let request = NSFetchRequest<LibraryBook>(entityName: "Book")
@@ -107,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func sectionsByTheOtherSideOfARelationshipFollowWhatIsTouched() throws {
+    @Test func sectionsByARelatedPropertyFollowChangedObjects() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {
             let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
@@ -126,15 +128,17 @@ import Testing
             shelf.setValue("b", forKey: "name")
             other.pages = 2
             context.processPendingChanges()
-            #expect(log.take() == ["will", "update y 0.0 → 0.0", "did"] && controller.sections?.map(\.name) == ["", "a"])
+            #expect(log.take() == ["will", "update y 0.0 → 0.0", "did"])
+            #expect(controller.sections?.map(\.name) == ["", "a"])
             book.pages = 2
             context.processPendingChanges()
             #expect(log.take() == ["will", "section delete a 1", "section insert b 1", "move x 1.0 → 1.0", "did"])
-            #expect(controller.sectionIndexTitles == ["B"] && controller.section(forSectionIndexTitle: "B", at: 0) == 1)
+            #expect(controller.sectionIndexTitles == ["B"])
+            #expect(controller.section(forSectionIndexTitle: "B", at: 0) == 1)
         }
     }
 
-    @Test func whatTheStoreWinsIsShown() throws {
+    @Test func conflictsResolvedForTheStoreUpdateResults() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         let (kept, lost) = (try Library.save("Book", in: a), try Library.save("Book", in: a))
@@ -157,12 +161,13 @@ import Testing
             b.processPendingChanges()
             _ = log.take()
             try b.save()
-            #expect(books[0].title == "theirs" && controller.fetchedObjects == [books[0]])
+            #expect(books[0].title == "theirs")
+            #expect(controller.fetchedObjects == [books[0]])
             #expect(log.take() == ["will", "delete mine 0.1 → -", "update theirs 0.0 → 0.0", "did"])
         }
     }
 
-    @Test func theDelegatesControllerEqualsTheOneThatWasMade() throws {
+    @Test func theDelegatesControllerEqualsTheAppsController() throws {
         final class Comparing: NSFetchedResultsControllerDelegate {
             var seen: NSFetchedResultsController<any NSFetchRequestResult>?
             func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) { seen = controller }
@@ -179,13 +184,15 @@ import Testing
             _ = LibraryBook(context: context)
             context.processPendingChanges()
             let seen = try #require(delegate.seen)
-            #expect(seen.isEqual(mine) && !seen.isEqual(other) && seen.delegate === delegate)
+            #expect(seen.isEqual(mine))
+            #expect(!seen.isEqual(other))
+            #expect(seen.delegate === delegate)
             try seen.performFetch()
             #expect(seen.fetchedObjects?.count == 1)
         }
     }
 
-    @Test func aRequestWithoutOrderIsRefused() throws {
+    @Test func aRequestWithoutSortDescriptorsIsRejected() throws {
         let context = try Library.container().newBackgroundContext()
         context.performAndWait {
             let controller = NSFetchedResultsController(
@@ -197,7 +204,7 @@ import Testing
 
     @Test func snapshotsAreASequenceThatEndsWithItsController() async throws {
         struct Held: @unchecked Sendable {
-            // Unchecked: the controller is only held here, and used on its context's queue.
+            // Unchecked: the controller is only retained here, and used on its context's queue.
             let controller: NSFetchedResultsController<LibraryBook>
             let snapshots: AsyncStream<NSDiffableDataSourceSnapshot<String, NSManagedObjectID>>
         }
@@ -206,7 +213,7 @@ import Testing
             try await context.perform {
                 let book = LibraryBook(context: context)
                 book.title = title
-                // A snapshot that is made before the save names the object as the ones after it do.
+                // With a permanent ID, snapshots before the save identify the object as those after it do.
                 try context.obtainPermanentIDs(for: [book])
                 try context.save()
                 return book.objectID

@@ -6,9 +6,9 @@ import ManagedModel
 import ObjectGraph
 import Testing
 
-/// Objects that somebody else deletes while they are in use here.
+/// Objects that are deleted concurrently while they are in use.
 @Suite struct GoneObjectTests {
-    @Test func editingWhatSomebodyElseDeletedHasNoEffect() throws {
+    @Test func editingAConcurrentlyDeletedObjectHasNoEffect() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         let id = try Library.save("Book", in: a)
@@ -16,12 +16,16 @@ import Testing
             let book = try #require(b.object(with: id) as? LibraryBook)
             try Library.remove(id, in: a)
             book.title = "changed"
-            #expect(book.isDeleted && book.title == nil && book.pages == 0 && !b.hasChanges)
+            #expect(book.isDeleted)
+            #expect(book.title == nil)
+            #expect(book.pages == 0)
+            #expect(!b.hasChanges)
             #expect(throws: CocoaError.self) { try b.existingObject(with: id) }
             b.delete(book)
             book.shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: b)
             try b.save()
-            #expect(book.shelf == nil && book.genres == NSSet())
+            #expect(book.shelf == nil)
+            #expect(book.genres == NSSet())
         }
     }
 
@@ -39,8 +43,10 @@ import Testing
             try a.save()
         }
         try b.performAndWait {
-            #expect(book.managedObjectContext == nil && shelf.managedObjectContext == nil)
-            #expect(book.shelf == nil && book.value(forKey: "genres") as? NSSet == NSSet())
+            #expect(book.managedObjectContext == nil)
+            #expect(shelf.managedObjectContext == nil)
+            #expect(book.shelf == nil)
+            #expect(book.value(forKey: "genres") as? NSSet == NSSet())
             book.title = "too late"
             let other = LibraryBook(context: b)
             other.shelf = shelf
@@ -50,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func unsavedReferencesToWhatAMergeDeletesGo() throws {
+    @Test func mergedDeletionsClearUnsavedReferences() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         b.automaticallyMergesChangesFromParent = true
@@ -65,19 +71,21 @@ import Testing
         try Library.remove(shelfID, in: a)
         try Library.remove(genreID, in: a)
         try b.performAndWait {
-            #expect(book.shelf == nil && book.genres == NSSet())
+            #expect(book.shelf == nil)
+            #expect(book.genres == NSSet())
             try b.save()
         }
         let fresh = container.newBackgroundContext()
         try fresh.performAndWait {
             let stored = try #require(try fresh.existingObject(with: book.objectID) as? LibraryBook)
-            #expect(stored.shelf == nil && stored.genres == NSSet())
+            #expect(stored.shelf == nil)
+            #expect(stored.genres == NSSet())
         }
     }
 
-    /// Otherwise the row would lead for ever to one that is not there.
+    /// Otherwise the row would reference a missing one forever.
     @Test(arguments: [NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType])
-    func relatingToARowThatIsGoneIsAConflict(type: NSMergePolicyType) throws {
+    func relatingToADeletedRowIsAConflict(type: NSMergePolicyType) throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         b.mergePolicy = NSMergePolicy(merge: type)
@@ -93,7 +101,9 @@ import Testing
             }
             let error = #expect(throws: CocoaError.self) { try b.save() }
             let conflicts = error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
-            #expect(error?.code == .managedObjectMerge && conflicts?.map(\.sourceObject) == [shelf] && conflicts?.first?.newVersionNumber == 0)
+            #expect(error?.code == .managedObjectMerge)
+            #expect(conflicts?.map(\.sourceObject) == [shelf])
+            #expect(conflicts?.first?.newVersionNumber == 0)
             book.shelf = nil
             b.refresh(shelf, mergeChanges: false)
             try b.save()
@@ -103,7 +113,7 @@ import Testing
         #expect(leads == [false])
     }
 
-    @Test func undoTakesBackNothingThatAMergeDid() throws {
+    @Test func undoLeavesMergedChanges() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         b.automaticallyMergesChangesFromParent = true
@@ -127,12 +137,15 @@ import Testing
         for id in [shelfID, genreID] { try Library.remove(id, in: a) }
         try b.performAndWait {
             // The last change is the app's own.
-            #expect(book.shelf == nil && manager.undoCount == 4)
+            #expect(book.shelf == nil)
+            #expect(manager.undoCount == 4)
             b.undo()
-            #expect(book.shelf == nil && book.genres == NSSet())
-            // What it was related to is gone.
+            #expect(book.shelf == nil)
+            #expect(book.genres == NSSet())
+            // The related object is deleted.
             b.undo()
-            #expect(book.shelf == nil && book.genres == NSSet())
+            #expect(book.shelf == nil)
+            #expect(book.genres == NSSet())
             try b.save()
             book.title = "edited"
             b.undo()
@@ -140,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func emptyingARelationshipToARowThatIsGone() throws {
+    @Test func clearingARelationshipToADeletedRow() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         let shelfID = try Library.save("Shelf", in: a)
@@ -155,7 +168,8 @@ import Testing
             }
             book.shelf = nil
             try b.save()
-            #expect(book.shelf == nil && !b.hasChanges)
+            #expect(book.shelf == nil)
+            #expect(!b.hasChanges)
         }
     }
 
@@ -168,7 +182,9 @@ import Testing
             try Library.remove(id, in: a)
             b.delete(book)
             try b.save()
-            #expect(!b.hasChanges && book.managedObjectContext == nil && book.hooks.last == "didSave")
+            #expect(!b.hasChanges)
+            #expect(book.managedObjectContext == nil)
+            #expect(book.hooks.last == "didSave")
         }
     }
 
@@ -197,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func anObjectThatWasAskedForTooEarlyComesWithItsSave() throws {
+    @Test func anObjectRequestedBeforeItsSaveIsFilledByTheMerge() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
         b.automaticallyMergesChangesFromParent = true
@@ -208,14 +224,18 @@ import Testing
         }
         let early = try b.performAndWait {
             let book = try #require(b.object(with: new.objectID) as? LibraryBook)
-            #expect(book.title == nil && book.isDeleted)
+            #expect(book.title == nil)
+            #expect(book.isDeleted)
             return book
         }
         try a.performAndWait { try a.save() }
-        b.performAndWait { #expect(early.title == "Untitled" && !early.isDeleted) }
+        b.performAndWait {
+            #expect(early.title == "Untitled")
+            #expect(!early.isDeleted)
+        }
     }
 
-    @Test func aNeverSavedObjectLeavesNoReferenceBehindWhateverItsDeleteRule() throws {
+    @Test func deletingANeverSavedObjectClearsReferencesForEveryDeleteRule() throws {
         var model = Library.model
         model.entities[1].relationships[0].deleteRule = .noAction
         let context = try Library.container(model: model).newBackgroundContext()
@@ -229,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func aDeletionCanBeTakenBack() throws {
+    @Test func aDeletionCanBeReverted() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {
             let book = LibraryBook(context: context)
@@ -237,10 +257,12 @@ import Testing
             context.delete(book)
             context.insert(book)
             try context.save()
-            #expect(book.managedObjectContext === context && !book.isDeleted)
+            #expect(book.managedObjectContext === context)
+            #expect(!book.isDeleted)
             context.delete(book)
             context.rollback()
-            #expect(!book.isDeleted && !context.hasChanges)
+            #expect(!book.isDeleted)
+            #expect(!context.hasChanges)
         }
     }
 }

@@ -6,7 +6,7 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
-/// Names of key paths of classes that no model mentions.
+/// Names of key paths of classes without a model.
 @Suite struct KeyPathNameTests {
     @Test func attributesAndRelationshipsHaveNamesBeforeAModelIsLoaded() {
         #expect((\Quote.text)._kvcKeyPathString == "text")

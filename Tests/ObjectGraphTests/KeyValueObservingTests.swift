@@ -10,7 +10,7 @@ import Testing
 @Suite @MainActor struct KeyValueObservingTests {
     private final class Log<Value> {
         var changes: [NSKeyValueObservedChange<Value>] = []
-        /// What was reported since the last look.
+        /// Returns the changes reported since the last call.
         func take() -> [NSKeyValueObservedChange<Value>] {
             defer { changes = [] }
             return changes
@@ -53,7 +53,7 @@ import Testing
         #expect(log.take().isEmpty)
     }
 
-    @Test func optionsSayWhatIsReported() throws {
+    @Test func optionsSelectTheReportedValues() throws {
         let context = try context()
         defer { withExtendedLifetime(context) {} }
         let song = Song(context: context)
@@ -71,7 +71,9 @@ import Testing
         song.plays = 2
         withExtendedLifetime(observations) {}
         let one = try #require(plain.changes.first)
-        #expect(plain.changes.count == 1 && one.oldValue == nil && one.newValue == nil)
+        #expect(plain.changes.count == 1)
+        #expect(one.oldValue == nil)
+        #expect(one.newValue == nil)
         #expect(initial.changes.map(\.newValue) == [1, 2])
         #expect(prior.changes.map(\.isPrior) == [true, false])
         #expect(prior.changes.map(\.oldValue) == [1, 1])
@@ -136,21 +138,27 @@ import Testing
         ]
         song.album = first
         var change = try #require(toMany.take().first)
-        #expect(change.kind == .insertion && change.newValue == [song] && change.oldValue == nil && change.indexes == [0])
+        #expect(change.kind == .insertion)
+        #expect(change.newValue == [song])
+        #expect(change.oldValue == nil)
+        #expect(change.indexes == [0])
         song.album = second
         change = try #require(toMany.take().first)
-        #expect(change.kind == .removal && change.oldValue == [song] && change.newValue == nil && change.indexes == [0])
+        #expect(change.kind == .removal)
+        #expect(change.oldValue == [song])
+        #expect(change.newValue == nil)
+        #expect(change.indexes == [0])
         first.addToSongs(song)
         context.delete(first)
         context.processPendingChanges()
         withExtendedLifetime(observations) {}
         #expect(toOne.changes.map(\.oldValue) == [.some(nil), first, second, first])
         #expect(toOne.changes.map(\.newValue) == [first, second, first, .some(nil)])
-        // The other side had changed, too, when the handler was called.
+        // The inverse had changed, too, when the handler was called.
         #expect(songsSeen == [1, 1, 1, 0])
     }
 
-    @Test func membersOfAnOrderedRelationshipReportWhereTheyStand() throws {
+    @Test func membersOfAnOrderedRelationshipReportTheirIndexes() throws {
         let context = try context()
         let album = album(["a", "b", "c"], in: context)
         let (x, y) = (Song(context: context), Song(context: context))
@@ -160,20 +168,30 @@ import Testing
         let songs = album.mutableOrderedSetValue(forKey: "songs")
         songs.insert([x, y], at: [0, 2])
         var change = try #require(log.take().first)
-        #expect(change.kind == .insertion && change.indexes == [0, 2] && change.newValue == [x, y])
+        #expect(change.kind == .insertion)
+        #expect(change.indexes == [0, 2])
+        #expect(change.newValue == [x, y])
         songs.removeObject(at: 2)
         change = try #require(log.take().first)
-        #expect(change.kind == .removal && change.indexes == [2] && change.oldValue == [y])
+        #expect(change.kind == .removal)
+        #expect(change.indexes == [2])
+        #expect(change.oldValue == [y])
         album.addToSongs([y])
         change = try #require(log.take().first)
-        #expect(change.kind == .insertion && change.indexes == [4])
+        #expect(change.kind == .insertion)
+        #expect(change.indexes == [4])
         let before = try #require(album.songs)
         songs.moveObjects(at: [0], to: 3)
         change = try #require(log.take().first)
-        #expect(change.kind == .setting && change.oldValue == before && change.newValue == album.songs && change.indexes == nil)
+        #expect(change.kind == .setting)
+        #expect(change.oldValue == before)
+        #expect(change.newValue == album.songs)
+        #expect(change.indexes == nil)
         album.songs = [x]
         let all = log.take()
-        #expect(all.count == 1 && all.first?.kind == .setting && all.first?.newValue == [x])
+        #expect(all.count == 1)
+        #expect(all.first?.kind == .setting)
+        #expect(all.first?.newValue == [x])
         withExtendedLifetime(observation) {}
     }
 
@@ -215,7 +233,7 @@ import Testing
         #expect(log.changes.count == 5)
     }
 
-    @Test func aComputedPropertyChangesWithWhatItReads() throws {
+    @Test func aComputedPropertyChangesWithThePropertiesItReads() throws {
         let context = try context()
         let (album, song) = (album(in: context), Song(context: context))
         song.album = album
@@ -252,7 +270,7 @@ import Testing
         song.willChangeValue(for: \.title)
         song.setPrimitiveValue("last", forKey: "title")
         song.didChangeValue(for: \.title)
-        // What was not announced is not reported.
+        // Unannounced changes are not reported.
         song.didChangeValue(forKey: "title")
         withExtendedLifetime(observation) {}
         #expect(log.changes.map(\.isPrior) == [true, false, true, false])
@@ -288,7 +306,7 @@ import Testing
         #expect(songs.changes.map(\.oldValue) == [nil, album.songs, album.songs, album.songs])
     }
 
-    @Test func rollbackUndoAndMergesReportWhatChanged() throws {
+    @Test func rollbackUndoAndMergesReportChanges() throws {
         let context = try context()
         let song = Song(context: context)
         (song.title, song.plays) = ("a", 1)
@@ -303,7 +321,8 @@ import Testing
         _ = titles.take()
         context.rollback()
         var change = try #require(titles.take().first)
-        #expect(change.oldValue == "b" && change.newValue == "a")
+        #expect(change.oldValue == "b")
+        #expect(change.newValue == "a")
 
         let undo = UndoManager()
         context.undoManager = undo
@@ -313,7 +332,8 @@ import Testing
         context.undo()
         context.processPendingChanges()
         change = try #require(titles.take().first)
-        #expect(change.oldValue == "c" && change.newValue == "a")
+        #expect(change.oldValue == "c")
+        #expect(change.newValue == "a")
         context.undoManager = nil
         context.rollback()
         #expect(plays.take().isEmpty)
@@ -330,7 +350,8 @@ import Testing
         }
         context.mergeChanges(fromContextDidSave: try #require(saved))
         change = try #require(titles.take().first)
-        #expect(change.oldValue == "a" && change.newValue == "d")
+        #expect(change.oldValue == "a")
+        #expect(change.newValue == "d")
         #expect(plays.take().isEmpty)
     }
 
@@ -353,7 +374,9 @@ import Testing
         }
         context.mergeChanges(fromContextDidSave: try #require(saved))
         let change = try #require(log.take().first)
-        #expect(change.kind == .setting && change.oldValue??.count == 1 && change.newValue??.count == 2)
+        #expect(change.kind == .setting)
+        #expect(change.oldValue??.count == 1)
+        #expect(change.newValue??.count == 2)
     }
 
     @Test func turningIntoAFaultReportsEachProperty() throws {
@@ -366,7 +389,7 @@ import Testing
         context.refresh(song, mergeChanges: false)
         #expect(song.isFault)
         #expect(log.take().count == 1)
-        // A fault has nothing to lose.
+        // A fault has no value to replace.
         context.refresh(song, mergeChanges: false)
         context.refresh(song, mergeChanges: true)
         #expect(log.take().isEmpty)
@@ -383,7 +406,8 @@ import Testing
         song.album = first
         withExtendedLifetime(observation) {}
         #expect(song.album === second)
-        #expect(first.songs?.count == 0 && second.songs?.array as? [Song] == [song])
+        #expect(first.songs?.count == 0)
+        #expect(second.songs?.array as? [Song] == [song])
     }
 }
 

@@ -51,7 +51,7 @@ enum Library {
         return container
     }
 
-    /// Makes and saves an object, and gives its ID.
+    /// Inserts and saves an object, and returns its ID.
     @discardableResult
     static func save(
         _ entity: String, in context: NSManagedObjectContext, _ configure: (NSManagedObject) throws -> Void = { _ in }

@@ -15,13 +15,13 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// Contexts over one library in which whatever comes to mind is done, from a seed.
+/// Contexts over one library, with random operations from a seed.
 struct LibraryWorld {
     let container: NSPersistentContainer
     let contexts: [NSManagedObjectContext]
-    /// What an app holds, objects that are gone included.
+    /// Objects that the app retains, deleted ones included.
     var held: [[NSManagedObject]]
-    /// Whether objects are changed that were deleted.
+    /// Whether deleted objects are changed, too.
     var usesGoneObjects = true
     var random: SeededRandom
     var trace: [String] = []
@@ -56,15 +56,15 @@ struct LibraryWorld {
         let side = contexts.indices.randomElement(using: &random) ?? 0
         let context = contexts[side]
         try context.performAndWait { try act(side, context) }
-        // Somebody looks: faults fire, relationships load.
+        // Random reads: faults fire, relationships load.
         for side in contexts.indices where Int.random(in: 0..<3, using: &random) == 0 {
             contexts[side].performAndWait { for object in held[side] { _ = line(of: object) } }
         }
         settle()
     }
 
-    /// The others' merges were queued by a save; they are done when the queues are free. What a parent merged goes on
-    /// to its children, which come after it.
+    /// Other contexts' merges were enqueued by a save; they are done when the queues are idle. A parent's merge is passed
+    /// on to its children, which follow it.
     func settle() { for context in contexts { context.performAndWait {} } }
 
     /// Saves every context, children first.
@@ -76,7 +76,7 @@ struct LibraryWorld {
         }
     }
 
-    /// What a parent throws away is gone for children that saved it there: they begin anew.
+    /// Objects that a parent discards are deleted for children that saved them there: the children are reset.
     private mutating func resetChildren(of side: Int) {
         for (child, context) in contexts.enumerated() where context.parent === contexts[side] {
             held[child] = []
@@ -153,7 +153,7 @@ struct LibraryWorld {
             context.processPendingChanges()
             try context.obtainPermanentIDs(for: Array(context.insertedObjects))
         case 68..<72:
-            note("let go of half")
+            note("release half")
             held[side] = held[side].enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
         case 72..<84:
             note("fetch")
@@ -168,7 +168,7 @@ struct LibraryWorld {
         }
     }
 
-    /// - Returns: nil when something is unsaved, or all agree.
+    /// - Returns: nil when a context has unsaved changes, or all contexts have converged.
     func differenceWhenQuiet() throws -> String? {
         guard contexts.allSatisfy({ context in context.performAndWait { !context.hasChanges } }) else { return nil }
         let fresh = container.newBackgroundContext()
@@ -189,7 +189,7 @@ struct LibraryWorld {
         }
         switch object.entity.name {
         case "Book":
-            // A shelf without a name is a reference to a row that is gone.
+            // A shelf without a name is a reference to a deleted row.
             let shelf = (object.value(forKey: "shelf") as? NSManagedObject).map { $0.value(forKey: "name") as? String ?? "gone" } ?? "-"
             let cover = (object.value(forKey: "cover") as? NSManagedObject).map { $0.value(forKey: "color") as? String ?? "gone" } ?? "-"
             return "book \(object.value(forKey: "title") as? String ?? "-") on \(shelf) in \(cover) genres \(names("genres", "name"))"

@@ -124,7 +124,7 @@ final class ArtistRecord: NSManagedObject {
         #expect(try years(NSPredicate(#Predicate<AlbumRecord> { _ in true }), context).count == 4)
     }
 
-    @Test func whatHasNoCounterpartGivesNoPredicate() throws {
+    @Test func untranslatableMacroPredicatesAreNil() throws {
         _ = try Self.albums()
         #expect(NSPredicate(#Predicate<AlbumRecord> { $0.titleLength == 3 }) == nil)
     }

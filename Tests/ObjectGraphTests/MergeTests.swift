@@ -23,7 +23,7 @@ import Testing
         return (a, mine.book, b, theirs.book)
     }
 
-    /// A book on its way between two performAndWait blocks of its own context.
+    /// Passes a book between two performAndWait blocks of its own context.
     private struct Held: @unchecked Sendable {
         let book: LibraryBook
         init(_ book: LibraryBook) { self.book = book }
@@ -33,7 +33,7 @@ import Testing
         (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, "b 7 4.5"), (.mergeByPropertyStoreTrumpMergePolicyType, "a 7 4.5"),
         (.overwriteMergePolicyType, "b 7 0.0"), (.rollbackMergePolicyType, "a 1 4.5"),
     ])
-    func aConflictIsSettledByThePolicy(type: NSMergePolicyType, result: String) throws {
+    func aConflictIsResolvedByThePolicy(type: NSMergePolicyType, result: String) throws {
         let (a, mine, b, theirs) = try pair(policy: NSMergePolicy(merge: type))
         let (first, second) = (Held(mine), Held(theirs))
         try a.performAndWait {
@@ -76,7 +76,8 @@ import Testing
                 #expect(error?.code == .managedObjectMerge)
                 #expect((error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict])?.count == 1)
             }
-            #expect(second.book.title == "b" && b.hasChanges)
+            #expect(second.book.title == "b")
+            #expect(b.hasChanges)
         }
     }
 
@@ -106,10 +107,11 @@ import Testing
             second.shelf = book.shelf
             try a.save()
         }
-        // The merge was queued by the save, so it is ahead of this block.
+        // The save enqueued the merge, so it precedes this block.
         try await b.perform(schedule: .enqueued) {
             let book = try #require(b.userInfo["book"] as? LibraryBook)
-            #expect(book.title == "changed" && book.pages == 9)
+            #expect(book.title == "changed")
+            #expect(book.pages == 9)
             #expect((book.shelf?.value(forKey: "books") as? NSSet)?.count == 2)
             try b.save()
         }

@@ -6,7 +6,7 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
-/// What descriptions say of a model file.
+/// Descriptions of a model file.
 @Suite struct ModelFileTests {
     private func model(_ body: String) throws -> NSManagedObjectModel {
         let folder = FileManager.default.temporaryDirectory.appending(path: "model-file-\(UUID().uuidString).xcdatamodel")
@@ -23,10 +23,14 @@ import Testing
             <fetchRequest name="Titled" entity="Note" predicateString="title == $title" fetchLimit="3" resultType="1" returnDistinctResults="YES"/>
             """)
         let template = try #require(model.fetchRequestTemplate(forName: "Titled"))
-        #expect(template.entity === model.entitiesByName["Note"] && template.fetchLimit == 3)
-        #expect(template.resultType == .managedObjectIDResultType && template.returnsDistinctResults && !template.includesSubentities)
+        #expect(template.entity === model.entitiesByName["Note"])
+        #expect(template.fetchLimit == 3)
+        #expect(template.resultType == .managedObjectIDResultType)
+        #expect(template.returnsDistinctResults)
+        #expect(!template.includesSubentities)
         let request = try #require(model.fetchRequestFromTemplate(withName: "Titled", substitutionVariables: ["title": "A"]))
-        #expect(request.predicate?.description == "title == \"A\"" && request.returnsDistinctResults)
+        #expect(request.predicate?.description == "title == \"A\"")
+        #expect(request.returnsDistinctResults)
 
         let copy = try #require(model.copy() as? NSManagedObjectModel)
         #expect(copy.fetchRequestTemplate(forName: "Titled")?.entity === copy.entitiesByName["Note"])
@@ -35,7 +39,7 @@ import Testing
         #expect(read.fetchRequestTemplate(forName: "Titled")?.predicate?.description == "title == $title")
     }
 
-    @Test func indexesAndFetchedPropertiesKeepWhatTheFileSays() throws {
+    @Test func indexesAndFetchedPropertiesMatchTheModelFile() throws {
         let model = try model(
             """
             <entity name="Note">
@@ -46,10 +50,12 @@ import Testing
             """)
         let note = try #require(model.entitiesByName["Note"])
         let property = try #require(note.propertiesByName["alike"])
-        #expect(property.renamingIdentifier == "same" && property.versionHashModifier == "2")
+        #expect(property.renamingIdentifier == "same")
+        #expect(property.versionHashModifier == "2")
         let element = try #require(note.indexes.first?.elements.first)
         let computed = try #require(element.property as? NSExpressionDescription)
-        #expect(computed.expressionResultType == .stringAttributeType && computed.expression?.description == "uppercase:(title)")
+        #expect(computed.expressionResultType == .stringAttributeType)
+        #expect(computed.expression?.description == "uppercase:(title)")
         #expect(!element.isAscending)
         let copy = try #require(note.copy() as? NSEntityDescription)
         #expect(copy.indexes.first?.elements.first?.property is NSExpressionDescription)

@@ -10,8 +10,11 @@ import Testing
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {
             let book = try #require(NSEntityDescription.insertNewObject(forEntityName: "Book", into: context) as? LibraryBook)
-            #expect(book.title == "Untitled" && book.pages == 1)
-            #expect(book.objectID.isTemporaryID && book.isInserted && context.insertedObjects == [book])
+            #expect(book.title == "Untitled")
+            #expect(book.pages == 1)
+            #expect(book.objectID.isTemporaryID)
+            #expect(book.isInserted)
+            #expect(context.insertedObjects == [book])
             #expect(book.hooks == ["awakeFromInsert"])
         }
     }
@@ -36,7 +39,8 @@ import Testing
             for (key, value) in values {
                 #expect((book.value(forKey: key) as? NSObject) == (value as? NSObject), "\(key)")
             }
-            #expect(!book.isFault && book.hooks == ["awakeFromFetch"])
+            #expect(!book.isFault)
+            #expect(book.hooks == ["awakeFromFetch"])
         }
     }
 
@@ -49,11 +53,13 @@ import Testing
             book.setValue(first, forKey: "shelf")
             #expect(books(first) == NSSet(object: book))
             second.mutableSetValue(forKey: "books").add(book)
-            #expect(book.value(forKey: "shelf") as? NSManagedObject == second && books(first) == NSSet())
+            #expect(book.value(forKey: "shelf") as? NSManagedObject == second)
+            #expect(books(first) == NSSet())
             let cover = make("Cover")
             cover.setValue(book, forKey: "book")
             rival.setValue(cover, forKey: "cover")
-            #expect(cover.value(forKey: "book") as? NSManagedObject == rival && book.value(forKey: "cover") == nil)
+            #expect(cover.value(forKey: "book") as? NSManagedObject == rival)
+            #expect(book.value(forKey: "cover") == nil)
             let genre = make("Genre")
             genre.setValue(NSSet(array: [book, rival]), forKey: "books")
             #expect((book.value(forKey: "genres") as? NSSet) == NSSet(object: genre))
@@ -75,7 +81,8 @@ import Testing
                 (book as? LibraryBook)?.addToGenres(genre)
             }
             try writer.save()
-            #expect(!shelf.objectID.isTemporaryID && !writer.hasChanges)
+            #expect(!shelf.objectID.isTemporaryID)
+            #expect(!writer.hasChanges)
             return shelf.objectID
         }
         let other = container.newBackgroundContext()
@@ -107,7 +114,8 @@ import Testing
             context.delete(shelf)
             #expect(shelf.isDeleted)
             try context.save()
-            #expect(book.hooks.contains("prepareForDeletion") && book.managedObjectContext == nil)
+            #expect(book.hooks.contains("prepareForDeletion"))
+            #expect(book.managedObjectContext == nil)
             for (entity, count) in [("Shelf", 0), ("Book", 0), ("Cover", 0), ("Genre", 1)] {
                 #expect(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity)) == count, "\(entity)")
             }
@@ -121,12 +129,15 @@ import Testing
             let book = try #require(NSEntityDescription.insertNewObject(forEntityName: "Book", into: context) as? LibraryBook)
             book.title = "One"
             try context.save()
-            #expect(book.changedValues().isEmpty && !book.hasChanges)
+            #expect(book.changedValues().isEmpty)
+            #expect(!book.hasChanges)
             book.title = "Two"
-            #expect(book.changedValues().keys.sorted() == ["title"] && book.isUpdated)
+            #expect(book.changedValues().keys.sorted() == ["title"])
+            #expect(book.isUpdated)
             #expect(book.committedValues(forKeys: ["title"])["title"] as? String == "One")
             context.rollback()
-            #expect(book.title == "One" && !context.hasChanges)
+            #expect(book.title == "One")
+            #expect(!context.hasChanges)
         }
     }
 

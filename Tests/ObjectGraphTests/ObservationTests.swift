@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 @Suite @MainActor struct ObservationTests {
-    /// How often what a block read changes before it is tracked again, while another block runs: 0 or 1.
+    /// The number of reported changes of the read properties while another block runs: 0 or 1.
     private func changes(of read: () -> Void, during change: () throws -> Void) rethrows -> Int {
         let counter = Counter()
         withObservationTracking(read) { counter.count.withLock { $0 += 1 } }
@@ -26,7 +26,7 @@ import Testing
         return (context, LibraryBook(context: context))
     }
 
-    @Test func whoReadsAPropertyIsToldOfItsChange() throws {
+    @Test func trackersAreNotifiedOfPropertyChanges() throws {
         let (_, book) = try book()
         #expect(changes(of: { _ = book.title }, during: { book.title = "new" }) == 1)
         #expect(changes(of: { _ = book.title }, during: { book.pages = 3 }) == 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(changes(of: { _ = book.shelf }, during: { book.title = "other" }) == 0)
     }
 
-    @Test func whatComesFromTheStoreIsTold() throws {
+    @Test func trackersAreNotifiedOfMergedValues() throws {
         let (context, book) = try book()
         book.title = "old"
         try context.save()
@@ -54,7 +54,7 @@ import Testing
         #expect(try changes(of: { _ = book.title }, during: { try Library.remove(book.objectID, in: context) }) == 1)
     }
 
-    @Test func aMergeTellsTheOwnerOfNewMembers() throws {
+    @Test func aMergeNotifiesTheOwnerOfNewMembers() throws {
         let container = try Library.container()
         let context = container.viewContext
         context.isObservationEnabled = true
@@ -74,7 +74,7 @@ import Testing
         #expect((shelf.value(forKey: "books") as? NSSet)?.count == 1)
     }
 
-    @Test func contextsThatDoNotAskForItTellNothing() throws {
+    @Test func trackersAreNotNotifiedByDefault() throws {
         let (context, book) = try book(isObserved: false)
         #expect(changes(of: { _ = book.title }, during: { book.title = "new" }) == 0)
         context.isObservationEnabled = true

@@ -7,7 +7,7 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
-/// Contexts on their queues, and what is left when they go.
+/// Contexts on their queues, and their deallocation.
 @Suite struct QueueTests {
     @Test func contextsWaitForOneAnotherInsideTheirBlocks() throws {
         let container = try Library.container()
@@ -44,7 +44,7 @@ import Testing
         #expect(note.value(forKey: "text") as? String == "changed")
     }
 
-    @Test func manyThreadsSaveAndMergeAtOnce() async throws {
+    @Test func manyThreadsSaveAndMergeConcurrently() async throws {
         let container = try Library.container(at: Library.temporaryFile())
         let reader = container.newBackgroundContext()
         reader.automaticallyMergesChangesFromParent = true
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aStackGoesWhenNobodyHoldsIt() throws {
+    @Test func anUnreferencedStackIsDeallocated() throws {
         weak var container: NSPersistentContainer?
         weak var context: NSManagedObjectContext?
         weak var object: NSManagedObject?
@@ -91,6 +91,9 @@ import Testing
             }
             (container, context, store) = (stack, background, stack.persistentStoreCoordinator.persistentStores.first)
         }()
-        #expect(container == nil && context == nil && object == nil && store == nil)
+        #expect(container == nil)
+        #expect(context == nil)
+        #expect(object == nil)
+        #expect(store == nil)
     }
 }

@@ -7,9 +7,9 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
-/// What a save does besides writing: hooks, notifications, failures half way.
+/// Hooks, notifications and partial failures of a save.
 @Suite struct SaveTests {
-    @Test func whatObserversOfWillSaveChangeIsValidatedAndSaved() throws {
+    @Test func changesByWillSaveObserversAreValidatedAndSaved() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()
         nonisolated(unsafe) var title = String(repeating: "long", count: 10)
@@ -22,11 +22,13 @@ import Testing
             #expect(throws: CocoaError.self) { try context.save() }
             title = "short"
             try context.save()
-            #expect(book.title == "short" && !context.hasChanges && book.hooks.suffix(2) == ["willSave", "didSave"])
+            #expect(book.title == "short")
+            #expect(!context.hasChanges)
+            #expect(book.hooks.suffix(2) == ["willSave", "didSave"])
         }
     }
 
-    @Test func aFailedSaveCanBeTriedAgain() throws {
+    @Test func aFailedSaveCanBeRetried() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -36,7 +38,8 @@ import Testing
             #expect(book.isInserted)
             book.pages = 2
             try context.save()
-            #expect(!book.objectID.isTemporaryID && !book.isInserted)
+            #expect(!book.objectID.isTemporaryID)
+            #expect(!book.isInserted)
         }
     }
 
@@ -49,10 +52,14 @@ import Testing
             book.shelf = shelf
             try context.obtainPermanentIDs(for: [book])
             let id = book.objectID
-            #expect(!id.isTemporaryID && book.isInserted && context.registeredObject(for: id) === book)
+            #expect(!id.isTemporaryID)
+            #expect(book.isInserted)
+            #expect(context.registeredObject(for: id) === book)
             #expect((shelf.value(forKey: "books") as? NSSet) == NSSet(object: book))
             context.rollback()
-            #expect(context.registeredObject(for: id) == nil && book.managedObjectContext == nil && !context.hasChanges)
+            #expect(context.registeredObject(for: id) == nil)
+            #expect(book.managedObjectContext == nil)
+            #expect(!context.hasChanges)
             #expect((shelf.value(forKey: "books") as? NSSet) == NSSet())
             let next = LibraryBook(context: context)
             next.shelf = shelf
@@ -78,7 +85,7 @@ import Testing
         #expect(rating == 4.5)
     }
 
-    @Test func notificationsTellOfEachObjectOnce() throws {
+    @Test func notificationsListEachObjectOnce() throws {
         let context = try Library.container().newBackgroundContext()
         nonisolated(unsafe) var log: [String] = []
         let token = NotificationCenter.default.addObserver(
@@ -113,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func savingWithinASaveIsRefused() throws {
+    @Test func savingWithinASaveIsRejected() throws {
         let context = try Library.container().newBackgroundContext()
         nonisolated(unsafe) var refusals = 0
         let token = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextWillSave, object: context, queue: nil) { note in
@@ -139,7 +146,8 @@ import Testing
             context.delete(homeless)
             try context.save()
             context.refreshAllObjects()
-            #expect(book.value(forKey: "cover") as? NSManagedObject === cover && cover.value(forKey: "book") as? NSManagedObject === book)
+            #expect(book.value(forKey: "cover") as? NSManagedObject === cover)
+            #expect(cover.value(forKey: "book") as? NSManagedObject === book)
         }
     }
 
@@ -166,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func whatOneStoreSavedIsNotSavedAgainAfterAnotherRefused() throws {
+    @Test func savedStoresAreNotSavedAgainAfterAnotherFails() throws {
         let (context, first, second) = try twoStores()
         let other = NSManagedObjectContext(.privateQueue)
         other.persistentStoreCoordinator = context.persistentStoreCoordinator
@@ -186,9 +194,11 @@ import Testing
                 Issue.record("a conflict was saved")
             } catch let error as CocoaError {
                 #expect(error.code == .persistentStoreIncompleteSave)
-                #expect(error.affectedObjects?.first === old && error.affectedStores?.first === second)
+                #expect(error.affectedObjects?.first === old)
+                #expect(error.affectedStores?.first === second)
             }
-            #expect(!new.isInserted && context.updatedObjects == [old])
+            #expect(!new.isInserted)
+            #expect(context.updatedObjects == [old])
             context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
             try context.save()
             #expect(!context.hasChanges)

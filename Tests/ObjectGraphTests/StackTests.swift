@@ -7,7 +7,7 @@ import ObjectGraph
 import Testing
 
 @Suite struct StackTests {
-    @Test func aStoreIsThereAgainAfterReopening() throws {
+    @Test func aStoreKeepsItsObjectsAcrossReopening() throws {
         let url = Library.temporaryFile()
         defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
         let first = try Library.container(at: url)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func historyTellsAuthorsAndChangedProperties() throws {
+    @Test func historyRecordsAuthorsAndChangedProperties() throws {
         let container = try Library.container(tracksHistory: true)
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -40,9 +40,11 @@ import Testing
             try context.save()
             let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: token)) as? NSPersistentHistoryResult
             let transactions = try #require(result?.result as? [NSPersistentHistoryTransaction])
-            #expect(transactions.map(\.author) == ["other"] && transactions.first?.contextName == "editor")
+            #expect(transactions.map(\.author) == ["other"])
+            #expect(transactions.first?.contextName == "editor")
             let change = try #require(transactions.first?.changes?.first)
-            #expect(change.changeType == .update && change.changedObjectID == book.objectID)
+            #expect(change.changeType == .update)
+            #expect(change.changedObjectID == book.objectID)
             #expect(change.updatedProperties?.map(\.name) == ["title"])
         }
     }
@@ -54,7 +56,7 @@ import Testing
         #expect((failure as? CocoaError)?.localizedDescription.contains("No model is named 'NoSuchModel'") == true)
     }
 
-    @Test func aBrokenModelSaysWhatIsWrong() throws {
+    @Test func anInvalidModelReportsItsProblems() throws {
         var model = Library.model
         model.entities[0].relationships[0].destination = "Nowhere"
         #expect(try failure(of: model).contains("Book.shelf has an unknown destination entity 'Nowhere'"))
@@ -70,7 +72,7 @@ import Testing
 }
 
 extension NSManagedObjectContext {
-    /// Makes an object, saves it, and gives its permanent ID.
+    /// Creates and saves an object, and returns its permanent ID.
     fileprivate func save(_ make: @Sendable (NSManagedObjectContext) -> NSManagedObject) throws -> NSManagedObjectID {
         try performAndWait {
             let object = make(self)

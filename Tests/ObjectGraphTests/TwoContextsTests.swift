@@ -5,12 +5,12 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// Two contexts that merge each other's saves do whatever comes to mind, from a seed.
+/// Two contexts that merge each other's saves, with random operations from a seed.
 ///
-/// Nothing may trap, every save must go through, and whenever neither has unsaved changes both show what the store holds.
+/// Nothing may trap, every save must succeed, and whenever neither has unsaved changes both show the store's values.
 @Suite struct TwoContextsTests {
     @Test(arguments: Seeds.chosen)
-    func bothShowWhatTheStoreHolds(_ seed: UInt64) throws {
+    func bothContextsShowTheStoresValues(_ seed: UInt64) throws {
         var world = LibraryWorld(try Library.container(), seed: seed)
         for step in 0..<100 {
             try world.step()
@@ -20,9 +20,9 @@ import Testing
         }
     }
 
-    /// Two children of one context over the store, one with a child of its own, beside another context over the store.
+    /// Two children of a context over the store, one of them with a child, and another context over the store.
     @Test(arguments: Seeds.chosen)
-    func contextsOverContextsAgreeOnceAllAreSaved(_ seed: UInt64) throws {
+    func nestedContextsConvergeOnceAllAreSaved(_ seed: UInt64) throws {
         var world = LibraryWorld(try Library.container(), seed: seed, parents: [nil, 0, 0, 1, nil])
         for step in 0..<60 {
             for _ in 0..<4 { try world.step() }
@@ -33,11 +33,11 @@ import Testing
         }
     }
 
-    /// The model is a list of what was to be seen after each group of changes.
+    /// The model is the list of expected states after each undo group.
     @Test(arguments: Seeds.chosen)
-    func undoAndRedoGoThroughWhatWasThere(_ seed: UInt64) throws {
+    func undoAndRedoReproduceEachState(_ seed: UInt64) throws {
         var world = LibraryWorld(try Library.container(), seed: seed, parents: [nil])
-        // What is done to an object that is gone cannot be done again.
+        // Changes of deleted objects cannot be redone.
         world.usesGoneObjects = false
         let context = world.contexts[0]
         try context.performAndWait {

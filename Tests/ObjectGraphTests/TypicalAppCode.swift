@@ -140,8 +140,11 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
         item.setValue(list, forKey: "list")
         list.mutableSetValue(forKey: "items").add(NSEntityDescription.insertNewObject(forEntityName: "Item", into: context))
         if context.hasChanges { try context.save() }
-        #expect(screen.rows == 1 && screen.reloads == 1 && screen.controller.object(at: IndexPath(indexes: [0, 0])) === list)
-        #expect(list.value(forKey: "created") as? Date == Date(timeIntervalSinceReferenceDate: 2) && !context.hasChanges)
+        #expect(screen.rows == 1)
+        #expect(screen.reloads == 1)
+        #expect(screen.controller.object(at: IndexPath(indexes: [0, 0])) === list)
+        #expect(list.value(forKey: "created") as? Date == Date(timeIntervalSinceReferenceDate: 2))
+        #expect(!context.hasChanges)
 
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Item")
         request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
@@ -160,7 +163,10 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
         ]
         #expect(try context.fetch(ordered).first === item)
         let set = list.mutableSetValue(forKey: "items")
-        #expect(set.count == 2 && set.contains(item) && set.allObjects.count == 2 && (list.value(forKey: "items") as? Set<ItemObject>)?.count == 2)
+        #expect(set.count == 2)
+        #expect(set.contains(item))
+        #expect(set.allObjects.count == 2)
+        #expect((list.value(forKey: "items") as? Set<ItemObject>)?.count == 2)
         set.remove(item)
         #expect(item.value(forKey: "list") == nil)
         set.union([item])
@@ -178,11 +184,13 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
             try background.save()
         }
         await context.perform(schedule: .enqueued) {}
-        #expect(list.name == "Errands" && screen.reloads == reloads + 1)
+        #expect(list.name == "Errands")
+        #expect(screen.reloads == reloads + 1)
 
         let all: NSFetchRequest<ListObject> = ListObject.fetchRequest()
         let lists = try context.performAndWait { try all.execute() }
-        #expect(lists == [list] && list.id == ObjectIdentifier(list))
+        #expect(lists == [list])
+        #expect(list.id == ObjectIdentifier(list))
         for object in try context.fetch(all) { context.delete(object) }
         do {
             try context.save()
@@ -190,7 +198,8 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
             let error = error as NSError
             Issue.record("Unresolved error \(error), \(error.userInfo)")
         }
-        #expect(try context.count(for: NSFetchRequest<any NSFetchRequestResult>(entityName: "Item")) == 0 && screen.rows == 0)
+        #expect(try context.count(for: NSFetchRequest<any NSFetchRequestResult>(entityName: "Item")) == 0)
+        #expect(screen.rows == 0)
     }
 
     @Test func aStackBuiltByHandOpensAndDestroysItsStore() throws {
@@ -202,7 +211,8 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
         let options = [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true]
         let store = try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
-        #expect(coordinator.metadata(for: store)[NSStoreUUIDKey] as? String == store.identifier && coordinator.url(for: store) == url)
+        #expect(coordinator.metadata(for: store)[NSStoreUUIDKey] as? String == store.identifier)
+        #expect(coordinator.url(for: store) == url)
         let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
         context.persistentStoreCoordinator = coordinator
         try context.performAndWait {
@@ -237,10 +247,12 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
                 Issue.record("another error: \(error)")
             }
             do { try context.save() } catch let error as CocoaError {
-                #expect(error.validationKey == "title" && error.validationObject as? LibraryBook === book)
+                #expect(error.validationKey == "title")
+                #expect(error.validationObject as? LibraryBook === book)
             } catch { Issue.record("no Cocoa error: \(error)") }
             do { try context.save() } catch let error as NSError {
-                #expect(error.domain == NSCocoaErrorDomain && error.code == NSValidationMissingMandatoryPropertyError)
+                #expect(error.domain == NSCocoaErrorDomain)
+                #expect(error.code == NSValidationMissingMandatoryPropertyError)
             }
         }
     }

@@ -22,12 +22,14 @@ import Testing
         #expect(try value("flags >> 1", object) == .int(3))
         #expect(try value("~flags", object) == .int(-7))
         #expect(try value("~~flags & -1", object) == .int(6))
-        // Fractions are cut off, as `longLongValue` does.
+        // Fractions are truncated, as `longLongValue` does.
         #expect(try value("half & 7", object) == .int(5))
         #expect(try value("amount ^ 1", object) == .int(7))
         #expect(try value("missing & 1", object) == .null)
         #expect(try value("'text' | 1", object) == .null)
-        #expect(try value("1 << 64") == .int(0) && value("-1 >> 70") == .int(-1) && value("8 << -2") == .int(2))
+        #expect(try value("1 << 64") == .int(0))
+        #expect(try value("-1 >> 70") == .int(-1))
+        #expect(try value("8 << -2") == .int(2))
     }
 
     /// The same precedence and grouping as C has, checked on values.
@@ -52,7 +54,7 @@ import Testing
         #expect(try Tree(format: printed) == tree)
     }
 
-    /// Random trees of every operator: what is printed is parsed as the same tree.
+    /// Random trees of every operator: the printed form parses to the same tree.
     @Test func randomArithmeticRoundTrips() throws {
         var random = SplitMix(state: 5)
         let names = [
@@ -87,10 +89,11 @@ import Testing
 }
 
 @Suite struct PredicateFormatErrorTests {
-    @Test func formatsOfPeopleThrowWithTheColumn() throws {
+    @Test func invalidUserFormatsThrowWithTheColumn() throws {
         #expect(try NSPredicate(parsing: "a == %@", argumentArray: [3]).description == "a == 3")
         let error = #expect(throws: PredicateFormatError.self) { try NSPredicate(parsing: "a == ") }
-        #expect(error?.column == 6 && error?.format == "a == ")
+        #expect(error?.column == 6)
+        #expect(error?.format == "a == ")
         #expect(
             error?.localizedDescription
                 == "Unable to parse the format string \"a == \", column 6: expected a key, a value or a condition, found the end")
@@ -99,7 +102,7 @@ import Testing
         #expect(try NSExpression(parsing: "a + 1").description == "a + 1")
     }
 
-    /// The sentence is printed in release builds too.
+    /// The message is printed in release builds too.
     @Test func formatThatCannotBeParsedEndsTheProcessWithASentence() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = NSPredicate(format: "a == == 1")

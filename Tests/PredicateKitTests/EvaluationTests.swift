@@ -43,13 +43,13 @@ import Testing
         "CAST(4.0, 'NSString') == '4'", "CAST(day, 'NSUUID') == nil", "CAST(name, 'NSDate') == nil", "CAST(name, 'NSData') == nil",
     ]
 
-    @Test(arguments: truths) func thisIsTrueInMemory(_ format: String) throws {
+    @Test(arguments: truths) func predicatesEvaluateInMemory(_ format: String) throws {
         let tree = try PredicateKit.Predicate(format: format)
         #expect(try tree.evaluate(on: Self.object, variables: ["v": .int(7)], now: { 1e9 }))
     }
 
     @Test(arguments: [("a == $x", PredicateFailure.Code.unboundVariable), ("'a' MATCHES '('", .invalidPattern)])
-    func whatHasNoAnswerIsAnError(format: String, code: PredicateFailure.Code) throws {
+    func unevaluatablePredicatesThrow(format: String, code: PredicateFailure.Code) throws {
         let tree = try PredicateKit.Predicate(format: format)
         let error = #expect(throws: PredicateFailure.self) { try tree.evaluate(on: Self.object, now: { 0 }) }
         #expect(error?.code == code)

@@ -64,7 +64,7 @@ import class PredicateKit.NSCompoundPredicate
         #expect(parsed(NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate { _, _ in true })) == nil)
     }
 
-    /// Predicates are equal if they say the same, however they were made.
+    /// Predicates with equal parts are equal, regardless of their creation.
     @Test func compoundPredicatesPrintCompareAndArchiveByTheirParts() throws {
         let (a, b) = (NSPredicate(format: "a == 1"), NSPredicate(format: "b == 2 OR c == 3"))
         let made: [(NSCompoundPredicate, String)] = [
@@ -76,18 +76,24 @@ import class PredicateKit.NSCompoundPredicate
             (NSCompoundPredicate(type: .or, subpredicates: []), "FALSEPREDICATE"),
         ]
         for (predicate, format) in made {
-            #expect(predicate.description == format && predicate.predicateFormat == format && "\(predicate)" == format)
+            #expect(predicate.description == format)
+            #expect(predicate.predicateFormat == format)
+            #expect("\(predicate)" == format)
             #expect(predicate == (predicate.copy() as? NSPredicate))
             if predicate.subpredicates.isEmpty { continue }
             let parsed = NSPredicate(format: format)
-            #expect(predicate == parsed && parsed == predicate && predicate.hash == parsed.hash)
+            #expect(predicate == parsed)
+            #expect(parsed == predicate)
+            #expect(predicate.hash == parsed.hash)
             let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
             #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSCompoundPredicate.self, from: data) == predicate)
         }
         #expect(made[0].0 != made[1].0)
         #expect(made[0].0 != NSCompoundPredicate(andPredicateWithSubpredicates: [b, a]))
-        #expect(made[0].0.compoundPredicateType == .and && made[0].0.subpredicates == [a, b])
-        #expect(made[2].0.evaluate(with: ["b": 1]) && !made[2].0.evaluate(with: ["b": 2]))
+        #expect(made[0].0.compoundPredicateType == .and)
+        #expect(made[0].0.subpredicates == [a, b])
+        #expect(made[2].0.evaluate(with: ["b": 1]))
+        #expect(!made[2].0.evaluate(with: ["b": 2]))
         let block = NSPredicate { object, _ in object is String }
         #expect(NSCompoundPredicate(andPredicateWithSubpredicates: [block]).evaluate(with: "x"))
         #expect(NSCompoundPredicate(andPredicateWithSubpredicates: [block]) == NSCompoundPredicate(andPredicateWithSubpredicates: [block]))

@@ -30,8 +30,8 @@ import Testing
         .expression(.selfObject), .value(.double(.nan)), .value(.double(.infinity)), .value(.decimal(.nan)), .value(.string("")),
     ]
 
-    /// Formats of pieces in any order are read or refused with a column; what is read can be printed, and evaluated or
-    /// refused. Nothing ends the process.
+    /// Formats of random pieces are parsed or rejected with a column; parsed ones can be printed, and evaluated or
+    /// rejected. Nothing ends the process.
     @Test func noFormatAndNoPredicateEndsTheProcess() {
         var random = Random(state: 42)
         let object = PredicateValue(["a": 1, "b": ["c": "t"], "n": [3, -2], "k": "v"] as [String: Any])

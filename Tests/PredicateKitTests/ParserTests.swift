@@ -8,7 +8,7 @@ import Testing
 @Suite struct ParserTests {
     typealias Tree = PredicateKit.Predicate
 
-    /// Format, arguments, and the canonical format of what was read.
+    /// Format, arguments, and the canonical format of the parsed predicate.
     static let good: [(String, [FormatArgument], String)] = [
         ("a = 1", [], "a == 1"), ("a == 1 && b <> 2 || !c >= 3", [], "(a == 1 AND b != 2) OR NOT c >= 3"),
         ("a =< 1 or a => 2", [], "a <= 1 OR a >= 2"), ("not not a == 1", [], "NOT NOT a == 1"),
@@ -69,13 +69,13 @@ import Testing
         ("a == 1 b == 2", [], 8, "expected AND, OR or the end"), ("a == 1 AND", [], 11, "expected a key"),
         ("(a == 1", [], 8, "expected ')'"), ("a == 'x", [], 6, "no closing"), ("a == {1, 2", [], 11, "expected '}'"),
         ("a ==[x] 1", [], 6, "expected c, d, n or l"), ("a == 1e", [], 7, "unexpected 'e'"),
-        ("a == 0xZ", [], 6, "no number"),
+        ("a == 0xZ", [], 6, "isn't a number"),
         ("in == 1", [], 1, "reserved word"), ("a.b. == 1", [], 6, "expected a key"), ("a ; b", [], 3, "unexpected ';'"),
         ("a == %@", [], 6, "placeholder 1 has no argument"),
         ("%K == 1", [.value(.int(1))], 1, "%K needs a key path"),
         ("a == %d", [.value(.string("x"))], 6, "%d needs a number"), ("a == %z", [], 6, "letter after %"),
         ("a == %y", [], 6, "%y is not"),
-        ("nosuch(a) == 1", [], 1, "no function nosuch"), ("length(a, b) == 1", [], 1, "no function length of 2"),
+        ("nosuch(a) == 1", [], 1, "unknown function nosuch"), ("length(a, b) == 1", [], 1, "unknown function length of 2"),
         ("SUBQUERY(a, x, b == 1).@count > 0", [], 13, "variable of SUBQUERY"),
         ("(a == 1) == 2", [], 1, "expected a value"),
         ("1 + (a == 1) == 2", [], 5, "expected a value"), ("ANY a.b", [], 8, "expected a comparison operator"),
@@ -87,13 +87,14 @@ import Testing
     ]
 
     @Test(arguments: bad.indices)
-    func aBadFormatIsRefusedWithItsColumnAndWhatWasExpected(_ index: Int) throws {
+    func anInvalidFormatIsRejectedWithItsColumnAndTheExpectedToken(_ index: Int) throws {
         let (format, arguments, column, part) = Self.bad[index]
         let error = #expect(throws: PredicateFailure.self) { try Tree(format: format, arguments) }
-        #expect(error?.column == column && error?.detail.contains(part) == true, "\(error as Any)")
+        #expect(error?.column == column, "\(error as Any)")
+        #expect(error?.detail.contains(part) == true, "\(error as Any)")
     }
 
-    @Test func everyPrefixAndEveryChangedCharacterIsReadOrRefusedButNeverTraps() {
+    @Test func everyPrefixAndEveryChangedCharacterIsParsedOrRejectedButNeverTraps() {
         let format =
             "NOT ANY a.b LIKE[c] 'x\\u00e9' OR SUBQUERY(t, $x, $x.n IN {1.5e3, -2}).@count >= %d AND TERNARY(p == %K, -q[1], r ** 2) <> nil"
         let characters = Array(format)

@@ -7,7 +7,7 @@ import SQLiteStore
 import Testing
 
 /// New stores compared with those that Apple's framework made for the same models: statements, entities and numbers are equal.
-@Suite(.enabled(if: AppleStores.areThere, "no ../shared/fixtures/apple-stores beside the project"))
+@Suite(.enabled(if: AppleStores.areThere, "the folder ../shared/fixtures/apple-stores is missing"))
 struct AppleLayoutTests {
     private static let files = [
         "sample-v1/store.sqlite", "bookmarks-v5/store.sqlite", "history/store.sqlite", "migration-v1-v3/store-v1.sqlite",
@@ -42,7 +42,7 @@ struct AppleLayoutTests {
     }
 
     /// The ordered side names the table and its first column; without one, the entity that is first by name does.
-    @Test func aTableOfPairsIsNamedByItsOrderedSide() throws {
+    @Test func aJoinTableIsNamedByItsOrderedSide() throws {
         for isOrdered in [false, true] {
             let album = Entity(
                 name: "Album", relationships: [Relationship(name: "photos", destination: "Photo", inverse: "albums", isToMany: true)])
@@ -60,7 +60,7 @@ struct AppleLayoutTests {
     }
 
     /// A store of an earlier release, in which names decided alone, goes on with its tables.
-    @Test func aStoreKeepsItsTablesOfPairs() throws {
+    @Test func aStoreKeepsItsJoinTables() throws {
         let folder = Entity(
             name: "Folder",
             relationships: [

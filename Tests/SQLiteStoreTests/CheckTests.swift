@@ -6,11 +6,11 @@ import SQLiteStore
 import Testing
 
 @Suite struct CheckTests {
-    @Test func randomSavesKeepEveryInvariantAndHistoryTellsThemAll() throws {
+    @Test func randomSavesKeepEveryInvariantAndAreInHistory() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         var random = SeededRandom(seed: 11)
-        // What history says of each row, played over what was there before.
+        // History replayed over the former state of each row.
         var versions: [RowKey: Int64] = [:]
         for _ in 0..<60 {
             try store.write { writer in
@@ -64,7 +64,8 @@ import Testing
         let stored = try ["Author", "Book", "Tag"].map { name in
             try store.read { try $0.count(StoreQuery(entity: model.index(name))) }
         }
-        #expect(stored.reduce(0, +) == versions.count && versions.count > 20)
+        #expect(stored.reduce(0, +) == versions.count)
+        #expect(versions.count > 20)
     }
 
     @Test func brokenInvariantsAreReported() throws {

@@ -8,7 +8,8 @@ import Testing
 
 /// Models that are derived from stores.
 @Suite struct DerivedModelTests {
-    /// Every way to store a property: an ordered one-to-many, a one-to-one, both kinds of many-to-many, a to-many without inverse.
+    /// Every storage of a property: an ordered one-to-many, a one-to-one, both kinds of many-to-many, a to-many without
+    /// inverse.
     private static let model: Model = {
         var person = Entity(
             name: "Person",
@@ -42,7 +43,7 @@ import Testing
         ])
     }()
 
-    /// Two persons, an author with two tags, and what belongs to them.
+    /// Two persons, an author with two tags, and their objects.
     private func fill(_ url: URL) throws -> SQLiteStore {
         let model = try ResolvedModel(Self.model)
         let store = try Library.store(url, model: model)
@@ -74,7 +75,8 @@ import Testing
             let url = folder.appending(path: "a.sqlite")
             let store = try fill(url)
             let derived = try DerivedModel(ofStoreAt: url)
-            #expect(derived.origin == .recorded && derived.notes == [])
+            #expect(derived.origin == .recorded)
+            #expect(derived.notes == [])
             #expect(derived.model.entities.sorted { $0.name < $1.name } == Self.model.entities.sorted { $0.name < $1.name })
             store.close()
             let contents = try StoreContents(of: url, options: Library.options())
@@ -88,14 +90,16 @@ import Testing
             try fill(url).close()
             try Library.forgetModel(url)
             let derived = try DerivedModel(ofStoreAt: url)
-            #expect(derived.origin == .tables && derived.notes == [])
+            #expect(derived.origin == .tables)
+            #expect(derived.notes == [])
             func entity(_ name: String) throws -> Entity { try #require(derived.model.entities.first { $0.name == name }) }
             let person = try entity("Person")
             #expect(
                 person.attributes.map { "\($0.name) \($0.type)" }.sorted() == [
                     "age integer64", "born date", "identifier uuid", "income decimal", "name string", "portrait binaryData", "weight double",
                 ])
-            #expect(try entity("Author").superentity == "Person" && entity("Author").attributes.map(\.name) == ["penname"])
+            #expect(try entity("Author").superentity == "Person")
+            #expect(try entity("Author").attributes.map(\.name) == ["penname"])
             #expect(person.uniquenessConstraints == [["name", "born"]])
             #expect(try entity("House").indexes == [FetchIndex(name: "byStreet", elements: [.init(property: "street", isAscending: false)])])
             func relationship(_ entity: Entity, _ name: String) throws -> Relationship {
@@ -155,7 +159,7 @@ import Testing
 
     /// A file alone, with a log, with a log and its index, and in the older journal mode.
     @Test(arguments: [[""], ["", "-wal"], ["", "-wal", "-shm"]], [false, true])
-    func lookingLeavesNoTrace(_ parts: [String], _ isRollback: Bool) throws {
+    func inspectionLeavesNoTrace(_ parts: [String], _ isRollback: Bool) throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let store = try fill(url)
@@ -185,9 +189,10 @@ import Testing
             let contents = try StoreContents(of: url, options: Library.options())
             try contents.read { reader in
                 #expect(try reader.count(contents.query("Tag")) == 3)
-                #expect(try Data(contentsOf: url) == file && Data(contentsOf: folder.appending(path: "a.sqlite-wal")) == log)
+                #expect(try Data(contentsOf: url) == file)
+                #expect(try Data(contentsOf: folder.appending(path: "a.sqlite-wal")) == log)
                 try store.insert(model, "Tag", [:])
-                // One consistent state, as long as it is read.
+                // A read transaction sees one consistent state.
                 #expect(try reader.count(contents.query("Tag")) == 3)
             }
             #expect(try contents.read { try $0.count(contents.query("Tag")) } == 4)
@@ -214,7 +219,7 @@ import Testing
         }
     }
 
-    /// The record of a release that kept no model: names and kinds, in the metadata.
+    /// The record of a release without a stored model: names and kinds, in the metadata.
     @Test func theRecordInTheMetadataIsEnough() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
@@ -238,7 +243,7 @@ import Testing
 }
 
 /// Models derived from stores of Apple's framework, with and without the model in the store, compared with the real ones.
-@Suite(.enabled(if: AppleStores.areThere, "no ../shared/fixtures/apple-stores beside the project"))
+@Suite(.enabled(if: AppleStores.areThere, "the folder ../shared/fixtures/apple-stores is missing"))
 struct AppleDerivedModelTests {
     private static let files = [
         "sample-v1/store.sqlite", "bookmarks-v5/store.sqlite", "history/store.sqlite", "migration-v1-v3/store-v1.sqlite",
@@ -249,25 +254,27 @@ struct AppleDerivedModelTests {
         try AppleStores.withCopy(file) { url in
             if isForgotten { try AppleStores.dropModel(url) }
             let contents = try StoreContents(of: url, options: Library.options())
-            #expect(contents.derived.origin == (isForgotten ? .tables : .archived) && contents.derived.notes == [])
+            #expect(contents.derived.origin == (isForgotten ? .tables : .archived))
+            #expect(contents.derived.notes == [])
             let info = try StoreDescription(of: url)
             #expect(contents.model.entities.map(\.name) == info.entities.map(\.name))
             try contents.read { reader in
                 for entity in info.entities {
                     var keys: [Int64] = []
                     try reader.forEachRow(of: contents.model.index(entity.name)) { keys.append($0.key.primaryKey) }
-                    #expect(keys.count == entity.rows && keys == keys.sorted(), "\(entity.name)")
+                    #expect(keys.count == entity.rows, "\(entity.name)")
+                    #expect(keys == keys.sorted(), "\(entity.name)")
                 }
                 let all = try contents.model.entities.filter { $0.superentity == nil }.reduce(0) { try $0 + reader.count(contents.query($1.name)) }
                 #expect(Int64(all) == info.tables.reduce(0) { $0 + $1.rows })
-                // Every to-many row leads to objects, and pairs are counted once from each side.
+                // Every to-many row leads to objects, and join records are counted once from each side.
                 for entity in contents.model.entities {
                     try reader.forEachRow(of: entity.index) { row in
                         for index in entity.toMany.indices { _ = try reader.destinations(of: row.key, toMany: index) }
                     }
                 }
             }
-            // It also opens as any store does.
+            // It also opens like any other store.
             var options = Library.options()
             options.isReadOnly = true
             let store = try Library.store(url, model: contents.model, options: options)
@@ -282,7 +289,7 @@ struct AppleDerivedModelTests {
         "migration-v1-v3/store-v3.sqlite": "migration-v1-v3/Model.xcdatamodeld/Model 3.xcdatamodel",
     ]
 
-    /// Without what does not stand in the archive in a known form, or plays no part in stores.
+    /// Without parts that the archive lacks in a known form, or that stores do not depend on.
     private func comparable(_ model: Model, isGuess: Bool) -> [Entity] {
         model.entities.sorted { $0.name < $1.name }.map { entity in
             var result = Entity(name: entity.name, superentity: entity.superentity, isAbstract: entity.isAbstract)
@@ -320,14 +327,15 @@ struct AppleDerivedModelTests {
             let derived = try DerivedModel(ofStoreAt: url)
             #expect(derived.origin == .archived)
             #expect(comparable(derived.model, isGuess: false) == comparable(real, isGuess: false))
-            // A migration leaves classes out.
+            // A migration omits classes.
             for entity in derived.model.entities {
-                #expect([entity.name, "NSManagedObject"].contains(entity.className) && (entity.className == entity.name || file.hasPrefix("migration")))
+                #expect([entity.name, "NSManagedObject"].contains(entity.className))
+                #expect((entity.className == entity.name || file.hasPrefix("migration")))
             }
         }
     }
 
-    /// Everything but the names of inverses, for which a store's tables have no place, and names' spelling.
+    /// Everything but the names of inverses, which a store's tables do not contain, and the case of names.
     @Test(arguments: models.keys.sorted()) func tablesGiveTheRealModelsStructure(_ file: String) throws {
         let real = comparable(try AppleStores.model(try #require(Self.models[file])), isGuess: true)
         try AppleStores.withCopy(file) { url in

@@ -4,7 +4,7 @@
 import ManagedModel
 import SQLiteStore
 
-/// A model that changes at random in ways that can be inferred, and what its objects have to look like afterwards.
+/// A model with random inferable changes, and the expected objects after each.
 struct Evolution {
     struct Thing {
         var entity: String
@@ -20,9 +20,9 @@ struct Evolution {
 
     var model = Model()
     var things: [Int64: Thing] = [:]
-    /// By relationship; names are used once in a model. Of an ordered one in its order.
+    /// By relationship; names are unique in a model. An ordered one's pairs are in order.
     var links: [String: [Pair]] = [:]
-    /// What was done, for whoever has to find out what went wrong.
+    /// The steps so far, for diagnosis.
     var log: [String] = []
     private var names = 0
     private var identifiers: Int64 = 0
@@ -41,7 +41,7 @@ struct Evolution {
 
     // MARK: Steps
 
-    /// Changes the model, and says by renaming identifiers what became of what.
+    /// Changes the model; renaming identifiers record the changes.
     mutating func step() {
         log = []
         for entity in model.entities.indices {
@@ -92,7 +92,7 @@ struct Evolution {
 
     func index(_ name: String) -> Int { model.entities.firstIndex { $0.name == name } ?? 0 }
 
-    /// From the entity up.
+    /// From the entity up to the root.
     func chain(_ name: String) -> [Entity] {
         let entity = model.entities[index(name)]
         return [entity] + (entity.superentity.map(chain) ?? [])
@@ -174,7 +174,7 @@ struct Evolution {
         attribute.isOptional = false
         attribute.defaultValue = attribute.type == .string ? .string("must") : .int(9)
         model.entities[entity].attributes[place] = attribute
-        // Rows of an earlier version without a value have to have one now.
+        // Rows of an earlier version without a value need one now.
         for (uid, thing) in things where isKind(thing.entity, of: model.entities[entity].name) {
             if thing.values[attribute.name] == .null { things[uid]?.values[attribute.name] = attribute.defaultValue }
         }
@@ -327,7 +327,7 @@ struct Evolution {
         if let inverse { links[inverse.name] = pairs.map { Pair(owner: $0.member, member: $0.owner) } }
     }
 
-    /// What the model does not allow any more goes; what it asks for now is there.
+    /// Removes data that the model no longer allows, and adds what it requires now.
     private mutating func settle() {
         for (uid, thing) in things {
             var values: [String: StoredValue] = [:]

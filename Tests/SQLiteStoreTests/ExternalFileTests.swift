@@ -7,7 +7,7 @@ import PredicateKit
 import SQLiteStore
 import Testing
 
-/// Large values are files beside the store. Source: core-data-sqlite-format, "External binary storage".
+/// Large values in external files. Source: core-data-sqlite-format, "External binary storage".
 @Suite struct ExternalFileTests {
     static let large = 128 * 1024 + 1
 
@@ -46,11 +46,11 @@ import Testing
 
     private func check(_ url: URL) throws -> [StoreViolation.Rule] { try StoreCheck.run(on: url).violations.map(\.rule) }
 
-    @Test(arguments: [0, 1, 37, 38, 128 * 1024, 128 * 1024 + 1, 1_000_000]) func sizeDecidesWhereAValueStands(_ size: Int) throws {
+    @Test(arguments: [0, 1, 37, 38, 128 * 1024, 128 * 1024 + 1, 1_000_000]) func sizeDecidesWhetherAValueIsExternal(_ size: Int) throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let store = try Library.store(url, model: Self.model())
-            // Bytes that look like a tag must not be taken for one.
+            // Bytes that look like a tag must not be parsed as one.
             var value = Self.bytes(size, 2)
             let key = try store.insert(Self.model(), "Book", ["cover": .data(value)])
             #expect(try cover(store, key) == .data(value))
@@ -63,7 +63,8 @@ import Testing
             #expect(column == [isLarge ? "02|38" : "01|\(size + 1)"])
             if isLarge {
                 #expect(try store.lines("SELECT CAST(substr(ZCOVER, 2, 36) AS TEXT), hex(substr(ZCOVER, 38)) FROM ZBOOK") == ["\(files(url)[0])|00"])
-                #expect(files(url)[0] == files(url)[0].uppercased() && UUID(uuidString: files(url)[0]) != nil)
+                #expect(files(url)[0] == files(url)[0].uppercased())
+                #expect(UUID(uuidString: files(url)[0]) != nil)
             }
             value.append(7)
             try set(store, key, .data(value))
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func filesGoWithTheirValues() throws {
+    @Test func filesAreRemovedWithTheirValues() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let model = try Self.model()
@@ -86,22 +87,25 @@ import Testing
             #expect(files(url).count == 5)
             let before = files(url)
             try set(store, keys[0], .null)
-            #expect(files(url).count == 4 && Set(files(url)).isSubset(of: before))
+            #expect(files(url).count == 4)
+            #expect(Set(files(url)).isSubset(of: before))
             try set(store, keys[1], .data(Self.bytes(3)))
             #expect(files(url).count == 3)
             try set(store, keys[2], .data(Self.bytes(Self.large, 99)))
-            #expect(files(url).count == 3 && !Set(files(url)).isSubset(of: before))
+            #expect(files(url).count == 3)
+            #expect(!Set(files(url)).isSubset(of: before))
             var changes = StoreChanges()
             changes.deletes = [RowDelete(key: keys[3], expectedVersion: nil)]
             let number = try #require(try store.save(changes))
             #expect(files(url).count == 2)
-            // Large values are no part of what history keeps of deleted rows.
+            // History does not preserve large values of deleted rows.
             let history = try store.read { try $0.history(after: number - 1) }
             #expect(history.flatMap(\.changes).map { $0.tombstone["cover"] ?? .null } == [.null])
             #expect(try check(url) == [])
             let query = StoreQuery(entity: model.index("Book"))
             let outcome = try store.write { try $0.deleteBatch(query, author: nil, contextName: nil, listsKeys: false) }
-            #expect(outcome.count == 4 && files(url).isEmpty)
+            #expect(outcome.count == 4)
+            #expect(files(url).isEmpty)
             #expect(try check(url) == [])
             store.close()
         }
@@ -142,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUndoneLeavesNoFileAndLosesNone() throws {
+    @Test func rolledBackTransactionsLeaveNoFileAndLoseNone() throws {
         struct Refusal: Error {}
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
@@ -164,7 +168,7 @@ import Testing
             }
             #expect(files(url) == before)
             #expect(try cover(store, key) == .data(old))
-            // Somebody put a file where the folder should be.
+            // A file occupies the folder's path.
             try FileManager.default.removeItem(at: folder.appending(path: ".a_SUPPORT"))
             try Data().write(to: folder.appending(path: ".a_SUPPORT"))
             let error = #expect(throws: StoreError.self) { try store.insert(model, "Book", ["cover": .data(old)]) }
@@ -176,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func whoeverSeesAnEarlierStateFindsItsFiles() throws {
+    @Test func readersOfAnEarlierStateFindItsFiles() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let model = try Self.model()
@@ -190,7 +194,7 @@ import Testing
                 #expect(files(url).count == 2)
             }
             #expect(try cover(store, key) == .data(new))
-            // The next save, whatever it is about, finds that nobody needs the file any more.
+            // The next save, of any row, finds the file unneeded.
             try store.insert(model, "Tag", [:])
             #expect(files(url).count == 1)
             other.close()
@@ -199,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func whatACrashLeftIsFoundAndCleanedUp() throws {
+    @Test func leftoversOfACrashAreCleanedUp() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let model = try Self.model()
@@ -220,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func aStoreGetsFilesWhenItsModelAsksForThem() throws {
+    @Test func aStoreGetsFilesWhenItsModelAllowsThem() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let values: [StoredValue] = [.data(Data([1, 2, 3, 0, 255])), .data(Self.bytes(Self.large)), .data(Data()), .null]
@@ -255,7 +259,8 @@ import Testing
             #expect(try check(to) == [])
             #expect(try cover(Library.store(to, model: model), key) == .data(value))
             try SQLiteStore.destroy(at: to, force: false)
-            #expect(files(to).isEmpty && files(from).count == 1)
+            #expect(files(to).isEmpty)
+            #expect(files(from).count == 1)
             #expect(try cover(Library.store(from, model: model), key) == .data(value))
         }
     }

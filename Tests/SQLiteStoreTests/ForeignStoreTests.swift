@@ -6,7 +6,7 @@ import ManagedModel
 import SQLiteStore
 import Testing
 
-/// Stores as Apple's framework writes them: without a record of ours, with hashes and a checksum nobody here can compute.
+/// Stores as Apple's framework writes them: without Tarn's record, with hashes and a checksum that cannot be recomputed.
 @Suite struct ForeignStoreTests {
     private static func model(_ change: (inout Model) -> Void = { _ in }) throws -> Model {
         var car = Entity(
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: Metadata
 
-    /// What a file holds, as no app sees it.
+    /// The metadata as stored, not as apps see them.
     private func stored(_ url: URL, _ model: Model, _ options: SQLiteStore.Options) throws -> [String: Any] {
         let store = try Library.store(url, model: try ResolvedModel(model), options: options)
         var result: [String: Any] = [:]
@@ -86,7 +86,7 @@ import Testing
         return result
     }
 
-    @Test func openingLeavesTheKeysOfAppleAlone() throws {
+    @Test func openingKeepsApplesMetadataKeys() throws {
         try withStore { url in
             let options = Self.options(1, .refuse)
             let after = try stored(url, try Self.model(), options)
@@ -96,7 +96,7 @@ import Testing
             let hashes = "NSStoreModelVersionHashes"
             #expect(theirs[hashes] as? [String: Data] == Self.metadata[hashes] as? [String: Data])
             #expect(Set(after.keys).subtracting(Self.metadata.keys).allSatisfy { $0.hasPrefix("Tarn") })
-            // An app sees what belongs to the version that the store has now.
+            // An app sees the metadata of the store's current version.
             let visible = try SQLiteStore.metadata(at: url)
             #expect(visible["NSStoreModelVersionChecksumKey"] as? String == "ours 1")
             #expect(visible["NSStoreModelVersionIdentifiers"] as? [String] == ["ours"])
@@ -142,9 +142,9 @@ import Testing
         }),
     ]
 
-    /// What metadata tells is what opening does.
+    /// Compatibility by metadata matches what opening accepts.
     @Test(arguments: changes.indices)
-    func metadataTellsWhichModelsOpenTheStore(_ index: Int) throws {
+    func metadataDecidesWhichModelsOpenTheStore(_ index: Int) throws {
         let (name, change) = Self.changes[index]
         try withStore { url in
             let model = try Self.model(change)
@@ -159,15 +159,15 @@ import Testing
             }
             #expect(fits == opens, "\(name)")
             #expect(opens == (index < 3))
-            // The description is of stores that were not opened here yet, and an app doesn't write it.
+            // Only stores that were not opened here yet have the description, and apps cannot write it.
             if opens { #expect(ForeignTables.fit(try SQLiteStore.metadata(at: url), model, configuration: nil) == nil) }
             try SQLiteStore.setMetadata(metadata, at: url)
             #expect(try stored(url, opens ? model : try Self.model(), Self.options(opens ? 2 : 1, .refuse))["TarnTables"] == nil)
         }
     }
 
-    /// Two versions with the same tables: which was the store's decides whether a required attribute's default goes to its rows.
-    @Test func identifiersTellVersionsWithTheSameTablesApart() throws {
+    /// Two versions with equal tables: the store's own version decides whether rows get a required attribute's default.
+    @Test func identifiersDistinguishVersionsWithEqualTables() throws {
         try withStore { url in
             let old = try Self.model { model in
                 model.entities[0].attributes[1].renamingIdentifier = "brand"
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// A constraint that the new model doesn't have is not enforced any more.
+    /// A constraint that the new model lacks is not enforced any more.
     @Test func inlineConstraintThatTheModelGaveUpIsDropped() throws {
         try withStore(inlineConstraint: "UNIQUE (ZPLATE)") { url in
             let new = try Self.model { model in

@@ -53,8 +53,10 @@ import Testing
                 delete Comic/1 pages=int(9),title=string("t")
                 """)
         let last = try store.read { try $0.history(after: 2, limit: 5) }.first
-        #expect(last?.timestamp == 42.5 && last?.contextName == "view")
-        #expect(last?.bundleID == "org.example" && last?.processID == "posts")
+        #expect(last?.timestamp == 42.5)
+        #expect(last?.contextName == "view")
+        #expect(last?.bundleID == "org.example")
+        #expect(last?.processID == "posts")
     }
 
     @Test func joinedChangesAreOneTransactionThatListsEachRowOnce() throws {
@@ -79,7 +81,7 @@ import Testing
                     ]
                 }
             }
-            // What was made and deleted in one transaction was never there.
+            // A row inserted and deleted in one transaction is not recorded.
             try change("import") { $0.deletes = [made[0], other].map { RowDelete(key: $0, expectedVersion: nil) } }
             try change("other") { $0.deletes = [RowDelete(key: author, expectedVersion: nil)] }
         }
@@ -128,7 +130,7 @@ import Testing
         #expect(try store.lines("SELECT COUNT(*) FROM Z_2TAGS") == ["0"])
     }
 
-    @Test func purgingForgetsEarlierTransactionsAndNumbersGoOn() throws {
+    @Test func purgingDeletesEarlierTransactionsAndNumbersContinue() throws {
         for _ in 0..<3 { try store.insert(model, "Tag", [:]) }
         #expect(try store.write { try $0.purgeHistory(before: 4) } == 3)
         #expect(try dump() == "")

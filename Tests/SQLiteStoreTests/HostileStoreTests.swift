@@ -6,9 +6,9 @@ import ManagedModel
 import SQLiteStore
 import Testing
 
-/// Files that want to do harm, or were damaged: what looks at stores ends with a result or a ``StoreError``.
+/// Malicious and damaged files: inspection ends with a result or a ``StoreError``.
 @Suite struct HostileStoreTests {
-    /// A store without our record of its model, so that everything comes from its tables.
+    /// A store without Tarn's record of its model, so that its tables are the only source.
     private func withStore<T>(_ body: (URL) throws -> T) throws -> T {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Reads everything there is to read.
+    /// Reads everything in the file.
     private func look(at url: URL) throws {
         let contents = try StoreContents(of: url, options: Library.options())
         try contents.read { reader in
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// Entities name the files of an export.
-    @Test func namesThatAreNoneAreLeftOut() throws {
+    @Test func invalidNamesAreOmitted() throws {
         try withStore { url in
             try Library.execute(
                 """
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// Pages that lead to the next one a hundred times each: 10 pages are a hundred billion billion rows.
+    /// Pages that reference the next one a hundred times each: 10 pages are a hundred billion billion rows.
     @Test func aFileWithMoreRowsThanItsBytesEnds() throws {
         try withStore { url in
             let root = try #require(try Library.rows("SELECT rootpage FROM sqlite_master WHERE name = 'ZTAG'", on: url).first.flatMap(Int.init))
@@ -175,7 +175,7 @@ import Testing
         ]).propertyList()
     }
 
-    /// A stream of RFC 1951 that holds the bytes as they are.
+    /// An RFC 1951 stream with stored (uncompressed) blocks.
     private func stored(_ bytes: [UInt8]) -> [UInt8] {
         let (low, high) = (UInt8(bytes.count & 0xFF), UInt8(bytes.count >> 8))
         return [1, low, high, ~low, ~high] + bytes
@@ -203,11 +203,11 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<60) func aDamagedArchiveIsReadOrLeftAside(_ seed: Int) throws {
+    @Test(arguments: 0..<60) func aDamagedArchiveIsReadOrIgnored(_ seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         var bytes = archive()
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            // The trailer has the places and sizes of everything.
+            // The trailer has the offsets and sizes of everything.
             let place = Bool.random(using: &random) ? Int.random(in: (bytes.count - 32)..<bytes.count, using: &random) : bytes.indices.randomElement(using: &random) ?? 0
             bytes[place] = UInt8.random(in: 0...255, using: &random)
         }
@@ -215,7 +215,7 @@ import Testing
     }
 }
 
-/// Writes binary property lists with references, which Foundation's do not have.
+/// Writes binary property lists with references, which Foundation cannot write.
 private indirect enum ArchivedValue {
     case text(String)
     case int(UInt16)

@@ -13,7 +13,7 @@ import Testing
         return index
     }
 
-    /// The statements of a file's fetch indexes after it was opened with these on `Book`.
+    /// The statements of a file's fetch indexes, after it was opened with these indexes on `Book`.
     private func statements(_ url: URL, _ indexes: [FetchIndex], on entity: String = "Book") throws -> [String] {
         let store = try Library.store(url, model: Library.model { model in
             for place in model.entities.indices {
@@ -57,14 +57,14 @@ import Testing
     }
 
     @Test(arguments: ["title BEGINSWITH 'a'", "author.name == 'a'", "title ==[c] 'a'", "tags.@count > 1"])
-    func whatSQLiteDoesNotTakeMakesAnIndexOfAllRows(_ format: String) throws {
+    func unsupportedIndexConditionsIndexAllRows(_ format: String) throws {
         try Library.withFolder { folder in
             let made = try statements(folder.appending(path: "a.sqlite"), [index("part", [.init(property: "title")], where: format)])
             #expect(made == ["CREATE INDEX Z_Book_part ON ZBOOK (ZTITLE COLLATE BINARY ASC)"])
         }
     }
 
-    @Test func anHeirsIndexHoldsItsRowsOnly() throws {
+    @Test func aSubentitysIndexHoldsItsRowsOnly() throws {
         try Library.withFolder { folder in
             let made = try statements(
                 folder.appending(path: "a.sqlite"), [index("byArtist", [.init(property: "artist")], where: "pages > 3")], on: "Comic")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aStoreWithoutHistoryGetsItsTablesWhenItIsAskedFor() throws {
+    @Test func enablingHistoryCreatesItsTables() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let tables = "SELECT COUNT(*) FROM sqlite_master WHERE name IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')"

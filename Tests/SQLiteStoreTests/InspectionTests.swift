@@ -38,7 +38,8 @@ import Testing
             let open = try store(at: url)
             let info = try StoreDescription(of: url)
             #expect(info.identifier == open.identifier)
-            #expect(info.format == 1 && info.isModelRecorded)
+            #expect(info.format == 1)
+            #expect(info.isModelRecorded)
             #expect(info.entities.map(\.name) == ["Author", "Book", "Comic", "Tag"])
             #expect(info.entities.map(\.rows) == [2, 0, 1, 1])
             #expect(info.entities.map(\.lastKey) == [2, 1, 1, 1])
@@ -48,15 +49,18 @@ import Testing
             #expect(book.columns.first { $0.name == "ZTITLE" }?.leadsTo == nil)
             #expect(info.joins.map(\.pairs) == [1])
             #expect(Set(info.joins.flatMap(\.between)) == ["Book", "Tag"])
-            #expect(info.history?.transactions == 5 && info.history?.authors == ["test"])
-            #expect(info.journalMode == "wal" && info.files.contains { $0.name == "a.sqlite-wal" })
-            #expect(info.mirroring == nil && info.externalFiles == 0)
+            #expect(info.history?.transactions == 5)
+            #expect(info.history?.authors == ["test"])
+            #expect(info.journalMode == "wal")
+            #expect(info.files.contains { $0.name == "a.sqlite-wal" })
+            #expect(info.mirroring == nil)
+            #expect(info.externalFiles == 0)
             open.close()
             #expect(try StoreDescription(of: url).entities.map(\.rows) == [2, 0, 1, 1])
         }
     }
 
-    @Test func lookingChangesNothingWhileAnAppWritesAndAfterwards() throws {
+    @Test func inspectionChangesNothingDuringAndAfterWrites() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let model = try Library.model()
@@ -66,7 +70,7 @@ import Testing
             #expect(FileManager.default.contents(atPath: url.path + "-wal") == log)
             try open.insert(model, "Tag", [:])
             #expect(try StoreDescription(of: url).entities.map(\.rows) == [2, 0, 1, 2])
-            // As a process leaves it that was killed: with a log, and copied without the log's index.
+            // As left by a killed process: with a log, and copied without the log's index.
             let copy = folder.appending(path: "copy")
             try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
             for suffix in ["", "-wal"] {
@@ -113,7 +117,7 @@ import Testing
             rule: .externalFileMissing, table: "ZBOOK", key: 1),
     ]
 
-    @Test(arguments: Self.damages.indices) func everyDamageIsFoundAtItsPlace(_ index: Int) throws {
+    @Test(arguments: Self.damages.indices) func everyDamageIsLocated(_ index: Int) throws {
         let damage = Self.damages[index]
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
@@ -129,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func nonsenseIsRefusedWithASentence() throws {
+    @Test func invalidFilesAreRejectedWithAReason() throws {
         try Library.withFolder { folder in
             func refusal(_ name: String, _ data: Data?) throws -> StoreError? {
                 let url = folder.appending(path: name)
@@ -160,7 +164,7 @@ import Testing
     }
 }
 
-@Suite(.enabled(if: AppleStores.areThere, "no ../shared/fixtures/apple-stores beside the project"))
+@Suite(.enabled(if: AppleStores.areThere, "the folder ../shared/fixtures/apple-stores is missing"))
 struct AppleInspectionTests {
     private static let files = [
         "sample-v1/store.sqlite", "bookmarks-v5/store.sqlite", "history/store.sqlite", "migration-v1-v3/store-v1.sqlite",
@@ -176,14 +180,16 @@ struct AppleInspectionTests {
             }
             #expect(try StoreCheck.run(on: url).violations == [])
             let info = try StoreDescription(of: url)
-            #expect(info.format == nil && !info.isModelRecorded && !info.entities.isEmpty)
+            #expect(info.format == nil)
+            #expect(!info.isModelRecorded)
+            #expect(!info.entities.isEmpty)
             #expect(info.entities.allSatisfy { $0.table != nil })
             #expect(info.frameworkVersion != nil)
         }
     }
 
     @Test func relationshipsAreGuessedFromNames() throws {
-        // Looked at in copies: whoever opens a log makes its index anew.
+        // Inspected in copies: opening a log rebuilds its index.
         func description(_ file: String) throws -> StoreDescription {
             try Library.withFolder { folder in
                 for suffix in ["", "-wal"] {
@@ -206,7 +212,8 @@ struct AppleInspectionTests {
         #expect(try columns("migration-v1-v3/store-v3.sqlite") == ["ZSECTION.ZPOST": "Post"])
         #expect(try columns("bookmarks-v5/store.sqlite") == ["ZBOOKMARKENTITY.ZPARENT": "BookmarkEntity"])
         let bookmarks = try description("bookmarks-v5/store.sqlite")
-        #expect(bookmarks.joins.map(\.table) == ["Z_1FAVORITES"] && bookmarks.joins[0].isOrdered)
+        #expect(bookmarks.joins.map(\.table) == ["Z_1FAVORITES"])
+        #expect(bookmarks.joins[0].isOrdered)
         #expect(bookmarks.joins[0].between == ["BookmarkEntity", "BookmarkEntity"])
     }
 }

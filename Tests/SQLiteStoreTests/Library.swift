@@ -8,7 +8,7 @@ import PredicateKit
 import SQLiteStore
 import Synchronization
 
-/// Authors, their books and the books' tags: one-to-many, many-to-many, an heir, and every kind of attribute.
+/// Authors, their books and the books' tags: one-to-many, many-to-many, a subentity, and every kind of attribute.
 enum Library {
     static func model(_ change: (inout Model) -> Void = { _ in }) throws -> ResolvedModel {
         var author = Entity(
@@ -47,7 +47,7 @@ enum Library {
         return SQLiteStore.Options(clock: { seconds }, makeIdentifier: { identifier })
     }
 
-    /// Of a version of the model: stores of another version are migrated.
+    /// The options for a version of the model: stores of another version are migrated.
     static func options(version: UInt8) -> SQLiteStore.Options {
         var options = options()
         options.versionHashes = ["all": Data([version])]
@@ -87,14 +87,14 @@ enum Library {
         return rows
     }
 
-    /// Makes a file one that another framework wrote: without our record of its model.
+    /// Makes a file look like another framework's: without Tarn's record of its model.
     static func forgetModel(_ url: URL) throws {
         let list = try PropertyListSerialization.data(fromPropertyList: ["NSStoreType": "SQLite"], format: .binary, options: 0)
         let hex = list.map { String(format: "%02x", $0) }.joined()
         try execute("UPDATE Z_METADATA SET Z_PLIST = x'\(hex)'; DROP TABLE TARNSTORE_MODEL; DROP TABLE IF EXISTS Z_MODELCACHE", on: url)
     }
 
-    /// A folder of its own that goes when the test ends.
+    /// A temporary folder that is deleted when the test ends.
     static func withFolder<T>(_ body: (URL) throws -> T) throws -> T {
         let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ extension ResolvedModel {
         return index
     }
 
-    /// Values of a new row by name; the others have their defaults.
+    /// Values of a new row by name; others have their defaults.
     func values(_ entity: String, _ named: [String: StoredValue]) -> ContiguousArray<StoredValue> {
         guard let resolved = self.entity(named: entity) else { return [] }
         var values = resolved.defaultValues

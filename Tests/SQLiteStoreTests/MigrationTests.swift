@@ -7,7 +7,7 @@ import SQLiteStore
 import Testing
 
 @Suite struct MigrationTests {
-    /// Writes the evolution's objects into a fresh store.
+    /// Writes the evolution's objects into a new store.
     private func fill(_ store: SQLiteStore, _ evolution: Evolution, _ model: ResolvedModel) throws {
         var keys: [Int64: RowKey] = [:]
         for (uid, thing) in evolution.things.sorted(by: { $0.key < $1.key }) {
@@ -43,7 +43,7 @@ import Testing
         try store.save(changes)
     }
 
-    /// Everything in a store, in the evolution's terms.
+    /// The contents of a store, in the evolution's terms.
     private func contents(_ store: SQLiteStore, _ evolution: Evolution, _ model: ResolvedModel) throws -> [String] {
         let rows = try store.read { reader in
             try model.entities.flatMap { try reader.fetch(StoreQuery(entity: $0.index, includesSubentities: false)) }
@@ -85,7 +85,7 @@ import Testing
         }.sorted()
     }
 
-    /// Orders that come into being are the store's own affair: the evolution takes them over.
+    /// The store chooses the order of relationships that become ordered: the evolution adopts it.
     private func takeOrders(_ evolution: inout Evolution, _ store: SQLiteStore, _ model: ResolvedModel, known: Set<String>) throws {
         let slots = model.entities
         var uids: [RowKey: Int64] = [:]
@@ -111,9 +111,9 @@ import Testing
         Set(model.entities.flatMap(\.relationships).filter(\.isOrdered).map { $0.renamingIdentifier ?? $0.name })
     }
 
-    /// Any change that can be inferred keeps all that the new model has a place for.
+    /// Any inferable change keeps all data that the new model can represent.
     @Test(arguments: 1...40)
-    func randomChangesKeepWhatHasAPlace(_ seed: Int) throws {
+    func randomModelChangesKeepAllMigratableData(_ seed: Int) throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             var evolution = Evolution(seed: UInt64(seed))

@@ -11,7 +11,7 @@ private typealias Term = PredicateKit.Expression
 
 /// Draws predicates from a grammar over authors, books and tags.
 private struct PredicateGrammar {
-    /// What an object has, by kind of value.
+    /// The properties of an object, by kind of value.
     struct Shape {
         var numbers: [[String]] = []
         var texts: [[String]] = []
@@ -40,7 +40,7 @@ private struct PredicateGrammar {
     mutating func pick<T>(_ items: [T]) -> T { items[Int.random(in: 0..<items.count, using: &random)] }
     mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
 
-    /// A predicate on an object of an entity: the root, or what a variable stands for.
+    /// A predicate on an object of an entity: the root, or a variable's value.
     mutating func predicate(_ entity: String, _ base: Term, _ depth: Int) -> Tree {
         guard depth > 0 else { return comparison(entity, base, 0) }
         switch Int.random(in: 0..<6, using: &random) {
@@ -209,11 +209,11 @@ private struct PredicateGrammar {
                 Issue.record("\(index): \(predicate.formatDescription): \(error)")
             }
         }
-        // Agreement on nothing or on everything would prove little.
+        // Equal results of no rows or all rows would prove little.
         #expect(telling > Self.count / 3)
     }
 
-    @Test func whatTheGrammarMakesIsReadBackFromItsText() throws {
+    @Test func generatedPredicatesRoundTripThroughText() throws {
         var grammar = PredicateGrammar(seed: 77)
         for _ in 0..<Self.count {
             let predicate = grammar.predicate("Book", .selfObject, 3)

@@ -7,7 +7,7 @@ import SQLiteStore
 import Testing
 
 @Suite struct RelationshipTests {
-    @Test func membersOfManyOwnersAreReadAtOnce() throws {
+    @Test func membersOfManyOwnersAreReadTogether() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         let authors = try (0..<3).map { _ in try store.insert(model, "Author", [:]) }
@@ -20,7 +20,7 @@ import Testing
         #expect(try store.read { try $0.destinations(of: authors[0], toMany: index) } == [books[0], books[2]])
     }
 
-    @Test func deletingARowRemovesItsPairs() throws {
+    @Test func deletingARowRemovesItsJoinRecords() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         let book = try store.insert(model, "Comic", [:])
@@ -106,7 +106,7 @@ import Testing
         #expect(try orders() == [[1, 2, 0], [1, 2, 0], [1, 2, 0]])
     }
 
-    @Test func aRelationshipThatIsItsOwnInverseIsSeenFromBothSides() throws {
+    @Test func aRelationshipThatIsItsOwnInverseIsReadFromBothSides() throws {
         let model = try ResolvedModel(
             Model(entities: [
                 Entity(

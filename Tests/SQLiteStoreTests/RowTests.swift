@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: values.keys.sorted())
-    func everyValueComesBackAsItWent(name: String) throws {
+    func everyValueRoundTrips(name: String) throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         for value in (Self.values[name] ?? []) + [.null] {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func rowsComeInTheOrderOfTheirKeysAndMissingOnesAreLeftOut() throws {
+    @Test func rowsAreInKeyOrderWithoutMissingOnes() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         let author = try store.insert(model, "Author", ["name": .string("a")])
@@ -85,7 +85,7 @@ import Testing
         #expect(try store.read { try $0.latestTransaction() } == 3)
     }
 
-    @Test func aThrowUndoesAllThatTheClosureWrote() throws {
+    @Test func aThrowRollsBackTheTransaction() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         struct Stop: Error {}
@@ -101,19 +101,20 @@ import Testing
         #expect(try store.lines("SELECT COUNT(*), (SELECT MAX(Z_MAX) FROM Z_PRIMARYKEY) FROM ZAUTHOR") == ["0|0"])
     }
 
-    @Test func metadataKeepsWhatAnAppPutsThereAndWhatTheStoreNeeds() throws {
+    @Test func metadataKeepsTheAppsAndTheStoresValues() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")
             let store = try Library.store(url)
             try store.write { try $0.setMetadata(["app": "x", "NSStoreType": "mine", "TarnStoreFormat": 99]) }
             store.close()
             let metadata = try Library.store(url).read { try $0.metadata() }
-            #expect(metadata["app"] as? String == "x" && metadata["NSStoreType"] as? String == "SQLite")
+            #expect(metadata["app"] as? String == "x")
+            #expect(metadata["NSStoreType"] as? String == "SQLite")
             #expect(metadata["NSStoreUUID"] as? String == "AB000000-0000-0000-0000-000000000001")
         }
     }
 
-    @Test func aValueThatIsTooLargeIsRefusedAndNeverBecomesNil() throws {
+    @Test func aTooLargeValueIsRejectedAndNeverBecomesNil() throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
         let size = 1_000_000_001

@@ -7,7 +7,8 @@ import SQLiteStore
 import StatementPlans
 import Testing
 
-/// What changes cost, in instructions of SQLite's virtual machine: as much as they change, however much is there.
+/// The cost of changes, in instructions of SQLite's virtual machine: proportional to the change, independent of the
+/// table's size.
 @Suite(.timeLimit(.minutes(10))) struct StatementCostTests {
     /// A list with ordered items, ordered friends of items, and ordered members without an inverse.
     private static func model() throws -> ResolvedModel {
@@ -30,7 +31,7 @@ import Testing
         return try ResolvedModel(Model(entities: [list, item]))
     }
 
-    /// Instructions for each of so many items.
+    /// Instructions per item, for `count` items.
     private func stepsForEach(_ count: Int, _ change: (ResolvedModel, _ lists: [RowKey], _ items: [RowKey], SQLiteStore, () -> Int) throws -> Int) throws -> Double {
         try Library.withFolder { folder in
             let recording = StatementRecording(folder)
@@ -50,7 +51,7 @@ import Testing
         try store.save(changes)
     }
 
-    @Test func rowsThatJoinAnOrderedListCostTheSameHoweverLongItIs() throws {
+    @Test func joiningAnOrderedListCostsTheSameAtAnyLength() throws {
         func steps(_ count: Int) throws -> Double {
             try stepsForEach(count) { model, lists, items, store, steps in
                 let before = steps()
@@ -63,8 +64,8 @@ import Testing
         #expect(try steps(1600) < 1.2 * steps(400))
     }
 
-    /// Each item leaves a long list for another one, of which the store keeps counts.
-    @Test func rowsThatMoveBetweenCountedListsCostTheSameHoweverLongTheyAre() throws {
+    /// Each item moves from a long list to another one; the store maintains their counts.
+    @Test func movingBetweenCountedListsCostsTheSameAtAnyLength() throws {
         func steps(_ count: Int) throws -> Double {
             try stepsForEach(count) { model, lists, items, store, steps in
                 try insert(items, in: lists[0], model, store)
@@ -85,7 +86,7 @@ import Testing
         #expect(try steps(1600) < 1.2 * steps(400))
     }
 
-    @Test func pairsOfAnOrderedListCostTheSameHoweverLongItIs() throws {
+    @Test func joinRecordsOfAnOrderedListCostTheSameAtAnyLength() throws {
         func steps(_ count: Int) throws -> Double {
             try stepsForEach(count) { model, lists, items, store, steps in
                 try insert(items, in: nil, model, store)

@@ -6,7 +6,7 @@ import ManagedModel
 import PredicateKit
 import SQLiteStore
 
-/// A row with everything around it, as a predicate sees it in memory.
+/// A row with its related rows, as a predicate in memory evaluates it.
 final class Witness: RowIdentified, PredicateSubject {
     let row: Row
     let world: World

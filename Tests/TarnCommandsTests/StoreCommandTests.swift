@@ -84,7 +84,7 @@ import Testing
             try await command.run()
             Issue.record("a file that is not there was described")
         } catch {
-            #expect("\(error)".contains("There is no such file"))
+            #expect("\(error)".contains("The file does not exist"))
         }
     }
 

@@ -22,7 +22,7 @@ final class IdentityMap: @unchecked Sendable {
     /// The context, or nil once its `deinit` has begun.
     var context: NSManagedObjectContext? { owner.object }
 
-    func belong(to context: NSManagedObjectContext) { owner.setTarget( context) }
+    func belong(to context: NSManagedObjectContext) { owner.setTarget(context) }
 
     /// Clears the reference to the context. Called by the context's `deinit`.
     func ownerWillDeallocate() { owner.clear() }

@@ -20,7 +20,7 @@ extension NSManagedObjectContext {
 
     /// Counts the objects a fetch would return, with this context's unsaved changes applied.
     ///
-    /// - Throws: The errors of ``fetch(_:)-(NSFetchRequest<T>)``.
+    /// - Throws: The errors of `fetch(_:)`.
     public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
         guard isPlain else { return try count(for: request.untyped) }
         return try countChecked(request.parameters)
@@ -231,7 +231,7 @@ extension NSManagedObjectContext {
         result.reserveCapacity(unchanged.count + accepted.count)
         var next = 0
         for object in plan.sorted(accepted) {
-            let index = max(next, plan.place(for: object, among: unchanged.count) { unchanged[$0] })
+            let index = max(next, plan.insertionIndex(for: object, among: unchanged.count) { unchanged[$0] })
             result += unchanged[next..<index]
             result.append(object)
             next = index

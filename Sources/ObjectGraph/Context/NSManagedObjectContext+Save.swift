@@ -92,7 +92,7 @@ extension NSManagedObjectContext {
     /// Writes to the coordinator's only store, as long as the merge policy leaves changes in no other one.
     private func writeToOnlyStore(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         try writeResolvingConflicts(coordinator, &saved) {
-            hasChanges ? onlyStore(of: coordinator).map { ($0.number, $0) } : nil
+            hasChanges ? onlyStore(of: coordinator).map { (store: $0.number, pending: $0) } : nil
         } write: { store in
             try writeInOneTransaction(to: store)
         }
@@ -102,7 +102,7 @@ extension NSManagedObjectContext {
     private func write(_ store: UInt16, _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         try writeResolvingConflicts(coordinator, &saved) {
             let objects = pendingInOrder.filter { $0.key.store == store }
-            return objects.isEmpty ? nil : (store, objects)
+            return objects.isEmpty ? nil : (store: store, pending: objects)
         } write: { objects in
             let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
             try coordinator.save(draft.changes, of: objects, in: self)

@@ -84,9 +84,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     // A convenience initializer delegates through the vtable, so a subclass's override of the designated initializer
     // runs; the symbol creates an instance of a metatype known only at run time.
     @_silgen_name("tarn_persistent_store_init")
-    convenience init(place: StorePlace) {
+    convenience init(arguments: StoreArguments) {
         self.init(
-            persistentStoreCoordinator: place.coordinator, configurationName: place.configuration, at: place.url, options: place.options)
+            persistentStoreCoordinator: arguments.coordinator, configurationName: arguments.configuration, at: arguments.url, options: arguments.options)
     }
 
     /// The configuration of the model that the store holds.
@@ -267,8 +267,8 @@ extension NSPersistentStore {
     }
 
     @_silgen_name("tarn_persistent_store_init")
-    private static func dynamicInit(_ place: __owned StorePlace) -> NSPersistentStore
+    private static func dynamicInit(_ arguments: __owned StoreArguments) -> NSPersistentStore
 
     /// Creates a store of a class known only at run time.
-    static func make(_ place: StorePlace) -> NSPersistentStore { dynamicInit(place) }
+    static func make(_ arguments: StoreArguments) -> NSPersistentStore { dynamicInit(arguments) }
 }

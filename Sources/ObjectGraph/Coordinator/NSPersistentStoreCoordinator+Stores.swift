@@ -51,7 +51,7 @@ extension NSPersistentStoreCoordinator {
             throw CocoaError(.persistentStoreOpen, sentence: "The store at \(url.path) was added to the coordinator already.")
         }
         try prepareFile(description)
-        let arguments = StorePlace(
+        let arguments = StoreArguments(
             coordinator: self, configuration: description.configuration, url: description.url ?? URL(fileURLWithPath: "/dev/null"),
             options: description.effectiveOptions)
         let store = storeClass.make(arguments)

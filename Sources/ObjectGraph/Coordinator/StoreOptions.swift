@@ -14,7 +14,7 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
 /// Whether the store records its history.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
-/// Whether commits of other processes post ``NSPersistentStoreRemoteChange`` notifications.
+/// Whether commits of other processes post `NSPersistentStoreRemoteChange` notifications.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
 /// A dictionary of pragmas for each connection to a SQLite store.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"

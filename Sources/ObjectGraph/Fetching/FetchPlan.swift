@@ -61,24 +61,24 @@ struct FetchPlan {
     /// - Returns: The objects sorted; ties are in the order in which objects were registered.
     func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         guard !order.isEmpty else { return objects }
-        return objects.map(Placed.init).sorted(by: precedes).map(\.object)
+        return objects.map(KeyedObject.init).sorted(by: precedes).map(\.object)
     }
 
     /// Returns the insertion index of an object in a sorted list by binary search. It reads the keys of few members, so
     /// that one change among many objects costs little and fires few faults.
-    func place(for object: NSManagedObject, among count: Int, _ member: (Int) -> NSManagedObject) -> Int {
+    func insertionIndex(for object: NSManagedObject, among count: Int, _ member: (Int) -> NSManagedObject) -> Int {
         guard !order.isEmpty else { return count }
-        let placed = Placed(object)
+        let placed = KeyedObject(object)
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if precedes(placed, Placed(member(middle))) { high = middle } else { low = middle + 1 }
+            if precedes(placed, KeyedObject(member(middle))) { high = middle } else { low = middle + 1 }
         }
         return low
     }
 
     /// An object with its sort keys, read on demand.
-    private final class Placed {
+    private final class KeyedObject {
         let object: NSManagedObject
         var values: [PredicateValue] = []
 
@@ -92,7 +92,7 @@ struct FetchPlan {
         }
     }
 
-    private func precedes(_ first: Placed, _ second: Placed) -> Bool {
+    private func precedes(_ first: KeyedObject, _ second: KeyedObject) -> Bool {
         for (index, key) in order.enumerated() {
             let comparison = key.order(first.value(index, of: order), second.value(index, of: order))
             if comparison != 0 { return (comparison < 0) == key.ascending }

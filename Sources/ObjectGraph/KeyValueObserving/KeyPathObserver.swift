@@ -14,7 +14,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
 
     private struct Step: @unchecked Sendable {
         // Unchecked: off the queue, steps are only released.
-        let place: ObservedName.Place
+        let place: ObservedName.Step
         let observers: PropertyObservers
         /// Retains objects on the path; nil for the root, which the observation does not retain.
         let object: NSManagedObject?
@@ -38,7 +38,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
     func start() {
         guard let root else { return }
         KeyValueObservers.count.add(1, ordering: .relaxed)
-        for path in paths.indices { link(root, ObservedName.Place(path: path, depth: 0)) }
+        for path in paths.indices { link(root, ObservedName.Step(path: path, depth: 0)) }
         if options.contains(.initial) { handler(root, Change(kind: .setting, new: options.contains(.new) ? value() : nil)) }
     }
 
@@ -53,7 +53,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
 
     // MARK: Objects on the path
 
-    private func link(_ object: NSManagedObject, _ place: ObservedName.Place) {
+    private func link(_ object: NSManagedObject, _ place: ObservedName.Step) {
         let names = paths[place.path]
         let observers = object.observersForKeyValues()
         let step = Step(place: place, observers: observers, object: place.depth == 0 ? nil : object)
@@ -62,13 +62,13 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
             return steps != nil
         }
         guard isLinked else { return }
-        observers.add(ObservedName(name: names[place.depth], place: place, observer: self))
+        observers.add(ObservedName(name: names[place.depth], step: place, observer: self))
         guard place.depth + 1 < names.count, let next = object.readProperty(names[place.depth]) as? NSManagedObject else { return }
-        link(next, ObservedName.Place(path: place.path, depth: place.depth + 1))
+        link(next, ObservedName.Step(path: place.path, depth: place.depth + 1))
     }
 
-    private func relink(behind place: ObservedName.Place, _ object: NSManagedObject) {
-        func isBehind(_ other: ObservedName.Place) -> Bool { other.path == place.path && other.depth > place.depth }
+    private func relink(behind place: ObservedName.Step, _ object: NSManagedObject) {
+        func isBehind(_ other: ObservedName.Step) -> Bool { other.path == place.path && other.depth > place.depth }
         let leavingSteps = steps.withLock { steps in
             let leavingSteps = (steps ?? []).filter { isBehind($0.place) }
             steps?.removeAll { isBehind($0.place) }
@@ -77,12 +77,12 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
         for step in leavingSteps { step.observers.remove(self, where: isBehind) }
         let name = paths[place.path][place.depth]
         guard let next = object.readProperty(name) as? NSManagedObject else { return }
-        link(next, ObservedName.Place(path: place.path, depth: place.depth + 1))
+        link(next, ObservedName.Step(path: place.path, depth: place.depth + 1))
     }
 
     // MARK: Changes
 
-    func begin(_ change: PropertyChange, at place: ObservedName.Place, sendsPrior: Bool) -> (PropertyChange) -> Void {
+    func begin(_ change: PropertyChange, at place: ObservedName.Step, sendsPrior: Bool) -> (PropertyChange) -> Void {
         let keepsKind = paths.count == 1 && paths[0].count == place.depth + 1 && Self.holdsMembers
         let old: Value? =
             switch (options.contains(.old), keepsKind ? change.kind : .setting) {

@@ -64,7 +64,7 @@ protocol PropertyObserver: AnyObject, Sendable {
     /// Called on the object's queue before the change.
     ///
     /// - Returns: The function to call after the change, with the change as known then.
-    func begin(_ change: PropertyChange, at place: ObservedName.Place, sendsPrior: Bool) -> (PropertyChange) -> Void
+    func begin(_ change: PropertyChange, at step: ObservedName.Step, sendsPrior: Bool) -> (PropertyChange) -> Void
     func invalidate()
 }
 
@@ -82,13 +82,13 @@ struct PropertyChange {
 /// One property of one object that an observation depends on.
 struct ObservedName {
     /// The step of an observed key path that the property is.
-    struct Place: Equatable {
+    struct Step: Equatable {
         /// Computed properties depend on several paths.
         var path: Int
         var depth: Int
     }
 
     let name: String
-    let place: Place
+    let step: Step
     let observer: any PropertyObserver
 }

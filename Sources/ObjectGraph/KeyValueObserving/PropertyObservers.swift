@@ -30,11 +30,11 @@ final class PropertyObservers: @unchecked Sendable {
 
     func add(_ name: ObservedName) { names.withLock { $0.append(name) } }
 
-    func remove(_ observer: any PropertyObserver, where isRemoved: (ObservedName.Place) -> Bool = { _ in true }) {
+    func remove(_ observer: any PropertyObserver, where isRemoved: (ObservedName.Step) -> Bool = { _ in true }) {
         // Not released under the lock: handlers may retain anything.
         let removed = names.withLock { names in
-            let removed = names.filter { $0.observer === observer && isRemoved($0.place) }
-            names.removeAll { $0.observer === observer && isRemoved($0.place) }
+            let removed = names.filter { $0.observer === observer && isRemoved($0.step) }
+            names.removeAll { $0.observer === observer && isRemoved($0.step) }
             return removed
         }
         withExtendedLifetime(removed) {}
@@ -51,7 +51,7 @@ final class PropertyObservers: @unchecked Sendable {
         guard !suppressed.contains(change.name) else { return nil }
         let affected = names.withLock { $0.filter { $0.name == change.name } }
         guard !affected.isEmpty else { return nil }
-        return OpenChange(change: change, completions: affected.map { $0.observer.begin(change, at: $0.place, sendsPrior: sendsPrior) })
+        return OpenChange(change: change, completions: affected.map { $0.observer.begin(change, at: $0.step, sendsPrior: sendsPrior) })
     }
 
     func withSuppressed(_ name: String, _ body: () -> Void) {

@@ -70,19 +70,19 @@ open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodelreference
 open class NSManagedObjectModelReference: NSObject {
-    private enum Place {
+    private enum Source {
         case model(NSManagedObjectModel)
         case file(URL)
         case hashes([AnyHashable: Any], Bundle?)
         case name(String, Bundle?)
     }
 
-    private let place: Place
+    private let source: Source
     /// The checksum of the version.
     open private(set) var versionChecksum: String
 
-    private init(_ place: Place, _ versionChecksum: String) {
-        self.place = place
+    private init(_ source: Source, _ versionChecksum: String) {
+        self.source = source
         self.versionChecksum = versionChecksum
         super.init()
     }
@@ -117,7 +117,7 @@ open class NSManagedObjectModelReference: NSObject {
     /// - Throws: ``CocoaError`` 134504 for a missing model or another checksum.
     func resolve() throws -> NSManagedObjectModel {
         let resolved: NSManagedObjectModel? =
-            switch place {
+            switch source {
             case .model(let model): model
             case .file(let url): try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first { $0.versionChecksum == versionChecksum }
             case .hashes(let hashes, let bundle):
@@ -134,7 +134,7 @@ open class NSManagedObjectModelReference: NSObject {
 
     private func notFound(_ reason: String) -> CocoaError {
         let name =
-            switch place {
+            switch source {
             case .model: "A model"
             case .file(let url): "The model at \(url.path)"
             case .hashes: "The model with the given version hashes"

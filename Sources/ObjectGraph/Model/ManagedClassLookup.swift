@@ -20,8 +20,8 @@ enum ManagedClassLookup {
     /// Returns the class that a model names for an entity; `NSManagedObject` if the program has no such class.
     static func managedClass(for entity: Entity) -> NSManagedObject.Type {
         guard entity.className != "NSManagedObject" else { return NSManagedObject.self }
-        let candidates = classes(named: entity.className).compactMap { matches in
-            (matches.type as? NSManagedObject.Type).map { (matches.module, $0) }
+        let candidates = classes(named: entity.className).compactMap { match in
+            (match.type as? NSManagedObject.Type).map { (match.module, $0) }
         }
         return candidates.first { $0.0 == entity.classModule }?.1 ?? candidates.first?.1 ?? NSManagedObject.self
     }

@@ -51,7 +51,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     public override init() {
         super.init()
-        backlink.setTarget( self)
+        backlink.setTarget(self)
     }
 
     deinit { backlink.clear() }

@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 
 /// A store's arguments in one object, so that an initializer called by symbol takes one argument.
-final class StorePlace {
+final class StoreArguments {
     let coordinator: NSPersistentStoreCoordinator?
     let configuration: String?
     let url: URL

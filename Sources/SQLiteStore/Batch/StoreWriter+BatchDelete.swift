@@ -229,14 +229,14 @@ extension StoreWriter {
 
 /// Rows that a request deletes, by concrete entity.
 private struct DoomedRows {
-    /// A row's identity is its table and key, whatever entity it was requested by.
-    private struct Place: Hashable {
+    /// A row's identity is its table and key, independent of the requested entity.
+    private struct RowIdentity: Hashable {
         let root: Int
         let primaryKey: Int64
     }
 
     private let root: (Int) -> Int
-    private var rowIdentities: Set<Place> = []
+    private var rowIdentities: Set<RowIdentity> = []
     private var byEntity: [Int: [Int64]] = [:]
 
     init(root: @escaping (Int) -> Int) { self.root = root }
@@ -246,12 +246,12 @@ private struct DoomedRows {
     /// In order of entity.
     var groups: [(entity: Int, keys: [Int64])] { byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
-    func contains(_ key: RowKey) -> Bool { rowIdentities.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
+    func contains(_ key: RowKey) -> Bool { rowIdentities.contains(RowIdentity(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
 
     /// - Returns: The keys that were new.
     mutating func add(_ keys: [RowKey]) -> [RowKey] {
         keys.filter { key in
-            guard rowIdentities.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
+            guard rowIdentities.insert(RowIdentity(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
             byEntity[key.entityIndex, default: []].append(key.primaryKey)
             return true
         }

@@ -59,7 +59,7 @@ struct PreparedStatement {
     /// Releases the statement's rows. Bindings stay.
     func reset() { sqlite3_reset(handle) }
 
-    /// Releases the rows and clears the bindings, whose bytes may be deallocated next.
+    /// Releases the rows and clears the bindings before their bytes are deallocated.
     func clearBindings() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)

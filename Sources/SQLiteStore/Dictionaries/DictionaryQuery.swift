@@ -38,7 +38,7 @@ extension Expression {
     static let aggregateOperators = ["@sum": "sum:", "@count": "count:", "@min": "min:", "@max": "max:", "@avg": "average:"]
 
     /// Whether the value is computed from many rows. Values over the members of a row's own relationship count, too,
-    /// until the translation tells them apart.
+    /// until the translation distinguishes them.
     package var isAggregate: Bool {
         switch self {
         case .function(let name, let arguments):

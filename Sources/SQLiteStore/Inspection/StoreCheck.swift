@@ -70,7 +70,7 @@ package struct StoreCheck {
         self.external = external
     }
 
-    private mutating func record(_ rule: StoreViolation.Rule, _ table: String, _ key: Int64? = nil, _ message: String) {
+    private mutating func report(_ rule: StoreViolation.Rule, _ table: String, _ key: Int64? = nil, _ message: String) {
         counts[rule, default: 0] += 1
         if counts[rule, default: 0] <= Self.listedMax {
             violations.append(StoreViolation(rule: rule, table: table, key: key, message: message))
@@ -83,7 +83,7 @@ package struct StoreCheck {
     ) throws {
         var rows: [(Int64?, String)] = []
         try connection.query(sql) { rows.append(($0.optionalInt(0), message($0))) }
-        for (key, message) in rows { record(rule, table, key, message) }
+        for (key, message) in rows { report(rule, table, key, message) }
     }
 
     // MARK: The file and the entity list
@@ -97,36 +97,36 @@ package struct StoreCheck {
         } catch let error as StoreError where error.code == .corrupt {
             messages.append(error.detail)
         }
-        for text in messages { record(.fileDamaged, "", nil, text) }
+        for text in messages { report(.fileDamaged, "", nil, text) }
     }
 
     private mutating func entities() throws {
         for index in (outline.recorded?.indexes ?? [:]).keys.sorted() where !outline.indexes.contains(index) {
-            record(.indexMissing, "", nil, "the index \(index) is missing")
+            report(.indexMissing, "", nil, "the index \(index) is missing")
         }
         for entity in outline.modelEntities {
             if entity.parent != 0, outline.entities[entity.parent] == nil {
-                record(.entityListBroken, "Z_PRIMARYKEY", entity.number, "the parent of \(entity.name) is not in the list")
+                report(.entityListBroken, "Z_PRIMARYKEY", entity.number, "the parent of \(entity.name) is not in the list")
             }
             if outline.root(of: entity.number) == entity.number, outline.table(of: entity.number) == nil {
-                record(.tableMissing, "Z" + entity.name.uppercased(), nil, "the table of \(entity.name) is missing")
+                report(.tableMissing, "Z" + entity.name.uppercased(), nil, "the table of \(entity.name) is missing")
             }
         }
         for (name, entity) in (outline.recorded?.entities ?? [:]).sorted(by: { $0.key < $1.key }) {
             guard let listed = outline.entity(named: name) else {
-                record(.entityListBroken, "Z_PRIMARYKEY", entity.number, "\(name) is recorded but not in the list")
+                report(.entityListBroken, "Z_PRIMARYKEY", entity.number, "\(name) is recorded but not in the list")
                 continue
             }
             for (property, record) in entity.properties.sorted(by: { $0.key < $1.key }) where record.kind == .toManyByTable {
                 guard let join = record.table else { continue }
                 guard let columns = outline.tables[join] else {
-                    record(.tableMissing, join, nil, "the table of \(name).\(property) is missing")
+                    report(.tableMissing, join, nil, "the table of \(name).\(property) is missing")
                     continue
                 }
                 let present = Set(columns.map { $0.name.uppercased() })
                 for column in [record.column, record.otherColumn, record.orderColumn].compactMap(\.self)
                 where !present.contains(column.uppercased()) {
-                    record(.columnMissing, join, nil, "the column \(column) of \(name).\(property) is missing")
+                    report(.columnMissing, join, nil, "the column \(column) of \(name).\(property) is missing")
                 }
             }
             guard let table = outline.table(of: listed.number) else { continue }
@@ -135,7 +135,7 @@ package struct StoreCheck {
             where [.attribute, .toOne].contains(record.kind) {
                 for column in [record.column, record.entityColumn, record.orderColumn].compactMap(\.self)
                 where !present.contains(column.uppercased()) {
-                    record(.columnMissing, table, nil, "the column \(column) of \(name).\(property) is missing")
+                    report(.columnMissing, table, nil, "the column \(column) of \(name).\(property) is missing")
                 }
             }
         }
@@ -252,7 +252,7 @@ package struct StoreCheck {
         let tables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"].filter { outline.tables[$0] != nil }
         if tables.isEmpty { return }
         guard tables.count == 3 else {
-            return record(.tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
+            return report(.tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
         }
         try each(
             .changeWithoutTransaction, "ACHANGE",
@@ -322,10 +322,10 @@ package struct StoreCheck {
                     if !present.contains(file) { missing.append(row.int(0)) }
                 }
                 for key in missing {
-                    record(.externalFileMissing, name, key, "the file that holds the value of \(column.name) is missing")
+                    report(.externalFileMissing, name, key, "the file that holds the value of \(column.name) is missing")
                 }
             }
         }
-        for file in unnamed.sorted() { record(.externalFileUnused, "", nil, "no row names the file \(file)") }
+        for file in unnamed.sorted() { report(.externalFileUnused, "", nil, "no row names the file \(file)") }
     }
 }

@@ -27,7 +27,7 @@ struct ReadShape: Sendable {
     init(_ hierarchy: [(number: Int64, entity: Int, slots: [SlotLayout])]) {
         var columns: [String] = []
         var columnIndexes: [String: Int32] = [:]
-        func place(_ column: String) -> Int32 {
+        func columnIndex(_ column: String) -> Int32 {
             if let existingIndex = columnIndexes[column] { return existingIndex }
             let newIndex = Int32(Self.fixedColumns.count + columns.count)
             columns.append(column)
@@ -40,11 +40,11 @@ struct ReadShape: Sendable {
                 slots: slots.map { slot in
                     switch slot {
                     case .transient: .null
-                    case .attribute(let column, .external): .external(place(column))
-                    case .attribute(let column, let kind): .attribute(place(column), kind)
+                    case .attribute(let column, .external): .external(columnIndex(column))
+                    case .attribute(let column, let kind): .attribute(columnIndex(column), kind)
                     case .reference(let reference):
                         .reference(
-                            place(reference.column), entityColumn: reference.entityColumn.map(place),
+                            columnIndex(reference.column), entityColumn: reference.entityColumn.map(columnIndex),
                             destination: reference.destination)
                     }
                 })

@@ -61,7 +61,7 @@ final class StoredEntity: Sendable {
     let name: String
     /// `Z_ENT`.
     let number: Int64
-    /// Index of the entity whose table and keys this one shares.
+    /// Index of the entity that owns the table and the keys.
     let root: Int
     let rootNumber: Int64
     let table: String

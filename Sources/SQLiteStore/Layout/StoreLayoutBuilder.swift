@@ -57,7 +57,7 @@ struct StoreLayoutBuilder {
                 var table = table
                 // Attributes and keys were added by name, each key before its companion columns.
                 table.columns = table.columns.enumerated().sorted { a, b in
-                    Self.place(a.element, a.offset) < Self.place(b.element, b.offset)
+                    Self.sortKey(a.element, a.offset) < Self.sortKey(b.element, b.offset)
                 }.map(\.element)
                 return table
             }
@@ -67,7 +67,7 @@ struct StoreLayoutBuilder {
             model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded, derivedColumns: derivedColumns)
     }
 
-    private static func place(_ column: TableLayout.Column, _ index: Int) -> (Int, Int, Int, Int) {
+    private static func sortKey(_ column: TableLayout.Column, _ index: Int) -> (Int, Int, Int, Int) {
         (column.kind.group, column.entity, column.kind == .key ? 1 : 0, index)
     }
 
@@ -123,14 +123,14 @@ struct StoreLayoutBuilder {
             number: number(entity.index), superentity: entity.superentity.map { model.entities[$0].name })
         for slot in entity.slots[inherited...] {
             switch slot {
-            case .attribute(let attribute): placed.append(try place(attribute, of: entity))
-            case .toOne(let relationship): placed.append(place(relationship, of: entity))
+            case .attribute(let attribute): placed.append(try layOut(attribute, of: entity))
+            case .toOne(let relationship): placed.append(layOut(relationship, of: entity))
             }
         }
         slots[entity.index] = placed
     }
 
-    private mutating func place(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
+    private mutating func layOut(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
         guard !attribute.isTransient, var kind = StorageKind(attribute) else { return .transient }
         // Existing files stay readable when a model no longer allows external storage.
         if kind == .blob, earlier(entity, attribute.name)?.storage == .external { kind = .external }
@@ -144,7 +144,7 @@ struct StoreLayoutBuilder {
         return .attribute(column: column, kind)
     }
 
-    private mutating func place(_ relationship: ResolvedRelationship, of entity: ResolvedEntity) -> SlotLayout {
+    private mutating func layOut(_ relationship: ResolvedRelationship, of entity: ResolvedEntity) -> SlotLayout {
         if relationship.declaration.isTransient { return .transient }
         let recordedProperty = earlier(entity, relationship.name)
         let destination = model.entities[relationship.destination]

@@ -102,7 +102,7 @@ struct StoreOpening {
                 .incompatibleModel, "the store needs to be brought up to date, which a read-only store cannot be")
         }
         let upToDate = try migration.run(from: source, existing, metadata, as: layout)
-        metadata.deferred = upToDate.left
+        metadata.deferred = upToDate.deferredDrops
         try SourceModel.record(model.model, in: connection)
         try metadata.record(upToDate.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
         metadata.recordVersion(options, besides: migration.otherEntities)

@@ -8,7 +8,7 @@ struct StoreTables {
     let connection: Connection
     let layout: StoreLayout
 
-    /// Creates what is missing: tables, columns, rows of the entity list. Indexes come last, when rows exist.
+    /// Creates missing parts: tables, columns, rows of the entity list. Indexes come last, when rows exist.
     ///
     /// - Parameters:
     ///   - columns: Existing upper-case columns by upper-case table.

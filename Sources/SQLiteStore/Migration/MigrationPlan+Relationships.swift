@@ -8,13 +8,13 @@ import ManagedModel
 extension MigrationPlan {
     /// The old relationships that a new one adopts the members of. There may be several: subentities' relationships that moved
     /// into one of their parent.
-    func sources(of entity: Int, _ location: PropertyLocation) -> [RelationshipPlace] {
-        var result: [RelationshipPlace] = []
+    func sources(of entity: Int, _ location: PropertyLocation) -> [EntityRelationship] {
+        var result: [EntityRelationship] = []
         for heir in model.entities[entity].hierarchy {
             guard let origin = origins[heir], let originLocation = properties[heir]?[location],
                 let relationship = old.model.entities[origin].relationship(at: originLocation), !relationship.declaration.isTransient
             else { continue }
-            let source = RelationshipPlace(entity: relationship.declaringEntity, location: originLocation)
+            let source = EntityRelationship(entity: relationship.declaringEntity, location: originLocation)
             if !result.contains(source) { result.append(source) }
         }
         return result
@@ -28,7 +28,7 @@ extension MigrationPlan {
                 let sources = sources(of: entity, .toMany(index))
                 guard !relationship.declaration.isTransient, let source = sources.first, case .toMany(let formerIndex) = source.location
                 else { continue }
-                let place = RelationshipPlace(entity: entity, location: .toMany(index))
+                let place = EntityRelationship(entity: entity, location: .toMany(index))
                 switch (relationship.shape, oldEntity(source.entity).toMany[formerIndex]) {
                 case (.manyToMany, .join(let side)): keepJoinTable(side, of: source, as: relationship, place, isOnly: sources.count == 1)
                 case (.oneToMany, .foreignKey(let key)) where key.isHidden && relationship.inverse == nil:
@@ -39,13 +39,13 @@ extension MigrationPlan {
         }
     }
 
-    private func staysInPlace(_ source: RelationshipPlace, _ oldDestination: Int, _ new: ResolvedRelationship) -> Bool {
+    private func staysInPlace(_ source: EntityRelationship, _ oldDestination: Int, _ new: ResolvedRelationship) -> Bool {
         !disturbed.contains(oldRoot(source.entity)) && !disturbed.contains(oldRoot(oldDestination))
             && primaries[newRoot(new.destination)] == oldRoot(oldDestination)
     }
 
     private mutating func keepForeignKey(
-        _ key: ForeignKey, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
+        _ key: ForeignKey, of source: EntityRelationship, as relationship: ResolvedRelationship, _ place: EntityRelationship, isOnly: Bool
     ) {
         guard primaries[newRoot(relationship.destination)] == oldRoot(key.destination) else { return }
         var record = RecordedProperty(.toManyByKey)
@@ -56,7 +56,7 @@ extension MigrationPlan {
     }
 
     private mutating func keepJoinTable(
-        _ side: JoinSide, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
+        _ side: JoinSide, of source: EntityRelationship, as relationship: ResolvedRelationship, _ place: EntityRelationship, isOnly: Bool
     ) {
         guard case .toMany(let inverse)? = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity,
             existing.recorded?.entities[model.entities[place.entity].name]?.properties[relationship.name] == nil
@@ -64,7 +64,7 @@ extension MigrationPlan {
         // The join records of both sides, or of one side if the other is new.
         let inverseSources = sources(of: inverseOwner, .toMany(inverse))
         let oldInverse = old.model.entities[side.destination].toMany[side.inverse]
-        let expected = RelationshipPlace(entity: oldInverse.declaringEntity, location: .toMany(side.inverse))
+        let expected = EntityRelationship(entity: oldInverse.declaringEntity, location: .toMany(side.inverse))
         guard inverseSources.allSatisfy({ $0 == expected }) else { return }
         var record = RecordedProperty(.toManyByTable)
         (record.table, record.column, record.otherColumn) = (side.table, side.ownColumn, side.otherColumn)
@@ -81,6 +81,6 @@ extension MigrationPlan {
         }
         guard isOnly, staysInPlace(source, side.destination, relationship) else { return }
         unchangedRelationships.insert(place)
-        unchangedRelationships.insert(RelationshipPlace(entity: inverseOwner, location: .toMany(inverse)))
+        unchangedRelationships.insert(EntityRelationship(entity: inverseOwner, location: .toMany(inverse)))
     }
 }

@@ -5,7 +5,7 @@ import ManagedModel
 
 /// The mapping of an old store to a new one; computed before anything is changed.
 ///
-///     entities   keep their numbers; a hierarchy keeps its table, whatever its root's new name
+///     entities   keep their numbers; a hierarchy keeps its table, even if its root is renamed
 ///     rows       stay, unless their entity changed hierarchies: those move, with new keys
 ///     columns    of remaining properties stay, renamed with their properties
 ///     others     are created, filled, or dropped
@@ -34,7 +34,7 @@ struct MigrationPlan {
     /// Old entity to the new one derived from it; nil for removed ones.
     private(set) var images: [Int: Int] = [:]
     private(set) var properties: [Int: PropertyOrigins] = [:]
-    /// New root to the old root whose table it takes over.
+    /// Old root by the new root that takes over its table.
     private(set) var primaries: [Int: Int] = [:]
     /// The offset added to keys on a route. Rows move on these routes only.
     private(set) var offsets: [Route: Int64] = [:]
@@ -46,8 +46,8 @@ struct MigrationPlan {
     var existing = StoreLayoutBuilder.Existing()
     /// Renamed columns, by old root.
     var columnRenames: [Int: [String: String]] = [:]
-    /// To-many relationships, by new entity and index, whose members stay in place.
-    var unchangedRelationships: Set<RelationshipPlace> = []
+    /// To-many relationships with unchanged storage, by new entity and index.
+    var unchangedRelationships: Set<EntityRelationship> = []
 
     /// - Throws: ``StoreError`` with `.notInferable`.
     init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, file: FileState) throws(StoreError) {
@@ -169,7 +169,7 @@ struct MigrationPlan {
 }
 
 /// A relationship of a new entity.
-struct RelationshipPlace: Hashable {
+struct EntityRelationship: Hashable {
     let entity: Int
     let location: PropertyLocation
 }

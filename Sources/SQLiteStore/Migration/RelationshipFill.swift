@@ -3,10 +3,10 @@
 
 import ManagedModel
 
-/// Members of a relationship whose storage or keys change: read before the migration changes anything, written when the
+/// Members of a relationship with changed storage or keys: read before the migration changes anything, written when the
 /// new tables exist.
 struct RelationshipFill {
-    let place: RelationshipPlace
+    let place: EntityRelationship
     let number: Int
     /// Selects owner, member, position among the owner's members, position among the member's owners; with the new keys.
     let sources: [String]
@@ -21,7 +21,7 @@ struct RelationshipFill {
             for location in own(entity, plan.model) {
                 guard let relationship = plan.model.entities[entity].relationship(at: location), !relationship.declaration.isTransient
                 else { continue }
-                let place = RelationshipPlace(entity: entity, location: location)
+                let place = EntityRelationship(entity: entity, location: location)
                 if plan.unchangedRelationships.contains(place) { continue }
                 switch location {
                 case .slot: if plan.sources(of: entity, location).contains(where: { if case .slot = $0.location { true } else { false } }) { continue }
@@ -49,7 +49,7 @@ struct RelationshipFill {
             + resolved.toMany.indices.dropFirst(parent?.toMany.count ?? 0).map { .toMany($0) }
     }
 
-    private static func statements(_ relationship: ResolvedRelationship, _ place: RelationshipPlace, _ plan: MigrationPlan) -> [String] {
+    private static func statements(_ relationship: ResolvedRelationship, _ place: EntityRelationship, _ plan: MigrationPlan) -> [String] {
         let own = plan.sources(of: place.entity, place.location)
         if !own.isEmpty {
             return own.compactMap { pairs($0, plan, owner: place.entity, member: relationship.destination, isReversed: false) }
@@ -63,7 +63,7 @@ struct RelationshipFill {
 
     /// - Parameters: The new entities of the join records.
     private static func pairs(
-        _ source: RelationshipPlace, _ plan: MigrationPlan, owner: Int, member: Int, isReversed: Bool
+        _ source: EntityRelationship, _ plan: MigrationPlan, owner: Int, member: Int, isReversed: Bool
     ) -> String? {
         let entity = plan.oldEntity(source.entity)
         guard let relationship = plan.old.model.entities[source.entity].relationship(at: source.location),

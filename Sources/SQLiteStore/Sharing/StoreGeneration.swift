@@ -43,7 +43,7 @@ package enum GenerationScope {
     }
 }
 
-/// The open snapshots of one store, and the connection that tells whether the newest is still current.
+/// The open snapshots of one store, and the connection that detects later writes.
 final class GenerationKeeper: Sendable {
     private struct State {
         var watch: DatabaseQueue?

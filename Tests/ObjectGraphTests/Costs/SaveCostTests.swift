@@ -5,7 +5,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// What saves and fetches may cost, in counts that no machine changes.
+/// The cost of saves and fetches, in machine-independent counts.
 @Suite struct SaveCostTests {
     private static let frameSize: Int64 = 4096 + 24
 
@@ -29,10 +29,11 @@ import Testing
                 note.setValue("note \(round)", forKey: "text")
                 let before = try Self.logSize(url)
                 try context.save()
-                // The first save also writes what is written once for each process.
+                // The first save also writes pages that are written once per process.
                 guard round > 0 else { continue }
                 let frames = (try Self.logSize(url) - before) / Self.frameSize
-                #expect(frames >= 1 && frames <= pagesMax, "round \(round): \(frames) frames")
+                #expect(frames >= 1, "round \(round): \(frames) frames")
+                #expect(frames <= pagesMax, "round \(round): \(frames) frames")
             }
         }
     }
@@ -49,13 +50,14 @@ import Testing
             let request = NSFetchRequest<NSManagedObjectID>(entityName: "Note")
             request.resultType = .managedObjectIDResultType
             let ids = try context.fetch(request)
-            #expect(ids.count == 50 && ids.allSatisfy { !$0.isTemporaryID })
+            #expect(ids.count == 50)
+            #expect(ids.allSatisfy { !$0.isTemporaryID })
             #expect(context.registeredObjects.isEmpty)
         }
     }
 
-    /// A context keeps no object that nobody holds, however many it fetched.
-    @Test func objectsThatNobodyHoldsLeaveTheContext() throws {
+    /// A context retains no unchanged object, however many it fetched.
+    @Test func unreferencedObjectsLeaveTheContext() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {

@@ -6,9 +6,9 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// What does not depend on the machine: allocations for each object, on the thread that works. A number may only sink.
+/// A machine-independent cost: allocations per object, on the calling thread. A number may only decrease.
 ///
-/// They are those of a debug build by key-value coding, which allocates many times what a release build does.
+/// They are those of a debug build by key-value coding, which allocates many times as much as a release build.
 @Suite(.enabled(if: allocation_counter_is_there())) struct AllocationTests {
     private static let count = 1000
 
@@ -44,7 +44,7 @@ import Testing
             let saved = try Self.allocations { try context.save() }
             #expect(made >= Self.count, "each object is one at least: otherwise nothing was counted")
             #expect(made <= Self.count * 37)
-            // 24 alone; beside all other tests 26 were counted, and why is not known.
+            // 24 alone; 26 were counted when run with all other tests, for an unknown reason.
             #expect(saved <= Self.count * 30)
         }
     }

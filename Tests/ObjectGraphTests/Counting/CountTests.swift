@@ -5,7 +5,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// What does not depend on the machine: statements. A number may only sink.
+/// A machine-independent cost: statements. A number may only decrease.
 @Suite struct CountTests {
     private let context: NSManagedObjectContext
     private let other: NSManagedObjectContext
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aFetchIsOneStatementAndReadingWhatItBroughtIsNone() throws {
+    @Test func aFetchIsOneStatementAndReadingItsObjectsNone() throws {
         try context.performAndWait {
             insert(200, into: context)
             try context.save()

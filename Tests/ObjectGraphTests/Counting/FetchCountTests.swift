@@ -6,7 +6,7 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
-/// How many statements fetches need. A number may only sink.
+/// The number of statements that fetches need. A number may only decrease.
 @Suite struct FetchCountTests {
     private let context: NSManagedObjectContext
     private let file: URL
@@ -53,7 +53,7 @@ import Testing
 
     private func statements(_ body: () throws -> Void) throws -> Int { try StatementCounter.count(file, body) }
 
-    /// A fetch as such: BEGIN, the look whether the schema is still the same, one statement, COMMIT.
+    /// A fetch: BEGIN, the check of the schema version, one statement, COMMIT.
     private static let oneRead = 4
 
     @Test func aToOneRelationshipIsOneReadMore() throws {
@@ -85,7 +85,8 @@ import Testing
                     #expect(books.count == 10)
                     for book in books {
                         let genres = book.value(forKey: "genres") as? Set<NSManagedObject> ?? []
-                        #expect(genres.count == 2 && genres.allSatisfy { $0.value(forKey: "name") != nil })
+                        #expect(genres.count == 2)
+                        #expect(genres.allSatisfy { $0.value(forKey: "name") != nil })
                     }
                 }
             }
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aBatchReadsAheadForItself() throws {
+    @Test func aBatchPrefetchesForItself() throws {
         try context.performAndWait {
             let books = try context.fetch(self.books(["shelf"], batch: 20))
             let first = try statements { for book in books[0..<20] { _ = book.shelf?.value(forKey: "name") } }
@@ -132,12 +133,13 @@ import Testing
             LibraryBook(context: context).title = "book 555"
             var books: [LibraryBook] = []
             let fetched = try statements { books = try context.fetch(self.books(batch: 5)) }
-            // The place of the new one is looked for in seven steps at most, each of which may bring a batch.
+            // The index of the new object is found in at most seven steps, each of which may read a batch.
             #expect(fetched <= 8 * Self.oneRead)
             #expect(books.count == 101)
             #expect(books.count(where: \.isFault) > 90)
             let position = try #require(books.firstIndex { $0.isInserted })
-            #expect(books[position - 1].title == "book 55" && books[position + 1].title == "book 56")
+            #expect(books[position - 1].title == "book 55")
+            #expect(books[position + 1].title == "book 56")
         }
     }
 
@@ -169,7 +171,8 @@ import Testing
             let first = try statements { _ = books[0].title }
             let second = try statements { _ = books[1].title }
             #expect(fetched <= Self.oneRead)
-            #expect(first > 0 && second > 0)
+            #expect(first > 0)
+            #expect(second > 0)
         }
     }
 }

@@ -6,12 +6,12 @@ import GRDBSQLite
 
 /// Counts the statements that SQLite begins, on any connection, for stores in files of one name.
 enum StatementCounter {
-    // Behind the lock. A Mutex would be reported: the thread sanitizer does not see how one is waited for.
+    // Guarded by the lock. Not a Mutex: the thread sanitizer does not understand its waits.
     private nonisolated(unsafe) static var counts: [String: Int] = [:]
     private static let lock = NSLock()
     private static let mark = "tarn-counted-"
 
-    /// A file whose statements are counted from its first connection on.
+    /// A file with counted statements, from its first connection on.
     static func countedFile() throws -> URL {
         _ = registered
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("\(mark)\(UUID().uuidString)")
@@ -19,7 +19,7 @@ enum StatementCounter {
         return folder.appendingPathComponent("Counted.sqlite")
     }
 
-    /// - Returns: How many statements `body` made SQLite begin on the file.
+    /// - Returns: The number of statements that `body` made SQLite begin on the file.
     static func count(_ file: URL, _ body: () throws -> Void) rethrows -> Int {
         let before = lock.withLock { counts[file.path] ?? 0 }
         try body()

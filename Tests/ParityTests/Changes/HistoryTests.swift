@@ -18,7 +18,7 @@ import Testing
         try history(container, .fetchHistory(after: nil as NSPersistentHistoryToken?))
     }
 
-    @Test func eachSaveIsOneTransactionThatTellsWhoChangedWhat() throws {
+    @Test func eachSaveIsOneTransactionWithAuthorAndChanges() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let start = Date()
@@ -43,7 +43,8 @@ import Testing
                 #expect(transaction.storeID == store.identifier)
                 #expect(!transaction.processID.isEmpty)
                 #expect(!transaction.bundleID.isEmpty || transaction.bundleID.isEmpty)
-                #expect(transaction.timestamp >= start.addingTimeInterval(-1) && transaction.timestamp <= Date().addingTimeInterval(1))
+                #expect(transaction.timestamp >= start.addingTimeInterval(-1))
+                #expect(transaction.timestamp <= Date().addingTimeInterval(1))
                 #expect(transaction.changes?.count == 1)
                 #expect(transaction.changes?.first?.changedObjectID == id)
                 #expect(transaction.changes?.first?.transaction === transaction)
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func resultTypesSayWhatComesBack() throws {
+    @Test func resultTypesSelectTheResult() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let ids = try Notes.save(container) { context in
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func deletedHistoryIsGoneAndItsTokensExpire() throws {
+    @Test func deletingHistoryExpiresItsTokens() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             for title in ["a", "b", "c", "d"] { try Notes.save(container, author: title) { Notes.insert(title, into: $0) } }
@@ -271,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func aStoreThatTracksNothingHasNoHistoryToGive() throws {
+    @Test func aStoreWithoutTrackingHasNoHistory() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url, tracksHistory: false)
             try Notes.save(container) { Notes.insert("a", into: $0) }

@@ -3,10 +3,10 @@
 
 import CoreData
 
-/// Folders of notes, in files that keep a history. A note's title outlives the note there.
+/// Folders of notes, in files with a history that preserves deleted notes' titles.
 enum Notes {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 
@@ -40,7 +40,7 @@ enum Notes {
         return container
     }
 
-    /// A file in a folder that goes when the test ends.
+    /// A file in a temporary folder that is deleted when the test ends.
     static func withFile<T>(_ body: (URL) throws -> T) throws -> T {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

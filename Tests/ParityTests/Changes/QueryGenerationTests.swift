@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite struct QueryGenerationTests {
-    @Test func aPinnedContextReadsWhatWasThereWhenItFirstRead() throws {
+    @Test func aPinnedContextReadsTheStateOfItsFirstRead() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let ids = try Notes.save(container) { context in
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func aConflictWithWhatThePinnedStateHidesIsFoundBySaving() throws {
+    @Test func savingDetectsConflictsHiddenByThePinnedState() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let id = try Notes.save(container) { context in

@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RemoteChangeTests {
-    /// What a notification said, as values.
+    /// The contents of a notification, as values.
     private struct Posting: Sendable {
         let store: String?
         let url: URL?

@@ -3,17 +3,17 @@
 
 import CoreData
 
-/// Boards of cards (one-to-many, cascade), badges of cards (one-to-one, a badge keeps its card from going), labels of
+/// Boards of cards (one-to-many, cascade), badges of cards (one-to-one, a badge denies its card's deletion), labels of
 /// cards (many-to-many).
 final class Board: NSManagedObject {}
 final class Label: NSManagedObject {}
 final class Badge: NSManagedObject {}
 
-/// Tells which of its hooks ran.
+/// Records its hooks' calls.
 final class Card: NSManagedObject {
     var log: [String] = []
     var events: NSSnapshotEventType = []
-    /// What a hook is to do besides.
+    /// An additional action of a hook.
     var onWillSave: (() -> Void)?
 
     override func awakeFromInsert() {
@@ -40,7 +40,7 @@ final class Card: NSManagedObject {
 
 enum Boards {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 
@@ -67,7 +67,7 @@ enum Boards {
         return model
     }
 
-    /// A coordinator with one store in memory.
+    /// A coordinator with one in-memory store.
     static func coordinator() throws -> NSPersistentStoreCoordinator {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: shared.model)
         try coordinator.addPersistentStore(
@@ -82,7 +82,7 @@ enum Boards {
         return context
     }
 
-    /// A context on the main queue over a store of its own.
+    /// A context on the main queue over its own store.
     @MainActor static func mainContext() throws -> NSManagedObjectContext { context(.mainQueueConcurrencyType, over: try coordinator()) }
 
     static func child(of parent: NSManagedObjectContext) -> NSManagedObjectContext {
@@ -124,7 +124,7 @@ extension NSManagedObject {
     func text(_ key: String) -> String? { value(forKey: key) as? String }
 }
 
-/// Notifications of one name and sender, in the order in which they came.
+/// Notifications of one name and sender, in order of posting.
 final class Heard: @unchecked Sendable {
     // Unchecked: contexts post on their own queue, where the test reads.
     private(set) var notes: [Notification] = []
@@ -143,7 +143,7 @@ final class Heard: @unchecked Sendable {
         return notes
     }
 
-    /// The objects under a key in all that was heard.
+    /// The objects under a key in all notifications.
     func objects(_ key: String) -> Set<NSManagedObject> {
         notes.reduce(into: []) { $0.formUnion($1.userInfo?[key] as? Set<NSManagedObject> ?? []) }
     }

@@ -8,21 +8,36 @@ import Testing
     @Test func flagsFollowAnObjectsLife() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
-        #expect(card.isInserted && !card.isUpdated && !card.isDeleted && card.hasChanges && !card.isFault && card.hasPersistentChangedValues)
-        #expect(card.objectID.isTemporaryID && card.faultingState == 0)
+        #expect(card.isInserted)
+        #expect(!card.isUpdated)
+        #expect(!card.isDeleted)
+        #expect(card.hasChanges)
+        #expect(!card.isFault)
+        #expect(card.hasPersistentChangedValues)
+        #expect(card.objectID.isTemporaryID)
+        #expect(card.faultingState == 0)
         try context.save()
-        #expect(!card.isInserted && !card.hasChanges && !card.hasPersistentChangedValues && !card.objectID.isTemporaryID)
+        #expect(!card.isInserted)
+        #expect(!card.hasChanges)
+        #expect(!card.hasPersistentChangedValues)
+        #expect(!card.objectID.isTemporaryID)
         card.setValue("two", forKey: "title")
-        #expect(card.isUpdated && card.hasChanges && card.changedValues()["title"] as? String == "two")
+        #expect(card.isUpdated)
+        #expect(card.hasChanges)
+        #expect(card.changedValues()["title"] as? String == "two")
         #expect(card.committedValues(forKeys: ["title"])["title"] as? String == "one")
         try context.save()
         context.refresh(card, mergeChanges: false)
-        #expect(card.isFault && card.faultingState != 0)
-        #expect(card.text("title") == "two" && !card.isFault)
+        #expect(card.isFault)
+        #expect(card.faultingState != 0)
+        #expect(card.text("title") == "two")
+        #expect(!card.isFault)
         context.delete(card)
-        #expect(card.isDeleted && card.managedObjectContext === context)
+        #expect(card.isDeleted)
+        #expect(card.managedObjectContext === context)
         try context.save()
-        #expect(!card.isDeleted && card.managedObjectContext == nil)
+        #expect(!card.isDeleted)
+        #expect(card.managedObjectContext == nil)
     }
 
     @Test func hooksRunInTurn() throws {
@@ -36,15 +51,17 @@ import Testing
         context.delete(card)
         #expect(card.log.last == "prepareForDeletion")
         context.rollback()
-        #expect(!card.isDeleted && card.events.contains(.rollback))
+        #expect(!card.isDeleted)
+        #expect(card.events.contains(.rollback))
     }
 
-    @Test func whatWillSaveChangesIsSaved() throws {
+    @Test func changesOfWillSaveAreSaved() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         card.onWillSave = { [unowned card] in if card.text("note") == nil { card.setValue("by hook", forKey: "note") } }
         try context.save()
-        #expect(card.text("note") == "by hook" && !context.hasChanges)
+        #expect(card.text("note") == "by hook")
+        #expect(!context.hasChanges)
     }
 
     @Test func changesOfTheCurrentEventAreKnownWithTheirOldValues() throws {
@@ -57,7 +74,8 @@ import Testing
         #expect(card.changedValuesForCurrentEvent().keys.sorted() == ["title"])
         #expect(card.changedValuesForCurrentEvent()["title"] as? String == "one")
         context.processPendingChanges()
-        #expect(card.changedValuesForCurrentEvent().isEmpty && card.changedValues().keys.sorted() == ["title"])
+        #expect(card.changedValuesForCurrentEvent().isEmpty)
+        #expect(card.changedValues().keys.sorted() == ["title"])
         card.setValue("three", forKey: "title")
         card.setValue(board, forKey: "board")
         #expect(card.changedValuesForCurrentEvent().keys.sorted() == ["board", "title"])
@@ -81,17 +99,25 @@ import Testing
 
     @Test func defaultsOfAContextAreApples() throws {
         let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        #expect(context.concurrencyType == .privateQueueConcurrencyType && context.parent == nil && context.persistentStoreCoordinator == nil)
-        #expect(context.propagatesDeletesAtEndOfEvent && context.shouldDeleteInaccessibleFaults && !context.retainsRegisteredObjects)
-        #expect(!context.automaticallyMergesChangesFromParent && context.stalenessInterval < 0)
-        #expect(context.name == nil && context.transactionAuthor == nil && !context.hasChanges)
+        #expect(context.concurrencyType == .privateQueueConcurrencyType)
+        #expect(context.parent == nil)
+        #expect(context.persistentStoreCoordinator == nil)
+        #expect(context.propagatesDeletesAtEndOfEvent)
+        #expect(context.shouldDeleteInaccessibleFaults)
+        #expect(!context.retainsRegisteredObjects)
+        #expect(!context.automaticallyMergesChangesFromParent)
+        #expect(context.stalenessInterval < 0)
+        #expect(context.name == nil)
+        #expect(context.transactionAuthor == nil)
+        #expect(!context.hasChanges)
         #expect(Card.contextShouldIgnoreUnmodeledPropertyChanges)
         context.userInfo["key"] = "value"
         context.name = "named"
-        #expect(context.userInfo["key"] as? String == "value" && context.name == "named")
+        #expect(context.userInfo["key"] as? String == "value")
+        #expect(context.name == "named")
     }
 
-    @Test func deletionsPropagateWhenTheyAreToldToWait() throws {
+    @Test func deletionsPropagateAtTheSaveIfConfigured() throws {
         let context = try Boards.mainContext()
         let board = Board(context: context)
         let card = Boards.card("one", in: context)
@@ -131,7 +157,7 @@ import Testing
         #expect(context.registeredObjects.isEmpty)
     }
 
-    @Test func aFaultWithoutRowIsADeletedObject() throws {
+    @Test func aFaultWithoutARowIsADeletedObject() throws {
         let first = try Boards.mainContext()
         let second = Boards.context(.mainQueueConcurrencyType, over: try #require(first.persistentStoreCoordinator))
         let card = Boards.card("one", in: first)
@@ -140,10 +166,11 @@ import Testing
         #expect(fault.isFault)
         first.delete(card)
         try first.save()
-        #expect(fault.text("title") == nil && fault.isDeleted)
+        #expect(fault.text("title") == nil)
+        #expect(fault.isDeleted)
     }
 
-    @Test func aSubclassIsAskedAboutFaultsWithoutRow() throws {
+    @Test func aSubclassDecidesAboutFaultsWithoutARow() throws {
         final class Asking: NSManagedObjectContext, @unchecked Sendable {
             // Unchecked: on the main queue.
             var asked: [NSManagedObjectID] = []
@@ -170,7 +197,8 @@ import Testing
     @Test func objectsAreFoundByTheirIdentifiers() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
-        #expect(context.registeredObject(for: card.objectID) === card && context.object(with: card.objectID) === card)
+        #expect(context.registeredObject(for: card.objectID) === card)
+        #expect(context.object(with: card.objectID) === card)
         try context.save()
         let id = card.objectID
         #expect(context.registeredObject(for: id) === card)
@@ -178,20 +206,27 @@ import Testing
         let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
         #expect(other.registeredObject(for: id) == nil)
         let fault = other.object(with: id)
-        #expect(fault.isFault && other.registeredObject(for: id) === fault)
-        #expect(try other.existingObject(with: id) === fault && !fault.isFault)
+        #expect(fault.isFault)
+        #expect(other.registeredObject(for: id) === fault)
+        #expect(try other.existingObject(with: id) === fault)
+        #expect(!fault.isFault)
     }
 
-    @Test func objectSetsTellWhatIsPending() throws {
+    @Test func objectSetsListPendingChanges() throws {
         let context = try Boards.mainContext()
         let (a, b) = (Boards.card("a", in: context), Boards.card("b", in: context))
-        #expect(context.insertedObjects == [a, b] && context.updatedObjects.isEmpty && context.deletedObjects.isEmpty)
+        #expect(context.insertedObjects == [a, b])
+        #expect(context.updatedObjects.isEmpty)
+        #expect(context.deletedObjects.isEmpty)
         try context.save()
         a.setValue("c", forKey: "title")
         context.delete(b)
-        #expect(context.insertedObjects.isEmpty && context.updatedObjects == [a] && context.deletedObjects == [b])
+        #expect(context.insertedObjects.isEmpty)
+        #expect(context.updatedObjects == [a])
+        #expect(context.deletedObjects == [b])
         #expect(context.registeredObjects.isSuperset(of: [a, b]))
         context.refreshAllObjects()
-        #expect(context.updatedObjects == [a] && a.text("title") == "c")
+        #expect(context.updatedObjects == [a])
+        #expect(a.text("title") == "c")
     }
 }

@@ -23,7 +23,7 @@ import Testing
             #expect(theirs.text("title") == "base")
         }
 
-        /// What the store holds of the card: title, points and note.
+        /// The store's values of the card: title, points and note.
         @MainActor func stored() throws -> String {
             let context = Boards.context(.mainQueueConcurrencyType, over: try #require(first.persistentStoreCoordinator))
             return MergePolicyTests.line(try context.own(mine))
@@ -34,7 +34,7 @@ import Testing
         "\(card.text("title") ?? "") \(card.value(forKey: "points") as? Int32 ?? 0) \(card.text("note") ?? "")"
     }
 
-    /// Calls `super` after it was asked, or settles the conflict itself.
+    /// Records its calls and passes them to `super`, or resolves the conflict itself.
     private final class Recording: NSMergePolicy, @unchecked Sendable {
         // Unchecked: used by one context.
         var asked: [String] = []
@@ -71,7 +71,7 @@ import Testing
         (NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType, "mine", 9, "mine"), (.mergeByPropertyObjectTrumpMergePolicyType, "theirs", 9, "mine"),
         (.overwriteMergePolicyType, "theirs", 9, "base"), (.rollbackMergePolicyType, "mine", 1, "mine"),
     ])
-    func propertiesAreSettledByThePolicy(type: NSMergePolicyType, title: String, points: Int32, note: String) throws {
+    func propertiesAreMergedByThePolicy(type: NSMergePolicyType, title: String, points: Int32, note: String) throws {
         let pair = try Pair(policy: NSMergePolicy(merge: type))
         pair.mine.setValue("mine", forKey: "title")
         pair.mine.setValue("mine", forKey: "note")
@@ -84,7 +84,7 @@ import Testing
         #expect(try pair.stored() == "\(title) \(points) \(note)")
     }
 
-    @Test func theErrorPolicyFailsTheSaveAndKeepsWhatIsPending() throws {
+    @Test func theErrorPolicyFailsTheSaveAndKeepsPendingChanges() throws {
         let pair = try Pair(policy: .error)
         pair.mine.setValue("mine", forKey: "title")
         try pair.first.save()
@@ -93,16 +93,22 @@ import Testing
             try pair.second.save()
             Issue.record("a conflict was saved")
         } catch let error as CocoaError {
-            #expect(error.code == .managedObjectMerge && error.code.rawValue == 133020)
+            #expect(error.code == .managedObjectMerge)
+            #expect(error.code.rawValue == 133020)
             let conflicts = try #require(error.userInfo["conflictList"] as? [NSMergeConflict])
             let conflict = try #require(conflicts.first)
-            #expect(conflicts.count == 1 && conflict.sourceObject === pair.theirs)
-            #expect(conflict.oldVersionNumber == 1 && conflict.newVersionNumber == 2)
+            #expect(conflicts.count == 1)
+            #expect(conflict.sourceObject === pair.theirs)
+            #expect(conflict.oldVersionNumber == 1)
+            #expect(conflict.newVersionNumber == 2)
             #expect(conflict.objectSnapshot?["title"] as? String == "base")
-            #expect(conflict.cachedSnapshot?["title"] as? String == "mine" && conflict.cachedSnapshot?["note"] as? String == "base")
-            #expect(conflict.cachedSnapshot?["labels"] == nil && conflict.persistedSnapshot == nil)
+            #expect(conflict.cachedSnapshot?["title"] as? String == "mine")
+            #expect(conflict.cachedSnapshot?["note"] as? String == "base")
+            #expect(conflict.cachedSnapshot?["labels"] == nil)
+            #expect(conflict.persistedSnapshot == nil)
         }
-        #expect(pair.theirs.text("title") == "theirs" && pair.second.hasChanges)
+        #expect(pair.theirs.text("title") == "theirs")
+        #expect(pair.second.hasChanges)
         #expect(try pair.stored() == "mine 1 base")
         pair.second.refresh(pair.theirs, mergeChanges: true)
         try pair.second.save()
@@ -119,7 +125,8 @@ import Testing
             Issue.record("a conflict was saved")
         } catch let error as CocoaError {
             let conflict = try #require((error.userInfo["conflictList"] as? [NSMergeConflict])?.first)
-            #expect(conflict.newVersionNumber == 0 && conflict.oldVersionNumber == 1)
+            #expect(conflict.newVersionNumber == 0)
+            #expect(conflict.oldVersionNumber == 1)
         }
         pair.second.mergePolicy = NSMergePolicy.rollback
         try pair.second.save()
@@ -127,7 +134,7 @@ import Testing
         #expect(try pair.second.titles() == [])
     }
 
-    @Test func subclassesAreAsked() throws {
+    @Test func subclassesResolveConflicts() throws {
         let policy = Recording(merge: .mergeByPropertyObjectTrumpMergePolicyType)
         let pair = try Pair(policy: policy)
         policy.settles = { $0.sourceObject.setValue("settled", forKey: "note") }
@@ -135,14 +142,15 @@ import Testing
         try pair.first.save()
         pair.theirs.setValue(4, forKey: "points")
         try pair.second.save()
-        #expect(policy.asked == ["all", "locking"] && policy.conflicts.map(\.sourceObject) == [pair.theirs])
+        #expect(policy.asked == ["all", "locking"])
+        #expect(policy.conflicts.map(\.sourceObject) == [pair.theirs])
         #expect(try pair.stored() == "mine 4 settled")
         pair.theirs.setValue(5, forKey: "points")
         try pair.second.save()
         #expect(policy.asked.count == 2)
     }
 
-    @Test func subclassesCanRefuse() throws {
+    @Test func subclassesCanThrow() throws {
         final class Refusing: NSMergePolicy, @unchecked Sendable {
             // Unchecked: without state.
             override func resolve(mergeConflicts list: [Any]) throws { throw CocoaError(.validationStringTooLong) }
@@ -155,16 +163,19 @@ import Testing
         #expect(pair.theirs.hasChanges)
     }
 
-    @Test func policiesCanBeAskedDirectly() throws {
+    @Test func policiesCanBeCalledDirectly() throws {
         let pair = try Pair(policy: .error)
         pair.theirs.setValue("theirs", forKey: "title")
         let conflict = NSMergeConflict(
             source: pair.theirs, newVersion: 2, oldVersion: 1, cachedSnapshot: ["title": "cached", "note": "cached"], persistedSnapshot: nil)
-        #expect(conflict.sourceObject === pair.theirs && conflict.newVersionNumber == 2 && conflict.oldVersionNumber == 1)
+        #expect(conflict.sourceObject === pair.theirs)
+        #expect(conflict.newVersionNumber == 2)
+        #expect(conflict.oldVersionNumber == 1)
         #expect(throws: CocoaError.self) { try NSMergePolicy.error.resolve(mergeConflicts: [conflict]) }
         #expect(pair.theirs.text("title") == "theirs")
         try NSMergePolicy.mergeByPropertyObjectTrump.resolve(optimisticLockingConflicts: [conflict])
-        #expect(pair.theirs.text("title") == "theirs" && pair.theirs.text("note") == "cached")
+        #expect(pair.theirs.text("title") == "theirs")
+        #expect(pair.theirs.text("note") == "cached")
         try NSMergePolicy.overwrite.resolve(mergeConflicts: [])
     }
 
@@ -181,16 +192,20 @@ import Testing
         #expect { try pair.second.save() } throws: { ($0 as? CocoaError)?.code == .managedObjectMerge }
         pair.second.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
         try pair.second.save()
-        #expect(pair.theirs.text("title") == "mine" && !pair.second.hasChanges)
+        #expect(pair.theirs.text("title") == "mine")
+        #expect(!pair.second.hasChanges)
     }
 
-    @Test func constraintConflictsTellWhatIsTheSame() throws {
+    @Test func constraintConflictsListTheSharedValues() throws {
         let context = try Boards.mainContext()
         let (a, b) = (Boards.card("same", in: context), Boards.card("same", in: context))
         let conflict = NSConstraintConflict(
             constraint: ["title"], database: nil, databaseSnapshot: nil, conflicting: [a, b], conflictingSnapshots: [])
-        #expect(conflict.constraint == ["title"] && conflict.constraintValues["title"] as? String == "same")
-        #expect(conflict.conflictingObjects == [a, b] && conflict.databaseObject == nil && conflict.databaseSnapshot == nil)
+        #expect(conflict.constraint == ["title"])
+        #expect(conflict.constraintValues["title"] as? String == "same")
+        #expect(conflict.conflictingObjects == [a, b])
+        #expect(conflict.databaseObject == nil)
+        #expect(conflict.databaseSnapshot == nil)
         #expect { try NSMergePolicy.error.resolve(mergeConflicts: [conflict]) } throws: {
             ($0 as? CocoaError)?.code.rawValue == 133021
         }

@@ -28,27 +28,31 @@ import Testing
         for (key, name) in keys { #expect(key == name.rawValue) }
     }
 
-    @Test func changesAreToldOncePerEvent() throws {
+    @Test func changesArePostedOncePerEvent() throws {
         let context = try Boards.mainContext()
         let heard = Heard(Context.didChangeObjectsNotification, from: context)
         let card = Boards.card("one", in: context)
         card.setValue("two", forKey: "title")
         #expect(heard.notes.isEmpty)
         context.processPendingChanges()
-        #expect(heard.notes.count == 1 && heard.objects(NSInsertedObjectsKey) == [card] && heard.objects(NSUpdatedObjectsKey).isEmpty)
+        #expect(heard.notes.count == 1)
+        #expect(heard.objects(NSInsertedObjectsKey) == [card])
+        #expect(heard.objects(NSUpdatedObjectsKey).isEmpty)
         context.processPendingChanges()
         #expect(heard.take().count == 1)
         card.setValue("three", forKey: "title")
         context.processPendingChanges()
-        #expect(heard.objects(NSUpdatedObjectsKey) == [card] && heard.take().count == 1)
+        #expect(heard.objects(NSUpdatedObjectsKey) == [card])
+        #expect(heard.take().count == 1)
         try context.save()
         _ = heard.take()
         context.delete(card)
         context.processPendingChanges()
-        #expect(heard.objects(NSDeletedObjectsKey) == [card] && heard.take().count == 1)
+        #expect(heard.objects(NSDeletedObjectsKey) == [card])
+        #expect(heard.take().count == 1)
     }
 
-    @Test func aSaveTellsBeforeAndAfter() throws {
+    @Test func aSavePostsBeforeAndAfter() throws {
         let context = try Boards.mainContext()
         let kept = Boards.card("kept", in: context)
         let gone = Boards.card("gone", in: context)
@@ -60,17 +64,23 @@ import Testing
         context.delete(gone)
         let goneID = gone.objectID
         try context.save()
-        #expect(will.notes.count == 1 && did.notes.count == 1 && ids.notes.count == 1)
-        #expect(did.objects(NSInsertedObjectsKey) == [new] && did.objects(NSUpdatedObjectsKey) == [kept])
+        #expect(will.notes.count == 1)
+        #expect(did.notes.count == 1)
+        #expect(ids.notes.count == 1)
+        #expect(did.objects(NSInsertedObjectsKey) == [new])
+        #expect(did.objects(NSUpdatedObjectsKey) == [kept])
         #expect(did.objects(NSDeletedObjectsKey) == [gone])
-        #expect(ids.ids(.insertedObjectIDs) == [new.objectID] && ids.ids(.updatedObjectIDs) == [kept.objectID])
-        #expect(ids.ids(.deletedObjectIDs) == [goneID] && !new.objectID.isTemporaryID)
+        #expect(ids.ids(.insertedObjectIDs) == [new.objectID])
+        #expect(ids.ids(.updatedObjectIDs) == [kept.objectID])
+        #expect(ids.ids(.deletedObjectIDs) == [goneID])
+        #expect(!new.objectID.isTemporaryID)
         #expect(ids.notes.first?.object as AnyObject? === context)
         try context.save()
-        #expect(will.notes.count == 1 && did.notes.count == 1)
+        #expect(will.notes.count == 1)
+        #expect(did.notes.count == 1)
     }
 
-    @Test func refreshResetAndRollbackAreTold() throws {
+    @Test func refreshResetAndRollbackArePosted() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         try context.save()
@@ -95,7 +105,8 @@ import Testing
         let gone = Boards.card("gone", in: first)
         try first.save()
         let (twin, goneTwin) = (try second.own(card), try second.own(gone))
-        #expect(twin.text("title") == "one" && goneTwin.text("title") == "gone")
+        #expect(twin.text("title") == "one")
+        #expect(goneTwin.text("title") == "gone")
         for name in [Context.didSaveObjectsNotification, Context.didSaveObjectIDsNotification] {
             let saves = Heard(name, from: first)
             card.setValue(name.rawValue, forKey: "title")
@@ -105,8 +116,10 @@ import Testing
             let changes = Heard(Context.didChangeObjectsNotification, from: second)
             #expect(twin.text("title") != name.rawValue)
             second.mergeChanges(fromContextDidSave: try #require(saves.notes.first))
-            #expect(twin.text("title") == name.rawValue && !second.hasChanges)
-            #expect(merges.notes.count == 1 && merges.ids(.insertedObjectIDs) == [new.objectID])
+            #expect(twin.text("title") == name.rawValue)
+            #expect(!second.hasChanges)
+            #expect(merges.notes.count == 1)
+            #expect(merges.ids(.insertedObjectIDs) == [new.objectID])
             #expect(changes.objects(NSInsertedObjectsKey).map(\.objectID) == [new.objectID])
             #expect(changes.objects(NSRefreshedObjectsKey) == [twin])
         }
@@ -135,7 +148,7 @@ import Testing
         #expect(twins.allSatisfy { $0.text("title") == "three" })
     }
 
-    @Test func storesComeAndGoAloud() throws {
+    @Test func addingAndRemovingStoresIsPosted() throws {
         let coordinator = try Boards.coordinator()
         let store = try #require(coordinator.persistentStores.first)
         let changes = Heard(.NSPersistentStoreCoordinatorStoresDidChange, from: coordinator)

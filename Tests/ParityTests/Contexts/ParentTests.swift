@@ -14,13 +14,15 @@ import Testing
 
     @Test func aChildHasItsParentsCoordinator() throws {
         let (root, child, grandchild) = try chain()
-        #expect(child.parent === root && grandchild.parent === child && root.parent == nil)
+        #expect(child.parent === root)
+        #expect(grandchild.parent === child)
+        #expect(root.parent == nil)
         #expect(child.persistentStoreCoordinator === root.persistentStoreCoordinator)
         #expect(grandchild.persistentStoreCoordinator === root.persistentStoreCoordinator)
         #expect(Card(context: grandchild).entity === Card(context: root).entity)
     }
 
-    @Test func aChildSeesWhatIsUnsavedInItsParent() throws {
+    @Test func aChildReadsItsParentsUnsavedChanges() throws {
         let (root, child, grandchild) = try chain()
         let saved = Boards.card("saved", in: root)
         try root.save()
@@ -48,9 +50,13 @@ import Testing
         let card = Boards.card("one", in: root)
         try root.save()
         let twin = try child.own(card)
-        #expect(twin !== card && twin.objectID == card.objectID && twin.managedObjectContext === child)
+        #expect(twin !== card)
+        #expect(twin.objectID == card.objectID)
+        #expect(twin.managedObjectContext === child)
         twin.setValue("two", forKey: "title")
-        #expect(card.text("title") == "one" && !root.hasChanges && child.updatedObjects == [twin])
+        #expect(card.text("title") == "one")
+        #expect(!root.hasChanges)
+        #expect(child.updatedObjects == [twin])
         card.setValue(5, forKey: "points")
         #expect(twin.value(forKey: "points") as? Int32 == 1)
     }
@@ -59,16 +65,21 @@ import Testing
         let (root, child, grandchild) = try chain()
         let card = Boards.card("card", in: grandchild)
         try grandchild.save()
-        #expect(!grandchild.hasChanges && child.hasChanges && !root.hasChanges)
+        #expect(!grandchild.hasChanges)
+        #expect(child.hasChanges)
+        #expect(!root.hasChanges)
         #expect(child.insertedObjects.map { $0.text("title") } == ["card"])
         #expect(try root.titles() == [])
         try child.save()
-        #expect(root.hasChanges && card.text("title") == "card")
+        #expect(root.hasChanges)
+        #expect(card.text("title") == "card")
         let other = Boards.context(.mainQueueConcurrencyType, over: try #require(root.persistentStoreCoordinator))
         #expect(try other.titles() == [])
         try root.save()
         #expect(try other.titles() == ["card"])
-        #expect(!root.hasChanges && !child.hasChanges && !grandchild.hasChanges)
+        #expect(!root.hasChanges)
+        #expect(!child.hasChanges)
+        #expect(!grandchild.hasChanges)
     }
 
     @Test func updatesDeletionsAndRelationshipsReachTheParent() throws {
@@ -87,10 +98,13 @@ import Testing
         child.delete(try child.own(c))
         #expect(board.many("cards") == [a, b, c])
         try child.save()
-        #expect(board.many("cards") == [b] && c.isDeleted)
-        #expect(label.many("cards") == [b] && a.many("labels").isEmpty)
+        #expect(board.many("cards") == [b])
+        #expect(c.isDeleted)
+        #expect(label.many("cards") == [b])
+        #expect(a.many("labels").isEmpty)
         #expect(a.one("board")?.many("cards") == [a])
-        #expect(root.insertedObjects.count == 1 && root.deletedObjects == [c])
+        #expect(root.insertedObjects.count == 1)
+        #expect(root.deletedObjects == [c])
         try root.save()
         #expect(try root.titles() == ["a", "b"])
         let other = Boards.context(.mainQueueConcurrencyType, over: try #require(root.persistentStoreCoordinator))
@@ -121,7 +135,8 @@ import Testing
         card.setValue("parent", forKey: "title")
         card.setValue("parent", forKey: "note")
         try child.save()
-        #expect(card.text("title") == "child" && card.text("note") == "parent")
+        #expect(card.text("title") == "child")
+        #expect(card.text("note") == "parent")
     }
 
     @Test func validationRunsWhenAChildIsSaved() throws {
@@ -129,7 +144,8 @@ import Testing
         let card = Boards.card("card", in: child)
         card.setValue(nil, forKey: "title")
         #expect { try child.save() } throws: { ($0 as? CocoaError)?.code == .validationMissingMandatoryProperty }
-        #expect(!root.hasChanges && child.insertedObjects == [card])
+        #expect(!root.hasChanges)
+        #expect(child.insertedObjects == [card])
         card.setValue("named", forKey: "title")
         try child.save()
         #expect(root.insertedObjects.count == 1)
@@ -139,9 +155,11 @@ import Testing
         let (root, child, _) = try chain()
         let card = Boards.card("card", in: child)
         try child.save()
-        #expect(card.objectID.isTemporaryID && !card.isInserted)
+        #expect(card.objectID.isTemporaryID)
+        #expect(!card.isInserted)
         let above = try #require(root.insertedObjects.first)
-        #expect(above.objectID.isTemporaryID && above.isInserted)
+        #expect(above.objectID.isTemporaryID)
+        #expect(above.isInserted)
         try root.save()
         #expect(!above.objectID.isTemporaryID)
         #expect(try child.titles() == ["card"])
@@ -152,16 +170,19 @@ import Testing
         let card = Boards.card("card", in: child)
         try child.obtainPermanentIDs(for: [card])
         let id = card.objectID
-        #expect(!id.isTemporaryID && card.isInserted)
+        #expect(!id.isTemporaryID)
+        #expect(card.isInserted)
         try child.save()
         let above = try #require(root.registeredObject(for: id))
         #expect(above.isInserted)
         try root.save()
-        #expect(card.objectID == id && above.objectID == id && !above.isInserted)
+        #expect(card.objectID == id)
+        #expect(above.objectID == id)
+        #expect(!above.isInserted)
         #expect(try child.own(card) === card)
     }
 
-    @Test func aChildsChangesCanBeThrownAway() throws {
+    @Test func aChildsChangesCanBeDiscarded() throws {
         let (root, child, _) = try chain()
         let card = Boards.card("card", in: root)
         try root.save()
@@ -169,10 +190,13 @@ import Testing
         twin.setValue("other", forKey: "title")
         _ = Boards.card("new", in: child)
         child.rollback()
-        #expect(twin.text("title") == "card" && !child.hasChanges && !root.hasChanges)
+        #expect(twin.text("title") == "card")
+        #expect(!child.hasChanges)
+        #expect(!root.hasChanges)
         child.delete(twin)
         child.reset()
-        #expect(try child.titles() == ["card"] && !card.isDeleted)
+        #expect(try child.titles() == ["card"])
+        #expect(!card.isDeleted)
     }
 
     @Test func refreshingReadsTheParentAnew() throws {
@@ -184,14 +208,18 @@ import Testing
         card.setValue("changed", forKey: "title")
         #expect(twin.text("title") == "card")
         child.refresh(twin, mergeChanges: false)
-        #expect(twin.isFault && twin.text("title") == "changed" && !twin.isFault)
+        #expect(twin.isFault)
+        #expect(twin.text("title") == "changed")
+        #expect(!twin.isFault)
         card.setValue("again", forKey: "title")
         twin.setValue(9, forKey: "points")
         child.refresh(twin, mergeChanges: true)
-        #expect(twin.text("title") == "again" && twin.value(forKey: "points") as? Int32 == 9 && twin.hasChanges)
+        #expect(twin.text("title") == "again")
+        #expect(twin.value(forKey: "points") as? Int32 == 9)
+        #expect(twin.hasChanges)
     }
 
-    @Test func aSiblingSeesWhatWasSavedIntoTheParent() throws {
+    @Test func aSiblingReadsChangesSavedIntoTheParent() throws {
         let (root, child, _) = try chain()
         let sibling = Boards.child(of: root)
         let board = Board(context: child)
@@ -203,7 +231,8 @@ import Testing
         #expect(seen.one("board")?.many("cards") == [seen])
         sibling.delete(seen)
         try sibling.save()
-        #expect(try root.titles() == [] && child.titles() == [])
+        #expect(try root.titles() == [])
+        #expect(try child.titles() == [])
     }
 
     @Test func aPrivateChildSavesIntoItsMainQueueParent() async throws {
@@ -233,13 +262,15 @@ import Testing
         let gone = Boards.card("gone", in: root)
         try root.save()
         let (twin, goneTwin) = (try child.own(card), try child.own(gone))
-        #expect(twin.text("title") == "card" && goneTwin.text("title") == "gone")
+        #expect(twin.text("title") == "card")
+        #expect(goneTwin.text("title") == "gone")
         twin.setValue(8, forKey: "points")
         card.setValue("changed", forKey: "title")
         root.delete(gone)
         try root.save()
         await child.perform(schedule: .enqueued) {}
-        #expect(twin.text("title") == "changed" && twin.value(forKey: "points") as? Int32 == 8)
+        #expect(twin.text("title") == "changed")
+        #expect(twin.value(forKey: "points") as? Int32 == 8)
         #expect(goneTwin.managedObjectContext == nil)
     }
 

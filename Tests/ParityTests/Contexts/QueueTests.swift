@@ -4,7 +4,7 @@
 import CoreData
 import Testing
 
-/// Where the work of a context runs, and what comes back from it.
+/// The queues of a context's blocks, and their results.
 @Suite struct ContextQueueTests {
     private struct Refusal: Error, Equatable { let number: Int }
 
@@ -22,7 +22,7 @@ import Testing
 
     @Test func blocksRunInTheOrderInWhichTheyWereGiven() async throws {
         let context = try context()
-        // Not the asynchronous form, which would be taken here.
+        // Prevents overload resolution from choosing the asynchronous form.
         func give(_ number: Int) {
             context.perform { context.userInfo["log"] = (context.userInfo["log"] as? [Int] ?? []) + [number] }
         }
@@ -59,7 +59,7 @@ import Testing
         #expect(titles == ["child's", "parent's"])
     }
 
-    @Test func childrenOfOneParentSaveAtOnce() async throws {
+    @Test func childrenOfOneParentSaveConcurrently() async throws {
         let parent = try context()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
@@ -90,6 +90,7 @@ import Testing
         }
         let background = Boards.context(.privateQueueConcurrencyType, over: try #require(main.persistentStoreCoordinator))
         let count = try await background.perform { try main.performAndWait { try main.count("Card") } }
-        #expect(count == 1 && main.concurrencyType == .mainQueueConcurrencyType)
+        #expect(count == 1)
+        #expect(main.concurrencyType == .mainQueueConcurrencyType)
     }
 }

@@ -5,9 +5,9 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a context knows of, and what waits for its save.
+/// Registered objects and pending objects of a context.
 @Suite struct RegistrationTests {
-    @Test func aContextKnowsWhatItMet() throws {
+    @Test func aContextListsRegisteredObjects() throws {
         let shop = try Shop()
         let id = try shop.stock(books: ["Orlando"])
         try shop.context.performAndWait {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func aContextListsWhatIsToBeSaved() throws {
+    @Test func aContextListsPendingObjects() throws {
         let shop = try Shop()
         _ = try shop.stock(books: ["Orlando", "The Waves"])
         try shop.context.performAndWait {
@@ -34,17 +34,20 @@ import Testing
             books[0].setValue(100, forKey: "pages")
             context.delete(books[1])
             #expect(context.insertedObjects == [new])
-            #expect(context.updatedObjects.contains(books[0]) && !context.updatedObjects.contains(books[1]))
+            #expect(context.updatedObjects.contains(books[0]))
+            #expect(!context.updatedObjects.contains(books[1]))
             #expect(context.deletedObjects == [books[1]])
             #expect(context.hasChanges)
             try context.save()
-            #expect(context.insertedObjects.isEmpty && context.updatedObjects.isEmpty && context.deletedObjects.isEmpty)
+            #expect(context.insertedObjects.isEmpty)
+            #expect(context.updatedObjects.isEmpty)
+            #expect(context.deletedObjects.isEmpty)
             #expect(!context.hasChanges)
             #expect(try context.books() == [books[0]])
         }
     }
 
-    @Test func whatWasNeverSavedIsDeletedWithoutATrace() throws {
+    @Test func neverSavedObjectsAreDeletedWithoutATrace() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let context = shop.context
@@ -59,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func pendingChangesAreKeptThoughNobodyElseHoldsThem() throws {
+    @Test func pendingObjectsAreRetained() throws {
         let shop = try Shop()
         _ = try shop.stock(books: ["Orlando"])
         try shop.context.performAndWait {
@@ -79,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func resetForgetsEverything() throws {
+    @Test func resetRemovesEverything() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf", books: ["Orlando"])
         try shop.context.performAndWait {
@@ -92,7 +95,9 @@ import Testing
             context.reset()
             #expect(!context.hasChanges)
             #expect(context.registeredObjects.isEmpty)
-            #expect(context.insertedObjects.isEmpty && context.updatedObjects.isEmpty && context.deletedObjects.isEmpty)
+            #expect(context.insertedObjects.isEmpty)
+            #expect(context.updatedObjects.isEmpty)
+            #expect(context.deletedObjects.isEmpty)
             #expect(context.registeredObject(for: id) == nil)
             let after = try context.existingObject(with: id)
             #expect(after !== before)

@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite @MainActor struct UndoManagerTests {
-    /// A list whose changes can be undone.
+    /// A list with undo.
     private final class List {
         var items: [Int] = []
         let undoManager = UndoManager()
@@ -32,21 +32,26 @@ import Testing
 
     @Test func groupsAreUndoneAndRedoneAsOne() {
         let list = List()
-        #expect(!list.undoManager.canUndo && !list.undoManager.canRedo)
+        #expect(!list.undoManager.canUndo)
+        #expect(!list.undoManager.canRedo)
         list.group {
             list.add(1)
             list.add(2)
         }
         list.group { list.add(3) }
-        #expect(list.undoManager.canUndo && list.undoManager.groupingLevel == 0)
+        #expect(list.undoManager.canUndo)
+        #expect(list.undoManager.groupingLevel == 0)
         list.undoManager.undo()
-        #expect(list.items == [1, 2] && list.undoManager.canRedo)
+        #expect(list.items == [1, 2])
+        #expect(list.undoManager.canRedo)
         list.undoManager.undo()
-        #expect(list.items == [] && !list.undoManager.canUndo)
+        #expect(list.items == [])
+        #expect(!list.undoManager.canUndo)
         list.undoManager.redo()
         #expect(list.items == [1, 2])
         list.undoManager.redo()
-        #expect(list.items == [1, 2, 3] && !list.undoManager.canRedo)
+        #expect(list.items == [1, 2, 3])
+        #expect(!list.undoManager.canRedo)
         list.undoManager.undo()
         #expect(list.items == [1, 2])
         list.group { list.add(4) }
@@ -65,7 +70,8 @@ import Testing
             list.add(3)
         }
         list.undoManager.undo()
-        #expect(list.items == [] && !list.undoManager.canUndo)
+        #expect(list.items == [])
+        #expect(!list.undoManager.canUndo)
         list.undoManager.redo()
         #expect(list.items == [1, 2, 3])
     }
@@ -75,11 +81,14 @@ import Testing
         list.group("Add One") { list.add(1) }
         list.group("Add Two") { list.add(2) }
         let manager = list.undoManager
-        #expect(manager.undoActionName == "Add Two" && manager.redoActionName == "")
+        #expect(manager.undoActionName == "Add Two")
+        #expect(manager.redoActionName == "")
         manager.undo()
-        #expect(manager.undoActionName == "Add One" && manager.redoActionName == "Add Two")
+        #expect(manager.undoActionName == "Add One")
+        #expect(manager.redoActionName == "Add Two")
         manager.undo()
-        #expect(manager.undoActionName == "" && manager.redoActionName == "Add One")
+        #expect(manager.undoActionName == "")
+        #expect(manager.redoActionName == "Add One")
         manager.redo()
         #expect(manager.undoActionName == "Add One")
         #expect(manager.undoMenuTitle(forUndoActionName: "Typing").contains("Typing"))
@@ -95,7 +104,9 @@ import Testing
         #expect(!list.undoManager.isUndoRegistrationEnabled)
         list.add(2)
         list.undoManager.enableUndoRegistration()
-        #expect(list.undoManager.isUndoRegistrationEnabled && !list.undoManager.canUndo && list.items == [1, 2])
+        #expect(list.undoManager.isUndoRegistrationEnabled)
+        #expect(!list.undoManager.canUndo)
+        #expect(list.items == [1, 2])
         list.group { list.add(3) }
         #expect(list.undoManager.canUndo)
     }
@@ -118,9 +129,11 @@ import Testing
         list.group { list.undoManager.registerUndo(withTarget: other) { $0.items = [9] } }
         list.undoManager.removeAllActions(withTarget: other)
         list.undoManager.undo()
-        #expect(list.items == [] && other.items == [])
+        #expect(list.items == [])
+        #expect(other.items == [])
         list.undoManager.removeAllActions()
-        #expect(!list.undoManager.canUndo && !list.undoManager.canRedo)
+        #expect(!list.undoManager.canUndo)
+        #expect(!list.undoManager.canRedo)
     }
 
     @Test func anEventIsAGroup() {
@@ -129,12 +142,13 @@ import Testing
         #expect(list.undoManager.groupingLevel == 1)
         list.add(2)
         list.undoManager.undo()
-        #expect(list.items == [] && list.undoManager.groupingLevel == 0)
+        #expect(list.items == [])
+        #expect(list.undoManager.groupingLevel == 0)
         list.undoManager.redo()
         #expect(list.items == [1, 2])
     }
 
-    @Test func observersAreToldOfGroupsAndUndoing() {
+    @Test func observersAreNotifiedOfGroupsAndUndoing() {
         let list = List()
         let names: [Notification.Name] = [
             .NSUndoManagerDidOpenUndoGroup, .NSUndoManagerWillCloseUndoGroup, .NSUndoManagerDidCloseUndoGroup,

@@ -13,7 +13,7 @@ import Testing
         return (context, manager)
     }
 
-    /// Changes that are undone as one.
+    /// Changes that form one undo group.
     private func step<T>(_ context: NSManagedObjectContext, _ body: () throws -> T) rethrows -> T {
         context.undoManager?.beginUndoGrouping()
         defer {
@@ -32,13 +32,18 @@ import Testing
         }
         step(context) { card.setValue("three", forKey: "title") }
         context.undo()
-        #expect(card.text("title") == "two" && card.value(forKey: "points") as? Int32 == 5)
+        #expect(card.text("title") == "two")
+        #expect(card.value(forKey: "points") as? Int32 == 5)
         context.undo()
-        #expect(card.text("title") == "one" && card.value(forKey: "points") as? Int32 == 1 && card.isInserted)
+        #expect(card.text("title") == "one")
+        #expect(card.value(forKey: "points") as? Int32 == 1)
+        #expect(card.isInserted)
         #expect(manager.canRedo)
         context.redo()
         context.redo()
-        #expect(card.text("title") == "three" && card.value(forKey: "points") as? Int32 == 5 && !manager.canRedo)
+        #expect(card.text("title") == "three")
+        #expect(card.value(forKey: "points") as? Int32 == 5)
+        #expect(!manager.canRedo)
         #expect(card.events == .undoUpdate)
     }
 
@@ -46,10 +51,15 @@ import Testing
         let (context, _) = try context()
         let card = step(context) { Boards.card("one", in: context) }
         context.undo()
-        #expect(try context.titles() == [] && context.insertedObjects.isEmpty && !context.hasChanges)
+        #expect(try context.titles() == [])
+        #expect(context.insertedObjects.isEmpty)
+        #expect(!context.hasChanges)
         context.redo()
-        #expect(try context.titles() == ["one"] && context.insertedObjects == [card])
-        #expect(card.managedObjectContext === context && card.isInserted && !card.isDeleted)
+        #expect(try context.titles() == ["one"])
+        #expect(context.insertedObjects == [card])
+        #expect(card.managedObjectContext === context)
+        #expect(card.isInserted)
+        #expect(!card.isDeleted)
         try context.save()
         #expect(try context.titles() == ["one"])
     }
@@ -66,13 +76,19 @@ import Testing
         try context.save()
         context.undoManager?.removeAllActions()
         step(context) { context.delete(a) }
-        #expect(board.many("cards") == [b] && label.many("cards") == [b])
+        #expect(board.many("cards") == [b])
+        #expect(label.many("cards") == [b])
         context.undo()
-        #expect(!a.isDeleted && board.many("cards") == [a, b] && label.many("cards") == [a, b])
-        #expect(a.one("board") === board && a.many("labels") == [label] && a.events.contains(.undoDeletion))
+        #expect(!a.isDeleted)
+        #expect(board.many("cards") == [a, b])
+        #expect(label.many("cards") == [a, b])
+        #expect(a.one("board") === board)
+        #expect(a.many("labels") == [label])
+        #expect(a.events.contains(.undoDeletion))
         #expect(!context.hasChanges)
         context.redo()
-        #expect(a.isDeleted && board.many("cards") == [b])
+        #expect(a.isDeleted)
+        #expect(board.many("cards") == [b])
         try context.save()
         #expect(try context.titles() == ["b"])
     }
@@ -86,7 +102,8 @@ import Testing
         step(context) { context.delete(board) }
         #expect(context.deletedObjects.count == 4)
         context.undo()
-        #expect(context.deletedObjects.isEmpty && board.many("cards") == Set(cards))
+        #expect(context.deletedObjects.isEmpty)
+        #expect(board.many("cards") == Set(cards))
         #expect(try context.titles() == ["a", "b", "c"])
         context.redo()
         #expect(context.deletedObjects.count == 4)
@@ -96,7 +113,7 @@ import Testing
         #expect(try other.own(board).many("cards").count == 3)
     }
 
-    @Test func savedDeletionsOfWhatNobodyReadAreUndone() throws {
+    @Test func savedDeletionsOfUnreadObjectsAreUndone() throws {
         let (context, manager) = try context()
         let board = Board(context: context)
         board.setValue("board", forKey: "name")
@@ -115,7 +132,8 @@ import Testing
         let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
         #expect(try other.titles() == ["a", "b"])
         let again = try #require(try other.fetch(NSFetchRequest<Board>(entityName: "Board")).first)
-        #expect(again.text("name") == "board" && again.many("cards").count == 2)
+        #expect(again.text("name") == "board")
+        #expect(again.many("cards").count == 2)
         #expect(again.many("cards").compactMap { $0.one("badge")?.objectID } == [badge.objectID])
     }
 
@@ -131,15 +149,22 @@ import Testing
             card.setValue(second, forKey: "board")
             card.setValue(other, forKey: "badge")
         }
-        #expect(first.many("cards").isEmpty && badge.one("card") == nil && other.one("card") === card)
+        #expect(first.many("cards").isEmpty)
+        #expect(badge.one("card") == nil)
+        #expect(other.one("card") === card)
         context.undo()
-        #expect(first.many("cards") == [card] && second.many("cards").isEmpty)
-        #expect(badge.one("card") === card && other.one("card") == nil && card.one("badge") === badge)
+        #expect(first.many("cards") == [card])
+        #expect(second.many("cards").isEmpty)
+        #expect(badge.one("card") === card)
+        #expect(other.one("card") == nil)
+        #expect(card.one("badge") === badge)
         context.redo()
-        #expect(second.many("cards") == [card] && other.one("card") === card && badge.one("card") == nil)
+        #expect(second.many("cards") == [card])
+        #expect(other.one("card") === card)
+        #expect(badge.one("card") == nil)
     }
 
-    @Test func undoReachesBehindASave() throws {
+    @Test func undoCrossesASave() throws {
         let (context, _) = try context()
         let card = step(context) { Boards.card("one", in: context) }
         try context.save()
@@ -147,7 +172,9 @@ import Testing
         try context.save()
         #expect(!context.hasChanges)
         context.undo()
-        #expect(card.text("title") == "one" && context.hasChanges && card.isUpdated)
+        #expect(card.text("title") == "one")
+        #expect(context.hasChanges)
+        #expect(card.isUpdated)
         try context.save()
         let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
         #expect(try other.titles() == ["one"])
@@ -177,18 +204,19 @@ import Testing
         #expect(try other.titles() == ["card"])
     }
 
-    @Test func rollbackAndResetForgetWhatCouldBeUndone() throws {
+    @Test func rollbackAndResetRemoveUndoActions() throws {
         let (context, manager) = try context()
         step(context) { _ = Boards.card("one", in: context) }
         #expect(manager.canUndo)
         context.rollback()
-        #expect(!manager.canUndo && !context.hasChanges)
+        #expect(!manager.canUndo)
+        #expect(!context.hasChanges)
         step(context) { _ = Boards.card("two", in: context) }
         context.reset()
         #expect(!manager.canUndo)
     }
 
-    @Test func observersAreToldWhatUndoChanged() throws {
+    @Test func observersAreNotifiedOfUndoneChanges() throws {
         let (context, _) = try context()
         let card = step(context) { Boards.card("one", in: context) }
         let heard = Heard(NSManagedObjectContext.didChangeObjectsNotification, from: context)
@@ -205,7 +233,7 @@ import Testing
         #expect(heard.objects(NSInsertedObjectsKey) == [card])
     }
 
-    @Test func theUndoManagerGathersWhatIsOutstanding() throws {
+    @Test func theUndoManagerRegistersTheCurrentEvent() throws {
         let (context, manager) = try context()
         manager.groupsByEvent = true
         let card = Boards.card("one", in: context)
@@ -223,7 +251,9 @@ import Testing
         let card = Boards.card("one", in: context)
         context.undo()
         context.redo()
-        #expect(context.undoManager == nil && card.isInserted && card.text("title") == "one")
+        #expect(context.undoManager == nil)
+        #expect(card.isInserted)
+        #expect(card.text("title") == "one")
     }
 
     @Test func aChildUndoesOnItsOwn() throws {
@@ -242,7 +272,8 @@ import Testing
         manager.endUndoGrouping()
         #expect(card.text("title") == "two")
         child.undo()
-        #expect(twin.text("title") == "one" && card.text("title") == "two")
+        #expect(twin.text("title") == "one")
+        #expect(card.text("title") == "two")
         parent.undo()
         #expect(card.text("title") == "one")
     }

@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite struct AsynchronousFetchTests {
-    /// What a completion heard.
+    /// The arguments of a completion.
     private struct Outcome: Sendable {
         var amounts: [Int]?
         var error: CocoaError.Code?
@@ -38,7 +38,8 @@ import Testing
                     #expect(pending?.fetchRequest === asynchronous)
                     #expect(pending?.managedObjectContext === context)
                     let running: NSPersistentStoreAsynchronousResult? = pending
-                    #expect(running != nil && running?.operationError == nil)
+                    #expect(running != nil)
+                    #expect(running?.operationError == nil)
                     if cancelled { pending?.cancel() }
                 } catch { continuation.resume(throwing: error) }
             }
@@ -87,7 +88,7 @@ import Testing
         #expect(try await outcome(child).amounts == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test func theRequestKeepsWhatItWasMadeWith() {
+    @Test func theRequestKeepsItsArguments() {
         let request = NSFetchRequest<NSManagedObject>(entityName: "Item")
         let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { _ in }
         #expect(asynchronous.fetchRequest === request)

@@ -35,7 +35,8 @@ import Testing
                 }),
             ]
             for request in requests {
-                #expect(request.requestType == .batchInsertRequestType && request.resultType == .statusOnly)
+                #expect(request.requestType == .batchInsertRequestType)
+                #expect(request.resultType == .statusOnly)
                 #expect(request.entityName == "Item")
                 request.resultType = .count
                 let result = try #require(try context.execute(request) as? NSBatchInsertResult)
@@ -45,7 +46,7 @@ import Testing
             #expect(try Shelves.count("Item", in: context) == 12)
             #expect(try Shelves.count("Item", "amount == 1 AND kind == 'plain' AND weight == 0.5 AND isNew == NO", in: context) == 10)
             #expect(try Shelves.count("Item", "amount == 3 AND name == 'c'", in: context) == 1)
-            // What one row was given is not there in the next.
+            // Values of one row do not carry over to the next.
             #expect(try Shelves.count("Item", "amount == 99", in: context) == 1)
             #expect(try Shelves.count("Item", "name == nil", in: context) == 2)
         }
@@ -86,7 +87,7 @@ import Testing
             #expect(ids.allSatisfy { !$0.isTemporaryID && $0.entity.name == "Gadget" })
             #expect(try ids.map { try context.existingObject(with: $0).value(forKey: "name") as? String } == ["x", "y"])
             #expect(try context.existingObject(with: ids[0]).value(forKey: "volts") as? Int16 == 12)
-            // Keys go on after those of the batch.
+            // Keys continue after those of the batch.
             let next = Shelves.insert("Item", into: context)
             try context.save()
             #expect(!ids.contains(next.objectID))
@@ -102,7 +103,8 @@ import Testing
             #expect(result.resultType == .statusOnly)
             #expect(result.result as? Bool == true)
             #expect(try Shelves.count("Item", in: context) == 0)
-            #expect(!context.hasChanges && context.registeredObjects.isEmpty)
+            #expect(!context.hasChanges)
+            #expect(context.registeredObjects.isEmpty)
         }
     }
 
@@ -150,7 +152,7 @@ import Testing
         return (try context.execute(request) as? NSBatchUpdateResult)?.result as? Int
     }
 
-    @Test func rowsThatMatchGetTheValues() throws {
+    @Test func matchingRowsAreUpdated() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -174,7 +176,7 @@ import Testing
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
-            // As apps write constants, since an expression was once what a value had to be.
+            // Constants as expressions, since the API once accepted only expressions.
             #expect(try update(context, "Item", "amount > 6", ["isNew": NSExpression(forConstantValue: true), "seen": NSExpression(forConstantValue: nil)]) == 2)
             #expect(try Shelves.count("Item", "isNew == YES AND seen == nil", in: context) == 2)
             let date = Date(timeIntervalSinceReferenceDate: 7)
@@ -190,13 +192,16 @@ import Testing
         }
     }
 
-    @Test func heirsMayBeLeftOut() throws {
+    @Test func subentitiesMayBeExcludedFromUpdates() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
             let request = NSBatchUpdateRequest(entity: try #require(NSEntityDescription.entity(forEntityName: "Item", in: context)))
-            #expect(request.entityName == "Item" && request.entity.name == "Item" && request.includesSubentities)
-            #expect(request.requestType == .batchUpdateRequestType && request.resultType == .statusOnlyResultType)
+            #expect(request.entityName == "Item")
+            #expect(request.entity.name == "Item")
+            #expect(request.includesSubentities)
+            #expect(request.requestType == .batchUpdateRequestType)
+            #expect(request.resultType == .statusOnlyResultType)
             request.includesSubentities = false
             request.propertiesToUpdate = ["kind": "own"]
             let result = try #require(try context.execute(request) as? NSBatchUpdateResult)
@@ -217,11 +222,12 @@ import Testing
             request.propertiesToUpdate = ["amount": 70]
             request.resultType = .updatedObjectIDsResultType
             let ids = try #require((try context.execute(request) as? NSBatchUpdateResult)?.result as? [NSManagedObjectID])
-            #expect(ids.count == 2 && ids.contains(item.objectID))
+            #expect(ids.count == 2)
+            #expect(ids.contains(item.objectID))
             #expect(item.value(forKey: "amount") as? Int32 == 8)
             NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSUpdatedObjectsKey: ids], into: [context])
             #expect(item.value(forKey: "amount") as? Int32 == 70)
-            // The row has a newer version: what was read before conflicts no more.
+            // The row has a newer version: the earlier read conflicts no more.
             item.setValue(71, forKey: "amount")
             try context.save()
             #expect(try Shelves.count("Item", "amount == 71", in: context) == 1)
@@ -272,7 +278,7 @@ import Testing
         (try context.execute(request(entity, format)) as? NSBatchDeleteResult)?.result as? Int
     }
 
-    @Test func rowsThatMatchGo() throws {
+    @Test func matchingRowsAreDeleted() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -300,7 +306,7 @@ import Testing
         }
     }
 
-    @Test func heirsMayStay() throws {
+    @Test func subentitiesMayBeExcludedFromDeletions() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -324,7 +330,8 @@ import Testing
             let ids = try #require((try context.execute(request) as? NSBatchDeleteResult)?.result as? [NSManagedObjectID])
             #expect(Set(ids) == [items[0].objectID, items[7].objectID])
             #expect(try Shelves.count("Item", in: context) == 6)
-            #expect(!items[0].isDeleted && items[0].managedObjectContext === context)
+            #expect(!items[0].isDeleted)
+            #expect(items[0].managedObjectContext === context)
             NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: ids], into: [context])
             #expect(items[0].managedObjectContext == nil || items[0].isDeleted)
             #expect(context.registeredObject(for: ids[0]) == nil)
@@ -345,7 +352,7 @@ import Testing
         }
     }
 
-    @Test func denyRefusesUntilTheMembersAreGone() throws {
+    @Test func denyFailsUntilTheMembersAreDeleted() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)

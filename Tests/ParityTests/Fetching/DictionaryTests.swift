@@ -22,7 +22,7 @@ import Testing
         return description
     }
 
-    @Test func dictionariesHoldWhatWasAskedFor() throws {
+    @Test func dictionariesHoldTheRequestedProperties() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let results = try context.fetch(request(["name", "amount", "isNew", "weight", "price", "seen"], by: "amount"))
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func dictionariesShowWhatIsSaved() throws {
+    @Test func dictionariesShowSavedValues() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             Shelves.insert("Item", ["amount": 100], into: context)
@@ -208,7 +208,8 @@ import Testing
             upper.expression = NSExpression(forFunction: "uppercase:", arguments: [NSExpression(forKeyPath: "kind")])
             upper.expressionResultType = .stringAttributeType
             #expect(try context.fetch(request([upper], by: "amount", "amount < 3")).map { $0["upper"] as? String } == ["TOY", "BOOK"])
-            #expect(upper.resultType == .string && doubled.expression?.function == "multiply:by:")
+            #expect(upper.resultType == .string)
+            #expect(doubled.expression?.function == "multiply:by:")
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         NSComparisonPredicate(leftExpression: left, rightExpression: right, modifier: .direct, type: type, options: [])
     }
 
-    @Test func theValueIsWhatTheRequestFinds() throws {
+    @Test func theValueIsTheRequestsResult() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let all = try #require(expression("amount > 5", countOnly: false, context).expressionValue(with: nil, context: nil) as? [NSManagedObject])

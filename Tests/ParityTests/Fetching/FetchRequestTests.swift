@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func subentitiesAreIncludedUnlessTheyAreNot() throws {
+    @Test func subentitiesAreIncludedByDefault() throws {
         let context = try Self.filled()
         try context.performAndWait { () throws in
             let request = Shelves.sorted("Item", by: "amount")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func executeUsesTheContextWhoseBlockRuns() throws {
+    @Test func executeUsesTheContextOfTheRunningBlock() throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")
@@ -141,14 +141,15 @@ import Testing
 
     // MARK: Faults
 
-    @Test func objectsComeAsFaultsWhoseRowsAreAtHand() throws {
+    @Test func objectsAreFaultsWithCachedRows() throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")
             let objects = try context.fetch(request)
             #expect(faults(objects) == 8)
             #expect(objects[0].value(forKey: "name") as? String == "item 1")
-            #expect(!objects[0].isFault && objects[1].isFault)
+            #expect(!objects[0].isFault)
+            #expect(objects[1].isFault)
             context.reset()
             request.returnsObjectsAsFaults = false
             let whole = try context.fetch(request)
@@ -162,14 +163,15 @@ import Testing
             let request = Shelves.sorted("Item", by: "amount", ascending: false)
             request.includesPropertyValues = false
             let objects = try context.fetch(request)
-            #expect(objects.count == 8 && faults(objects) == 8)
+            #expect(objects.count == 8)
+            #expect(faults(objects) == 8)
             #expect(amounts(objects) == [8, 7, 6, 5, 4, 3, 2, 1])
             #expect(faults(objects) == 0)
         }
     }
 
     @Test(arguments: [1, 2, 3, 7, 8, 9])
-    func batchesHoldWhatAWholeFetchHolds(size: Int) throws {
+    func batchesEqualAWholeFetch(size: Int) throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")
@@ -188,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func aBatchSeesRowsThatWentMeanwhile() throws {
+    @Test func aBatchDetectsConcurrentlyDeletedRows() throws {
         let container = try Shelves.container()
         let (reader, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -286,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func aChildSeesWhatItsParentHasNotSaved() throws {
+    @Test func aChildFetchesItsParentsUnsavedObjects() throws {
         let parent = try Self.filled()
         let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
         child.parent = parent
@@ -306,7 +308,7 @@ import Testing
 
     // MARK: Requests by execute
 
-    @Test func whatAContextDoesNotCarryOutIsRefused() throws {
+    @Test func unsupportedRequestsAreRejected() throws {
         let context = try Self.filled()
         context.performAndWait {
             let save = NSSaveChangesRequest(inserted: nil, updated: nil, deleted: nil, locked: nil)

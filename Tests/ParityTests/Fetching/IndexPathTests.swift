@@ -4,12 +4,15 @@
 import CoreData
 import Testing
 
-/// Index paths of a results controller, as tables and collections take them.
+/// Index paths of a results controller, in the form of tables and collections.
 @Suite struct IndexPathTests {
     @Test func rowsAndItemsHaveSections() {
         var path = IndexPath(row: 3, section: 1)
-        #expect(path == IndexPath(indexes: [1, 3]) && path == IndexPath(item: 3, section: 1))
-        #expect(path.row == 3 && path.item == 3 && path.section == 1)
+        #expect(path == IndexPath(indexes: [1, 3]))
+        #expect(path == IndexPath(item: 3, section: 1))
+        #expect(path.row == 3)
+        #expect(path.item == 3)
+        #expect(path.section == 1)
         path.row += 1
         path.section = 7
         #expect(path == IndexPath(item: 4, section: 7))

@@ -9,7 +9,7 @@ import Testing
         ((objects as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: "name") as? String }.sorted()
     }
 
-    @Test func toManyRelationshipsAreNoFaultsAnyMore() throws {
+    @Test func prefetchedToManyRelationshipsAreLoaded() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let plain = try Shelves.all("Room", by: "name", in: context)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func unsavedChangesStandAboveWhatIsReadAhead() throws {
+    @Test func unsavedChangesOverlayPrefetchedRows() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let rooms = try Shelves.all("Room", by: "name", in: context)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func whatWasReadAheadFollowsSavesAndMerges() throws {
+    @Test func prefetchedRowsFollowSavesAndMerges() throws {
         let container = try Shelves.container()
         let (reader, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func batchesReadAheadToo() throws {
+    @Test func batchesArePrefetchedToo() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Shelf", by: "name")

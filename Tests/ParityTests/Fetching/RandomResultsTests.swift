@@ -4,11 +4,11 @@
 import CoreData
 import Testing
 
-/// Applies what a delegate is told to a copy of the results, as a table view does, and compares.
+/// Applies reported changes to a copy of the results, as a table view does, and compares.
 @Suite struct RandomResultsTests {
     private typealias Erased = NSFetchedResultsController<any NSFetchRequestResult>
 
-    /// Numbers that follow from a seed.
+    /// Random numbers from a seed.
     private struct Seeded: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -51,7 +51,7 @@ import Testing
         ) {
             hasSeenRows = true
             guard let object = anObject as? NSManagedObject else { return problems.append("no object") }
-            if let indexPath, sections[indexPath[0]].rows[indexPath[1]] !== object { problems.append("old place of another object") }
+            if let indexPath, sections[indexPath[0]].rows[indexPath[1]] !== object { problems.append("former index of another object") }
             switch (type, indexPath, newIndexPath) {
             case (.insert, nil, let to?): insertedRows.append((to, object))
             case (.delete, let from?, nil): removedRows.append(from)
@@ -168,7 +168,7 @@ import Testing
             var turns = Turns(random: Seeded(state: seed))
             for _ in 0..<100 {
                 try turns.turn(context)
-                // What is saved has another identifier.
+                // The save changes the identifier.
                 if !context.hasChanges { delegate.ids = (controller.fetchedObjects ?? []).map(\.objectID) }
                 try #require(delegate.ids == (controller.fetchedObjects ?? []).map(\.objectID))
                 try #require(try controller.fetchedObjects == context.fetch(request("amount > 2")))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ResultsControllerTests {
     typealias Erased = NSFetchedResultsController<any NSFetchRequestResult>
 
-    /// Hears of each change.
+    /// Records each change.
     final class Changes: NSObject, NSFetchedResultsControllerDelegate {
         var lines: [String] = []
         func controllerWillChangeContent(_ controller: Erased) { lines.append("will") }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Takes snapshots, and would hear of changes if it did not.
+    /// Implements the snapshot method, and records changes that must not be reported besides.
     final class Snapshots: NSObject, NSFetchedResultsControllerDelegate {
         var snapshots: [NSDiffableDataSourceSnapshot<String, NSManagedObjectID>] = []
         var others = 0
@@ -72,7 +72,8 @@ import Testing
         try context.performAndWait {
             try Shelves.fill(context)
             let results = controller(context, by: ["kind", "amount"], sections: "kind")
-            #expect(results.fetchedObjects == nil && results.sections == nil)
+            #expect(results.fetchedObjects == nil)
+            #expect(results.sections == nil)
             try results.performFetch()
             #expect(names(results) == ["item 2", "item 5", "item 8", "item 3", "item 6", "item 1", "item 4", "item 7"])
             let sections = try #require(results.sections)
@@ -85,7 +86,9 @@ import Testing
             #expect(results.sectionIndexTitles == ["B", "T"])
             #expect(results.section(forSectionIndexTitle: "T", at: 1) == 1)
             #expect(results.sectionIndexTitle(forSectionName: "zebra") == "Z")
-            #expect(results.sectionNameKeyPath == "kind" && results.cacheName == nil && results.managedObjectContext === context)
+            #expect(results.sectionNameKeyPath == "kind")
+            #expect(results.cacheName == nil)
+            #expect(results.managedObjectContext === context)
             let other = Shelves.insert("Shelf", into: context)
             #expect(results.indexPath(forObject: other) == nil)
         }
@@ -96,7 +99,8 @@ import Testing
         try context.performAndWait {
             let results = controller(context, by: ["name"])
             try results.performFetch()
-            #expect(results.sections?.count == 1 && results.sections?.first?.numberOfObjects == 0)
+            #expect(results.sections?.count == 1)
+            #expect(results.sections?.first?.numberOfObjects == 0)
             #expect(results.fetchedObjects?.isEmpty == true)
             let sectioned = controller(context, by: ["kind"], sections: "kind")
             try sectioned.performFetch()
@@ -114,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func eachChangeIsTold() throws {
+    @Test func eachChangeIsReported() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let results = controller(context, by: ["amount", "name"])
@@ -179,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func whatMatchesNoMoreLeaves() throws {
+    @Test func objectsThatStopMatchingAreRemoved() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -223,7 +227,8 @@ import Testing
         try reader.performAndWait {
             reader.mergeChanges(fromContextDidSave: try #require(saved.last))
             #expect(changes.take() == ["will", "delete 0.0", "update second 0.1", "insert last 0.7", "did"])
-            #expect(names(results).last == "last" && names(results).count == 8)
+            #expect(names(results).last == "last")
+            #expect(names(results).count == 8)
         }
     }
 
@@ -246,7 +251,8 @@ import Testing
             let snapshot = try #require(delegate.snapshots.last)
             #expect(snapshot.sectionIdentifiers == ["book", "tool", "toy"])
             #expect(snapshot.itemIdentifiers(inSection: "toy") == [items[3], items[6], items[0]].map(\.objectID))
-            #expect(snapshot.numberOfItems == 8 && snapshot.numberOfSections == 3)
+            #expect(snapshot.numberOfItems == 8)
+            #expect(snapshot.numberOfSections == 3)
             #expect(snapshot.indexOfItem(items[0].objectID) == 7)
             #expect(snapshot.sectionIdentifier(containingItem: items[0].objectID) == "toy")
             #expect(delegate.others == 0)
@@ -277,14 +283,15 @@ import Testing
             let difference = try #require(delegate.differences.last)
             #expect(before.applying(difference) == results.fetchedObjects?.map(\.objectID))
             #expect(delegate.others == 0)
-            // With sections the form for differences is not used.
+            // With sections the difference method is not called.
             let sectioned = controller(context, by: ["kind", "amount"], sections: "kind")
             let other = Differences()
             sectioned.delegate = other
             try sectioned.performFetch()
             items[1].setValue("zebra", forKey: "kind")
             context.processPendingChanges()
-            #expect(other.differences.isEmpty && other.others == 1)
+            #expect(other.differences.isEmpty)
+            #expect(other.others == 1)
         }
     }
 
@@ -309,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func manyChangesAtOnceLeaveTheRightOrder() throws {
+    @Test func manySimultaneousChangesKeepTheOrder() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             for number in 0..<1500 { Shelves.insert("Item", ["amount": number * 2, "kind": "k\(number / 500)", "name": "\(number)"], into: context) }
@@ -333,7 +340,8 @@ import Testing
                 (results.fetchedObjects ?? []).map { "\($0.value(forKey: "kind") ?? "") \($0.value(forKey: "amount") ?? "")" }
             }
             #expect(order(results) == order(again))
-            #expect(changes.lines.first == "will" && changes.lines.last == "did")
+            #expect(changes.lines.first == "will")
+            #expect(changes.lines.last == "did")
             let probe = try #require(results.fetchedObjects?[1234])
             #expect(results.indexPath(forObject: probe).map { results.object(at: $0) } === probe)
         }

@@ -9,12 +9,13 @@ final class Item: NSManagedObject {}
 final class Gadget: NSManagedObject {}
 final class Mark: NSManagedObject {}
 
-/// A model for fetches and batch requests: rooms hold shelves, shelves hold items, gadgets are items, items have marks.
+/// A model for fetches and batch requests: rooms have shelves, shelves have items, gadgets are items, items have marks.
 ///
-/// Rooms delete their shelves (Cascade), shelves let go of their items (Nullify), and a mark with items stays (Deny).
+/// Rooms delete their shelves (Cascade), shelves nullify their items (Nullify), and a mark with items cannot be deleted
+/// (Deny).
 enum Shelves {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

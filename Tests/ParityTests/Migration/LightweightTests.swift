@@ -13,7 +13,7 @@ import Testing
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
             let result = try Versions.open(url, Versions.changed(change), body)
-            // Once migrated the store is one of the new version and needs no options.
+            // After its migration the store has the new version and needs no options.
             try Versions.open(url, Versions.changed(change), options: nil) { context throws in #expect(try Versions.fetch("Folder", context).count == 2) }
             return result
         }
@@ -67,7 +67,7 @@ import Testing
             title?.name = "kind"
             kind?.renamingIdentifier = "kind"
             title?.renamingIdentifier = "title"
-            // Renaming identifiers are no part of a version: something else has to differ as well.
+            // Renaming identifiers are not part of a version: another property must differ as well.
             entities["Note"]?.properties.append(Library.attribute("body", .stringAttributeType))
         } _: { context throws in
             #expect(try Versions.values("Note", "kind", by: "count", context, as: String.self) == ["a", "b", nil])
@@ -112,7 +112,7 @@ import Testing
                 try context.save()
                 #expect(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Label")) == 1)
             }
-            // An entity of a name that was there before is new: its rows went.
+            // An entity that reuses an earlier name is new: the rows were deleted.
             try Versions.open(url, Versions.first()) { context throws in #expect(try Versions.fetch("Note", context).isEmpty) }
         }
     }

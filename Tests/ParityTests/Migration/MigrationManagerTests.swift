@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Puts the title and the count into one text, and counts its calls.
+/// Joins the title and the count, and counts its calls.
 final class JoiningPolicy: NSEntityMigrationPolicy {
     override func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {
         var info = manager.userInfo ?? [:]
@@ -58,7 +58,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func aPolicyMakesItsOwnValues(_ type: String) throws {
+    func aPolicyComputesItsOwnValues(_ type: String) throws {
         try Versions.withFolder { folder in
             let (old, new) = (folder.appendingPathComponent("a.store"), folder.appendingPathComponent("b.store"))
             try Versions.fill(old, type: type)
@@ -75,7 +75,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
                 #expect(Versions.names(home.value(forKey: "notes"), "label").sorted() == ["a1", "b2"])
                 #expect(try Versions.values("Note", "kind", by: "label", context, as: String.self) == [nil, "k", nil])
             }
-            // The source is as it was.
+            // The source is unchanged.
             try Versions.open(old, Versions.first(), type: type, options: nil) { context throws in #expect(try Versions.fetch("Note", context).count == 3) }
         }
     }
@@ -152,7 +152,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
         }
     }
 
-    @Test func afterAFailureNothingIsAtTheDestination() throws {
+    @Test func aFailedMigrationLeavesNoDestination() throws {
         for policy in [FailingPolicy.self, CancellingPolicy.self] as [NSEntityMigrationPolicy.Type] {
             try Versions.withFolder { folder in
                 let (old, new) = (folder.appendingPathComponent("a.sqlite"), folder.appendingPathComponent("b.sqlite"))

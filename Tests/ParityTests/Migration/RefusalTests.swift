@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func withoutOptionsAnotherVersionIsRefusedWithItsMetadata() throws {
+    @Test func withoutOptionsAnotherVersionIsRejectedWithItsMetadata() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeInferredIsNamedAndChangesNothing() throws {
+    @Test func unInferableChangesAreNamedAndChangeNothing() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -98,7 +98,8 @@ import Testing
             for (migrates, infers, code) in [(false, true, 134_100), (true, false, 134_140), (true, true, 0)] {
                 let container = NSPersistentContainer(name: "Notes", managedObjectModel: version)
                 let description = NSPersistentStoreDescription(url: url)
-                #expect(description.shouldMigrateStoreAutomatically && description.shouldInferMappingModelAutomatically)
+                #expect(description.shouldMigrateStoreAutomatically)
+                #expect(description.shouldInferMappingModelAutomatically)
                 description.shouldMigrateStoreAutomatically = migrates
                 description.shouldInferMappingModelAutomatically = infers
                 container.persistentStoreDescriptions = [description]

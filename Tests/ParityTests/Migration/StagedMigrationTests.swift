@@ -24,7 +24,7 @@ import Testing
         NSManagedObjectModelReference(model: model, versionChecksum: model.versionChecksum)
     }
 
-    /// Collects what the handlers saw; they run one after the other.
+    /// Records the handlers' calls, which are sequential.
     private final class Log: @unchecked Sendable {
         var lines: [String] = []
     }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aVersionThatNoStageHasIsRefused() throws {
+    @Test func aVersionThatNoStageHasIsRejected() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             let other = Versions.changed { entities, _ in Versions.remove("kind", from: entities["Note"]) }
@@ -110,13 +110,15 @@ import Testing
         }
     }
 
-    @Test func stagesKnowWhatTheyWereMadeOf() {
+    @Test func stagesKeepTheirArguments() {
         let reference = Self.reference(Self.second())
         #expect(reference.resolvedModel.versionChecksum == Self.second().versionChecksum)
         #expect(reference.versionChecksum == Self.second().versionChecksum)
         #expect(Versions.first().versionChecksum != Self.second().versionChecksum)
         let custom = NSCustomMigrationStage(migratingFrom: reference, to: Self.reference(Self.third()))
-        #expect(custom.currentModel === reference && custom.willMigrateHandler == nil && custom.didMigrateHandler == nil)
+        #expect(custom.currentModel === reference)
+        #expect(custom.willMigrateHandler == nil)
+        #expect(custom.didMigrateHandler == nil)
         #expect(NSLightweightMigrationStage(["a", "b"]).versionChecksums == ["a", "b"])
         #expect(NSStagedMigrationManager([custom]).container == nil)
     }

@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// Versions of one model, in code: notes in folders, with plain objects. Each change is what one team did next.
+/// Versions of one model, in code: notes in folders, with plain objects. Each change derives the next version.
 enum Versions {
     /// `Note` with a title and a count, in a `Folder` with a name.
     static func first() -> NSManagedObjectModel {
@@ -58,7 +58,7 @@ enum Versions {
         [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true]
     }
 
-    /// Opens a store, lets `body` use a context, closes it.
+    /// Opens a store, runs `body` in a context, closes it.
     @discardableResult
     static func open<T>(
         _ url: URL, _ model: NSManagedObjectModel, type: String = NSSQLiteStoreType, options: [AnyHashable: Any]? = automatically,

@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Fetch requests that a model keeps by name.
+/// Named fetch requests of a model.
 @Suite struct FetchTemplateTests {
     private let model: NSManagedObjectModel
 
@@ -60,7 +60,8 @@ import Testing
     @Test func templatesAreFoundByName() throws {
         #expect(Set(model.fetchRequestTemplatesByName.keys) == ["Search", "Thickest"])
         let thickest = try #require(model.fetchRequestTemplate(forName: "Thickest"))
-        #expect(thickest.entityName == "Leaflet" && thickest.fetchLimit == 1)
+        #expect(thickest.entityName == "Leaflet")
+        #expect(thickest.fetchLimit == 1)
         #expect(model.fetchRequestTemplate(forName: "Thickest") === thickest)
         #expect(model.fetchRequestTemplatesByName["Thickest"] === thickest)
         #expect(model.fetchRequestTemplate(forName: "Gone") == nil)

@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Members that all descriptions of properties have, and their archives.
+/// Common members of all descriptions of properties, and their archives.
 @Suite struct ModelMemberTests {
     static func properties() -> [NSPropertyDescription] {
         [
@@ -16,8 +16,11 @@ import Testing
 
     @Test func everyKindOfPropertyHasTheMembersOfADescription() throws {
         for property in Self.properties() {
-            #expect(property.isOptional && !property.isTransient && !property.isIndexedBySpotlight, "\(type(of: property))")
-            #expect(property.validationPredicates.isEmpty && property.validationWarnings.isEmpty)
+            #expect(property.isOptional, "\(type(of: property))")
+            #expect(!property.isTransient, "\(type(of: property))")
+            #expect(!property.isIndexedBySpotlight, "\(type(of: property))")
+            #expect(property.validationPredicates.isEmpty)
+            #expect(property.validationWarnings.isEmpty)
             property.name = "size"
             property.isOptional = false
             property.userInfo = ["unit": "m"]
@@ -25,9 +28,14 @@ import Testing
             property.versionHashModifier = "2"
             property.setValidationPredicates([NSPredicate(format: "SELF > 1")], withValidationWarnings: ["too small"])
             let copy = try #require(property.copy() as? NSPropertyDescription)
-            #expect(copy !== property && copy.name == "size" && !copy.isOptional && copy.userInfo?["unit"] as? String == "m")
-            #expect(copy.renamingIdentifier == "length" && copy.versionHashModifier == "2")
-            #expect(copy.validationPredicates.count == 1 && copy.validationWarnings.compactMap { $0 as? String } == ["too small"])
+            #expect(copy !== property)
+            #expect(copy.name == "size")
+            #expect(!copy.isOptional)
+            #expect(copy.userInfo?["unit"] as? String == "m")
+            #expect(copy.renamingIdentifier == "length")
+            #expect(copy.versionHashModifier == "2")
+            #expect(copy.validationPredicates.count == 1)
+            #expect(copy.validationWarnings.compactMap { $0 as? String } == ["too small"])
         }
     }
 
@@ -36,7 +44,8 @@ import Testing
         #expect(coded.allSatisfy { type(of: $0).supportsSecureCoding })
         let data = try NSKeyedArchiver.archivedData(withRootObject: Library.model, requiringSecureCoding: true)
         let model = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSManagedObjectModel.self, from: data))
-        #expect(model !== Library.model && model == Library.model)
+        #expect(model !== Library.model)
+        #expect(model == Library.model)
         #expect(model.entityVersionHashesByName == Library.model.entityVersionHashesByName)
     }
 
@@ -58,7 +67,7 @@ import Testing
     }
 
     /// Another program's archive names a class that this one doesn't have.
-    @Test func archivesOfUnknownClassesAreNoValues() throws {
+    @Test func archivesOfUnknownClassesAreNil() throws {
         let archive: [String: Any] = [
             "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": 1],
             "$objects": ["$null", ["$class": 2], ["$classname": "UIColor", "$classes": ["UIColor", "NSObject"]]],
@@ -66,6 +75,7 @@ import Testing
         let data = try PropertyListSerialization.data(fromPropertyList: archive, format: .binary, options: 0)
         let secure = try #require(ValueTransformer(forName: .secureUnarchiveFromDataTransformerName))
         #expect(secure.transformedValue(data) == nil)
-        #expect(secure.transformedValue(Data("no archive".utf8)) == nil && secure.transformedValue(Data()) == nil)
+        #expect(secure.transformedValue(Data("no archive".utf8)) == nil)
+        #expect(secure.transformedValue(Data()) == nil)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
     private static func item(_ model: NSManagedObjectModel) -> NSEntityDescription? { model.entitiesByName["Item"] }
 
-    /// What makes another version of `Item`.
+    /// Changes that create another version of `Item`.
     private static let changes: [(String, Change)] = [
         ("modifier", { item($0)?.versionHashModifier = "2" }),
         ("abstract", { item($0)?.isAbstract = true }),
@@ -24,7 +24,7 @@ import Testing
         ("name", { item($0)?.attributesByName["count"]?.name = "number" }),
     ]
 
-    /// What leaves the version as it is.
+    /// Changes that keep the version.
     private static let details: [(String, Change)] = [
         ("class", { item($0)?.managedObjectClassName = "Thing" }),
         ("user info", { item($0)?.userInfo = ["a": "b"] }),
@@ -38,7 +38,7 @@ import Testing
         ("configuration", { $0.setEntities([], forConfigurationName: "More") }),
     ]
 
-    @Test func hashesDependOnWhatIsStored() throws {
+    @Test func hashesDependOnStoredProperties() throws {
         let plain = Depot.makeModel()
         let hash = try #require(Self.item(plain)).versionHash
         #expect(hash.count == 32)
@@ -57,7 +57,7 @@ import Testing
         for (name, change) in Self.details { #expect(Self.item(Depot.makeModel(change))?.versionHash == hash, "\(name)") }
     }
 
-    @Test func heirsDependOnTheirParents() throws {
+    @Test func subentitiesHashesDependOnTheirParents() throws {
         func model(_ modifier: String?) -> NSManagedObjectModel {
             let (parent, heir) = (NSEntityDescription(), NSEntityDescription())
             (parent.name, heir.name) = ("Parent", "Heir")
@@ -70,7 +70,7 @@ import Testing
         #expect(model(nil).entityVersionHashesByName["Heir"] != model("2").entityVersionHashesByName["Heir"])
     }
 
-    /// Seen in the hashes that Apple's framework wrote: no store holds a transient property.
+    /// Observed in hashes of Apple's framework: no store has a transient property.
     @Test func transientPropertiesDoNotChangeTheVersion() throws {
         let plain = Depot.makeModel()
         let more = Depot.makeModel {
@@ -86,7 +86,7 @@ import Testing
             let store = try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place, options: nil)
             try coordinator.remove(store)
         }
-        // One that becomes stored does.
+        // Becoming persistent changes the version.
         let stored = Depot.makeModel { Self.item($0)?.properties.append(Library.attribute("cached", .stringAttributeType)) }
         #expect(stored.entityVersionHashesByName != plain.entityVersionHashesByName)
     }

@@ -4,8 +4,8 @@
 import CoreData
 import Testing
 
-/// Every documented symbol of Core Data, so that one which goes missing is a compile error. What is absent is in the parity
-/// ledger, and `tarn port` reports it.
+/// Every documented symbol of Core Data: a missing one is a compile error. Absent symbols are in the parity ledger, and
+/// `tarn port` reports them.
 @Suite struct SymbolTests {
     @Test func everyClassHasItsName() {
         let types: [Any.Type] = [
@@ -61,7 +61,8 @@ import Testing
         #expect(names.count == 39)
         #expect(NSInsertedObjectIDsKey == NSManagedObjectContext.NotificationKey.insertedObjectIDs.rawValue)
         #expect(NSManagedObjectContextQueryGenerationKey == NSManagedObjectContext.NotificationKey.queryGeneration.rawValue)
-        #expect(NSCoreDataVersionNumber > NSCoreDataVersionNumber_iPhoneOS_9_3 && NSCoreDataVersionNumber > NSCoreDataVersionNumber10_11_3)
+        #expect(NSCoreDataVersionNumber > NSCoreDataVersionNumber_iPhoneOS_9_3)
+        #expect(NSCoreDataVersionNumber > NSCoreDataVersionNumber10_11_3)
     }
 
     @Test func errorCodesHaveApplesNumbers() {
@@ -90,7 +91,7 @@ import Testing
         for (code, expected) in codes { #expect(code == expected) }
     }
 
-    @Test func aStoreOfTypeXMLIsRefused() {
+    @Test func aStoreOfTypeXMLIsRejected() {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model)
         let error = #expect(throws: CocoaError.self) {
             try coordinator.addPersistentStore(
@@ -168,7 +169,7 @@ final class PlainInitTransformer: ValueTransformer {
     override func transformedValue(_ value: Any?) -> Any? { (value as? String).map { $0 + suffix } }
 }
 
-// Members, in groups as Apple's pages have them. Never called: what matters is that they compile.
+// Members, grouped as on Apple's pages. Never called: they must compile.
 
 private func membersOfModels(_ model: NSManagedObjectModel, _ entity: NSEntityDescription, _ url: URL) throws {
     _ = NSManagedObjectModel()

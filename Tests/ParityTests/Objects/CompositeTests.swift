@@ -10,7 +10,7 @@ final class Place: NSManagedObject {}
 @Suite("Composite attributes")
 struct CompositeTests {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

@@ -24,9 +24,12 @@ import Testing
         context.performAndWait {
             let types: [NSManagedObject.Type] = [Author.self, Book.self]
             let objects = types.map { $0.init(context: context) }
-            #expect(objects[0] is Author && objects[1] is Book)
+            #expect(objects[0] is Author)
+            #expect(objects[1] is Book)
             let again = types.map { $0.init(entity: $0.entity(), insertInto: nil) }
-            #expect(again[0] is Author && again[1] is Book && again[0].managedObjectContext == nil)
+            #expect(again[0] is Author)
+            #expect(again[1] is Book)
+            #expect(again[0].managedObjectContext == nil)
         }
     }
 

@@ -5,9 +5,9 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a fault tells without being asked for its values, and what asking does.
+/// Members of a fault that leave it a fault, and those that fire it.
 @Suite struct FaultingTests {
-    /// What may be asked of a fault without making it one no longer.
+    /// Members that leave a fault unfired.
     static let harmless: [(name: String, ask: @Sendable (NSManagedObject) -> Bool)] = [
         ("objectID", { !$0.objectID.isTemporaryID }), ("entity", { $0.entity.name == "Author" }), ("isInserted", { !$0.isInserted }),
         ("isUpdated", { !$0.isUpdated }), ("isDeleted", { !$0.isDeleted }), ("hasChanges", { !$0.hasChanges }),
@@ -16,7 +16,7 @@ import Testing
         ("hasFault", { $0.hasFault(forRelationshipNamed: "books") }),
     ]
 
-    @Test(arguments: harmless.indices) func askingForWhatItKnowsLeavesAFault(_ index: Int) throws {
+    @Test(arguments: harmless.indices) func readingIdentityLeavesAFault(_ index: Int) throws {
         let shop = try Shop()
         let id = try shop.stock()
         shop.context.performAndWait {
@@ -46,7 +46,9 @@ import Testing
         shop.context.performAndWait {
             let author = shop.context.object(with: id)
             author.setValue(3, forKey: "rank")
-            #expect(!author.isFault && author.isUpdated && author.hasChanges)
+            #expect(!author.isFault)
+            #expect(author.isUpdated)
+            #expect(author.hasChanges)
             #expect(author.value(forKey: "name") as? String == "Woolf")
         }
     }
@@ -121,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aFaultWhoseRowIsGoneReadsAsNothing() throws {
+    @Test func aFaultOfADeletedRowReadsAsEmpty() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf", books: ["Orlando"])
         try shop.context.performAndWait {

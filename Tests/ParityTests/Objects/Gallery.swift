@@ -3,7 +3,7 @@
 
 import CoreData
 
-/// Pictures have values of an app's own types, and names that are unique; a series and a number together are, too.
+/// Pictures have values of an app's own types, and unique names; a series and a number are unique together.
 final class Picture: NSManagedObject {}
 final class Sketch: NSManagedObject {}
 final class Hall: NSManagedObject {}
@@ -37,7 +37,7 @@ final class WordsTransformer: ValueTransformer {
 
 enum Gallery {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 
@@ -85,7 +85,7 @@ enum Gallery {
         return context
     }
 
-    /// Names and notes of all pictures, as the store has them.
+    /// Names and notes of all pictures in the store.
     static func pictures(_ context: NSManagedObjectContext) throws -> [String] {
         let request = NSFetchRequest<Picture>(entityName: "Picture")
         request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true), NSSortDescriptor(key: "note", ascending: true)]

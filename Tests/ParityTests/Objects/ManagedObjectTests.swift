@@ -13,7 +13,8 @@ import Testing
         try context.performAndWait {
             let byClass = Author(context: context)
             let byEntity = Author(entity: Author.entity(), insertInto: context)
-            #expect(byClass.entity === byEntity.entity && byClass.entity.name == "Author")
+            #expect(byClass.entity === byEntity.entity)
+            #expect(byClass.entity.name == "Author")
             #expect(Author.entity() === Library.model.entitiesByName["Author"])
             try context.save()
             let request: NSFetchRequest<any NSFetchRequestResult> = Author.fetchRequest()
@@ -26,10 +27,12 @@ import Testing
         let context = try Library.context()
         try context.performAndWait {
             let author = Author(entity: Author.entity(), insertInto: nil)
-            #expect(author.managedObjectContext == nil && !author.isInserted)
+            #expect(author.managedObjectContext == nil)
+            #expect(!author.isInserted)
             author.setValue("Woolf", forKey: "name")
             context.insert(author)
-            #expect(author.managedObjectContext === context && author.isInserted)
+            #expect(author.managedObjectContext === context)
+            #expect(author.isInserted)
             try context.save()
             #expect(author.value(forKey: "name") as? String == "Woolf")
         }
@@ -63,17 +66,19 @@ import Testing
         }
     }
 
-    @Test func primitiveValuesPassTheNotificationsBy() throws {
+    @Test func primitiveValuesBypassNotifications() throws {
         let context = try Library.context()
         try context.performAndWait {
             let author = Author(context: context)
             try context.save()
             author.setPrimitiveValue("Woolf", forKey: "name")
-            #expect(author.primitiveValue(forKey: "name") as? String == "Woolf" && !author.hasChanges)
+            #expect(author.primitiveValue(forKey: "name") as? String == "Woolf")
+            #expect(!author.hasChanges)
             author.willChangeValue(forKey: "name")
             author.setPrimitiveValue("Joyce", forKey: "name")
             author.didChangeValue(forKey: "name")
-            #expect(author.value(forKeyPath: "name") as? String == "Joyce" && author.hasChanges)
+            #expect(author.value(forKeyPath: "name") as? String == "Joyce")
+            #expect(author.hasChanges)
         }
     }
 }
@@ -91,7 +96,8 @@ import Testing
             visitor.setValue("Ma", forKeyPath: "nickname")
             visitor.setValuesForKeys(["name": "Mia"])
             #expect(visitor.dictionaryWithValues(forKeys: ["name", "nickname"]) as? [String: String] == ["name": "Mia", "nickname": "Ma"])
-            #expect(visitor.value(forUndefinedKey: "nickname") as? String == "Ma" && !visitor.changedValues().keys.contains("nickname"))
+            #expect(visitor.value(forUndefinedKey: "nickname") as? String == "Ma")
+            #expect(!visitor.changedValues().keys.contains("nickname"))
         }
     }
 
@@ -103,7 +109,8 @@ import Testing
             #expect(visitor.value(forKey: "age") == nil)
             try context.save()
             context.refresh(visitor, mergeChanges: false)
-            #expect(visitor.value(forKey: "age") == nil && visitor.nilKeys.isEmpty)
+            #expect(visitor.value(forKey: "age") == nil)
+            #expect(visitor.nilKeys.isEmpty)
             visitor.setNilValueForKey("age")
             #expect(visitor.nilKeys == ["age"])
         }
@@ -134,7 +141,7 @@ final class Visitor: NSManagedObject {
 
 private enum Guests {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

@@ -3,7 +3,8 @@
 
 import CoreData
 
-/// Goods with rules and computed values, in shelves of a kind, sold by shops; a shop's guests have no way back to it.
+/// Goods with rules and derived values, in shelves of a kind, sold by shops; a shop's guests have no inverse
+/// relationship.
 final class Ware: NSManagedObject {}
 final class Kind: NSManagedObject {}
 final class Trader: NSManagedObject {}
@@ -14,7 +15,7 @@ final class Guest: NSManagedObject {
 
 enum Market {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

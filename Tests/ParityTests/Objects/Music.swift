@@ -3,14 +3,14 @@
 
 import CoreData
 
-/// Playlists have tracks in an order; tracks have moods in an order and moods have tracks in an order, too.
+/// Playlists have ordered tracks; tracks have ordered moods and moods have ordered tracks, too.
 final class Playlist: NSManagedObject {}
 final class Track: NSManagedObject {}
 final class Mood: NSManagedObject {}
 
 enum Music {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

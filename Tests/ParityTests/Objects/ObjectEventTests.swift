@@ -67,7 +67,7 @@ import Testing
         #expect(visit.take() == ["awakeFromFetch"])
     }
 
-    @Test func snapshotEventsSayWhyValuesWereReplaced() throws {
+    @Test func snapshotEventsTellTheReasonOfAReplacement() throws {
         let context = try context()
         let undoManager = UndoManager()
         context.undoManager = undoManager
@@ -126,7 +126,7 @@ final class Visit: NSManagedObject {
     /// The validation method that throws.
     var refuses: String?
 
-    /// The calls since the last time.
+    /// Returns the calls since the last call of this method.
     func take() -> [String] {
         defer { calls = [] }
         return calls
@@ -188,7 +188,7 @@ final class Visit: NSManagedObject {
     }
 
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 

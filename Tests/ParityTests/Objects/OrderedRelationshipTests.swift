@@ -14,7 +14,7 @@ struct OrderedRelationshipTests {
         return list
     }
 
-    @Test("What the ordered set's methods do to a relationship is kept by the store", arguments: Change.all)
+    @Test("Changes by the ordered set's methods are saved by the store", arguments: Change.all)
     func changes(_ change: Change) throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
@@ -55,7 +55,7 @@ struct OrderedRelationshipTests {
 
         static let all = [
             Change("add", "abcdx") { $0.add($1[0]) },
-            Change("add what is a member", "abcd") { set, new in
+            Change("add an existing member", "abcd") { set, new in
                 set.add(set[1])
                 set.insert(set[2], at: 0)
                 set.exchangeObject(at: 0, withObjectAt: 1)
@@ -275,7 +275,7 @@ struct OrderedRelationshipTests {
 
 @Suite("Mutable sets of relationships")
 struct MutableSetTests {
-    @Test("What the set's methods do to a relationship is kept", arguments: Change.all)
+    @Test("Changes by the set's methods are saved", arguments: Change.all)
     func changes(_ change: Change) throws {
         let context = try Library.context()
         try context.performAndWait {

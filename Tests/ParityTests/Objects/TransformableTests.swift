@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Transformable attributes")
 struct TransformableTests {
-    @Test("Values come back from the store as they were set")
+    @Test("Values round-trip through the store")
     func roundTrip() throws {
         let container = try Gallery.container()
         let context = container.newBackgroundContext()
@@ -114,7 +114,7 @@ struct TransformableTests {
         #expect(words is WordsTransformer)
         #expect(words.transformedValue(["a", "b"]) as? Data == Data("a b".utf8))
         #expect(words.reverseTransformedValue(Data("a b".utf8)) as? [String] == ["a", "b"])
-        #expect(ValueTransformer(forName: NSValueTransformerName("nobody has this name")) == nil)
+        #expect(ValueTransformer(forName: NSValueTransformerName("an unregistered name")) == nil)
         #expect(ValueTransformer.valueTransformerNames().contains(NSValueTransformerName("Words")))
         let not = try #require(ValueTransformer(forName: .negateBooleanTransformerName))
         #expect(not.transformedValue(true) as? Bool == false)

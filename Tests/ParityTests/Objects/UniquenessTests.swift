@@ -23,7 +23,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("The error policy tells of a row with the same value")
+    @Test("The error policy reports a row with the same value")
     func againstTheStore() throws {
         let context = try Gallery.context()
         try context.performAndWait {
@@ -47,7 +47,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("The error policy tells of unsaved objects with the same value")
+    @Test("The error policy reports unsaved objects with the same value")
     func amongUnsaved() throws {
         let context = try Gallery.context()
         context.performAndWait {
@@ -163,7 +163,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("Values can be exchanged, and taken over from what is deleted, in one save")
+    @Test("Values can be swapped, and reused from deleted objects, in one save")
     func exchange() throws {
         let context = try Gallery.context()
         try context.performAndWait {
@@ -203,7 +203,7 @@ struct UniquenessTests {
     @Test("A policy of an app's own is asked")
     func ownPolicy() throws {
         final class Renaming: NSMergePolicy, @unchecked Sendable {
-            // Unchecked: never changed after init.
+            // Unchecked: immutable after init.
             override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
                 for conflict in list {
                     for (index, object) in conflict.conflictingObjects.enumerated() where conflict.databaseObject != nil || index > 0 {

@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// Five books, known by letters, with which predicates are asked what they find.
+/// Five books, named by letters, as the domain of the predicate tests.
 ///
 /// | | title | pages | price | rating | sold | isOut | published | author | tags |
 /// |---|---|---|---|---|---|---|---|---|---|
@@ -76,7 +76,7 @@ struct Bookshop {
         )
     }
 
-    /// The letters of the books that a predicate finds by a fetch.
+    /// The letters of the books that a fetch returns.
     func fetched(_ predicate: NSPredicate, sort: [NSSortDescriptor] = []) throws -> String {
         try context.performAndWait {
             let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
@@ -95,7 +95,7 @@ struct Bookshop {
         }
     }
 
-    /// The letters of the books of which the predicate is true in memory.
+    /// The letters of the books that match in memory.
     func filtered(_ predicate: NSPredicate) -> String {
         context.performAndWait { books.filter { predicate.evaluate(with: $0.value) }.map(\.key).sorted().joined() }
     }

@@ -156,7 +156,9 @@ import Testing
             let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
             let again = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPredicate.self, from: data))
             again.allowEvaluation()
-            #expect(again == predicate && again.hash == predicate.hash && type(of: again) == type(of: predicate))
+            #expect(again == predicate)
+            #expect(again.hash == predicate.hash)
+            #expect(type(of: again) == type(of: predicate))
         }
     }
 
@@ -178,7 +180,7 @@ import Testing
         #expect(throws: PredicateFormatError.self) { try NSPredicate(parsing: "a == <nothing>") }
     }
 
-    @Test func aStoreRefusesWhatItCannotRun() throws {
+    @Test func aStoreRejectsUnsupportedPredicates() throws {
         let shop = try Bookshop(isSaved: true)
         let block = NSPredicate { _, _ in true }
         for predicate in [

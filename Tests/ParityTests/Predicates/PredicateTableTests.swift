@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What formats find among the books of ``Bookshop``: in memory, in a store, and among objects that are not saved yet.
+/// The books of ``Bookshop`` that formats match: in memory, in a store, and among unsaved objects.
 @Suite struct PredicateTableTests {
     private static let rows: [(String, String)] = [
         // Comparisons and nil

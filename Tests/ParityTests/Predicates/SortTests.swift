@@ -78,7 +78,9 @@ import Testing
             for (other, second) in descriptors.enumerated() { #expect((descriptor == second) == (index == other), "\(index), \(other)") }
         }
         let again = NSSortDescriptor(key: "a", ascending: true)
-        #expect(again == descriptors[0] && again.hash == descriptors[0].hash && Set([again, descriptors[0]]).count == 1)
+        #expect(again == descriptors[0])
+        #expect(again.hash == descriptors[0].hash)
+        #expect(Set([again, descriptors[0]]).count == 1)
         #expect(NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("compare:")) == again)
         #expect(NSSortDescriptor(keyPath: \NSManagedObject.objectID, ascending: true) == descriptors[6])
         #expect(descriptors[1].reversedSortDescriptor as? NSSortDescriptor == again)
@@ -98,7 +100,9 @@ import Testing
             let again = try #require(array?.firstObject as? NSSortDescriptor)
             again.allowEvaluation()
             #expect(again == descriptor)
-            #expect(again.key == descriptor.key && again.ascending == descriptor.ascending && again.selector == descriptor.selector)
+            #expect(again.key == descriptor.key)
+            #expect(again.ascending == descriptor.ascending)
+            #expect(again.selector == descriptor.selector)
         }
     }
 
@@ -107,11 +111,12 @@ import Testing
             convenience init(_ ascending: Bool) { self.init(key: "title", ascending: ascending) }
         }
         let descriptor = ByTitle(false)
-        #expect(descriptor.key == "title" && !descriptor.ascending)
+        #expect(descriptor.key == "title")
+        #expect(!descriptor.ascending)
         #expect(descriptor.compare(["title": "a"] as NSDictionary, to: ["title": "b"] as NSDictionary) == .orderedDescending)
     }
 
-    @Test func aStoreRefusesComparatorsAndUnknownKeys() throws {
+    @Test func aStoreRejectsComparatorsAndUnknownKeys() throws {
         let shop = try Bookshop(isSaved: true)
         let comparator = NSSortDescriptor(key: "title", ascending: true) { _, _ in .orderedSame }
         for sort in [comparator, NSSortDescriptor(key: "nothing", ascending: true), NSSortDescriptor(key: "tags", ascending: true)] {

@@ -46,7 +46,7 @@ import Testing
         #expect(container.persistentStoreCoordinator.persistentStores.map(\.configurationName) == ["Things", "Notes"])
     }
 
-    @Test func aStoreIsLoadedAside() async throws {
+    @Test func aStoreIsLoadedAsynchronously() async throws {
         let description = NSPersistentStoreDescription(url: try Depot.folder().appendingPathComponent("depot.sqlite"))
         description.shouldAddStoreAsynchronously = true
         let container = container([description])
@@ -57,7 +57,7 @@ import Testing
         #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
     }
 
-    @Test func aStoreThatCannotBeLoadedIsToldOf() throws {
+    @Test func aStoreThatCannotBeLoadedIsReported() throws {
         let file = try Depot.folder().appendingPathComponent("depot.sqlite")
         try Data(String(repeating: "no database ", count: 500).utf8).write(to: file)
         let broken = NSPersistentStoreDescription(url: file)

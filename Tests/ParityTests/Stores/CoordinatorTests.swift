@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func aDestroyedStoreBeginsAnew(type: String) throws {
+    func aDestroyedStoreIsEmpty(type: String) throws {
         let place = try url()
         let coordinator = try saved(at: place, ["nut", "bolt"], type: type)
         let old = try #require(coordinator.persistentStores.first)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func whoeverListensHearsOfStores() throws {
+    @Test func storeChangesArePosted() throws {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Depot.makeModel())
         let heard = HeardOfStores()
         let center = NotificationCenter.default
@@ -237,7 +237,7 @@ import Testing
         #expect(try names(try Depot.coordinator(NSBinaryStoreType, at: place)) == ["nut"])
     }
 
-    @Test func anotherVersionOfTheModelNeedsLeaveToMigrate() throws {
+    @Test func anotherVersionOfTheModelNeedsTheMigrationOption() throws {
         let place = try url()
         let first = try saved(at: place, ["nut"])
         try first.remove(try #require(first.persistentStores.first))
@@ -260,7 +260,7 @@ import Testing
     }
 }
 
-/// Notifications, as they came.
+/// Notifications, in order of posting.
 final class HeardOfStores: @unchecked Sendable {
     // Unchecked: behind a lock.
     private let lock = NSLock()

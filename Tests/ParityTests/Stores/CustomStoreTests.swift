@@ -4,7 +4,7 @@
 import CoreData
 import Testing
 
-/// A store that keeps its rows in a dictionary: what any service behind an incremental store would do.
+/// A store with its rows in a dictionary, which stands in for a service behind an incremental store.
 final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
     // Unchecked: used from one context at a time.
     static let type = "DictionaryStore"
@@ -172,7 +172,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
     }
 }
 
-/// An atomic store of lines: each a reference and a name.
+/// An atomic store of lines: each has a reference and a name.
 final class LineStore: NSAtomicStore, @unchecked Sendable {
     // Unchecked: used by the coordinator.
     static let type = "LineStore"

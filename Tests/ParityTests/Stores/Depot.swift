@@ -3,8 +3,8 @@
 
 import CoreData
 
-/// Items lie in boxes, boxes have labels. Two configurations cut the model in halves without a relationship between
-/// them; no entity has a class of its own, so that each test may have its own model.
+/// Items lie in boxes, boxes have labels. Two configurations divide the model into halves without a relationship between
+/// them; no entity has its own class, so that each test may have its own model.
 enum Depot {
     static func makeModel(_ change: (NSManagedObjectModel) -> Void = { _ in }) -> NSManagedObjectModel {
         let item = entity("Item"), box = entity("Box"), label = entity("Label"), note = entity("Note")
@@ -34,7 +34,7 @@ enum Depot {
         return entity
     }
 
-    /// A new folder; what is in it may stay for the system to clean up.
+    /// A new temporary folder, which the system cleans up.
     static func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("depot-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -71,7 +71,7 @@ enum Depot {
         objects.map { $0.value(forKey: key) as? String ?? "" }
     }
 
-    /// The code of the error that something throws; nil when it throws none.
+    /// The code of the thrown error; nil if nothing is thrown.
     static func code(_ body: () throws -> Void) -> Int? {
         do {
             try body()

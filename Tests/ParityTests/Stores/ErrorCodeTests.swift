@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Numbers of errors, and what errors carry.
+/// Numbers and user info of errors.
 ///
 /// Source: developer.apple.com/documentation/foundation/cocoaerror and its neighbours.
 @Suite struct ErrorCodeTests {
@@ -28,20 +28,27 @@ import Testing
     func codesHaveTheirNumbers(_ code: CocoaError.Code, _ number: Int) {
         #expect(code.rawValue == number)
         let error = CocoaError(code) as NSError
-        #expect(error.domain == NSCocoaErrorDomain && error.code == number)
+        #expect(error.domain == NSCocoaErrorDomain)
+        #expect(error.code == number)
     }
 
     @Test func constantsHaveTheirNumbers() {
-        #expect(NSManagedObjectValidationError == 1550 && NSValidationMultipleErrorsError == 1560)
-        #expect(NSValidationMissingMandatoryPropertyError == 1570 && NSValidationRelationshipDeniedDeleteError == 1600)
-        #expect(NSManagedObjectMergeError == 133_020 && NSManagedObjectConstraintMergeError == 133_021)
-        #expect(NSPersistentStoreIncompatibleVersionHashError == 134_100 && NSPersistentHistoryTokenExpiredError == 134_301)
+        #expect(NSManagedObjectValidationError == 1550)
+        #expect(NSValidationMultipleErrorsError == 1560)
+        #expect(NSValidationMissingMandatoryPropertyError == 1570)
+        #expect(NSValidationRelationshipDeniedDeleteError == 1600)
+        #expect(NSManagedObjectMergeError == 133_020)
+        #expect(NSManagedObjectConstraintMergeError == 133_021)
+        #expect(NSPersistentStoreIncompatibleVersionHashError == 134_100)
+        #expect(NSPersistentHistoryTokenExpiredError == 134_301)
     }
 
     @Test func keysHaveTheirTexts() {
         #expect(NSDetailedErrorsKey == "NSDetailedErrors")
-        #expect(NSValidationObjectErrorKey == "NSValidationErrorObject" && NSValidationKeyErrorKey == "NSValidationErrorKey")
-        #expect(NSValidationPredicateErrorKey == "NSValidationErrorPredicate" && NSValidationValueErrorKey == "NSValidationErrorValue")
+        #expect(NSValidationObjectErrorKey == "NSValidationErrorObject")
+        #expect(NSValidationKeyErrorKey == "NSValidationErrorKey")
+        #expect(NSValidationPredicateErrorKey == "NSValidationErrorPredicate")
+        #expect(NSValidationValueErrorKey == "NSValidationErrorValue")
         #expect(NSPersistentStoreSaveConflictsErrorKey == "conflictList")
     }
 
@@ -55,8 +62,10 @@ import Testing
                 Issue.record("a required value was nil")
             } catch let error as CocoaError {
                 #expect(error.code == .validationMissingMandatoryProperty)
-                #expect(error.validationObject as? NSManagedObject === book && error.validationKey == "title")
-                #expect(error.validationValue == nil && !error.localizedDescription.isEmpty)
+                #expect(error.validationObject as? NSManagedObject === book)
+                #expect(error.validationKey == "title")
+                #expect(error.validationValue == nil)
+                #expect(!error.localizedDescription.isEmpty)
             }
         }
     }
@@ -67,12 +76,14 @@ import Testing
         let error = CocoaError(.persistentStoreIncompleteSave, userInfo: [
             NSAffectedObjectsErrorKey: [object], NSAffectedStoresErrorKey: [object, object], NSValidationPredicateErrorKey: predicate,
         ])
-        #expect(error.affectedObjects?.count == 1 && error.affectedObjects?.first === object)
-        #expect(error.affectedStores?.count == 2 && error.validationPredicate === predicate)
+        #expect(error.affectedObjects?.count == 1)
+        #expect(error.affectedObjects?.first === object)
+        #expect(error.affectedStores?.count == 2)
+        #expect(error.validationPredicate === predicate)
         #expect(error.persistentStoreSaveConflicts == nil)
     }
 
-    @Test func aConflictCarriesWhatIsInConflict() throws {
+    @Test func aConflictCarriesItsObjectAndSnapshots() throws {
         let container = try Library.container()
         let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
         let id = try first.performAndWait {

@@ -4,7 +4,7 @@
 import CoreData
 import Testing
 
-/// Where large values are kept is the store's affair: whoever reads them sees what was set.
+/// External storage is invisible: readers get the value that was set.
 @Suite struct ExternalStorageTests {
     private static let sizes = [0, 1, 38, 100_000, 131_072, 131_073, 400_000]
 
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func anotherContextSeesWhatWasSavedLast() throws {
+    @Test func anotherContextReadsTheLastSavedValue() throws {
         let coordinator = try coordinator(NSSQLiteStoreType, at: try url())
         let (first, second) = (Depot.context(over: coordinator), Depot.context(over: coordinator))
         let id = try first.performAndWait {
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aPinnedContextStillFindsWhatWasReplaced() throws {
+    @Test func aPinnedContextReadsReplacedValues() throws {
         let coordinator = try coordinator(NSSQLiteStoreType, at: try url())
         let (writer, reader) = (Depot.context(over: coordinator), Depot.context(over: coordinator))
         try writer.performAndWait {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func valuesGoWithTheirStore() throws {
+    @Test func valuesAreRemovedWithTheirStore() throws {
         let (place, copy, moved) = (try url(), try url(), try url())
         let expected = Self.sizes.map { Self.bytes($0) } + [nil]
         let first = try coordinator(NSSQLiteStoreType, at: place)

@@ -33,7 +33,7 @@ import Testing
         return (coordinator, first, second)
     }
 
-    @Test func configurationsSayWhereObjectsGo() throws {
+    @Test func configurationsSelectTheStoreOfAnObject() throws {
         let halves = try halves()
         let context = Depot.context(over: halves.coordinator)
         try context.performAndWait {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func whatNoStoreHoldsCannotBeSaved() throws {
+    @Test func objectsThatNoStoreHoldsCannotBeSaved() throws {
         let halves = try halves()
         try halves.coordinator.remove(halves.notes)
         let context = Depot.context(over: halves.coordinator)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aReadOnlyStoreIsPassedOver() throws {
+    @Test func aReadOnlyStoreIsSkipped() throws {
         let folder = try Depot.folder()
         let place = folder.appendingPathComponent("old.sqlite")
         let maker = try Depot.coordinator(NSSQLiteStoreType, at: place)

@@ -4,7 +4,7 @@
 import CoreData
 import Testing
 
-/// What every kind of store has to do alike.
+/// Common behaviour of all kinds of stores.
 @Suite struct StoreKindTests {
     private static let date = Date(timeIntervalSinceReferenceDate: 700_000_000.25)
     private static let code = UUID()
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func aFileHoldsWhatWasSaved(type: String) throws {
+    func aFileHoldsSavedObjects(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let first = try Depot.coordinator(type, at: url)
         let context = Depot.context(over: first)
@@ -135,7 +135,7 @@ import Testing
             try again.save()
             #expect(new.objectID != id)
             #expect(try again.count(for: Depot.request("Item")) == 4)
-            // Delete rules reach what was never read here.
+            // Delete rules apply to objects that were never read here.
             again.delete(box)
             try again.save()
             #expect(Depot.names(try again.fetch(Depot.request("Item", nil, sort: "name"))) == ["screw", "washer"])
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
-    func somebodyElsesChangeIsAConflict(type: String) throws {
+    func aConcurrentChangeIsAConflict(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let coordinator = try Depot.coordinator(type, at: url)
         let one = Depot.context(over: coordinator), two = Depot.context(over: coordinator)
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
-    func aStoreSaysWhatItIs(type: String) throws {
+    func aStoreReportsItsTypeAndUUID(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let coordinator = try Depot.coordinator(type, at: url)
         let store = try #require(coordinator.persistentStores.first)
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func whatIsReadOnlyIsNotWritten(type: String) throws {
+    func readOnlyStoresAreNotWritten(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let first = try Depot.coordinator(type, at: url)
         let writer = Depot.context(over: first)

@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Options that decide how a store's file is opened, cleaned up and destroyed.
+/// Options for opening, cleaning up and destroying a store's file.
 ///
 /// Source: developer.apple.com/documentation/coredata/store-options
 @Suite struct StoreOptionTests {
@@ -90,7 +90,7 @@ import Testing
             let before = contents(url).count
             #expect(before > 500_000)
             try open(url, model(), [NSSQLiteManualVacuumOption: true]) { context, _ in
-                // While the store is open: it does not take a close to shrink the file.
+                // While the store is open: shrinking the file needs no close.
                 let after = contents(url).count
                 #expect(after < before / 4)
                 try expectCount(1, context)
@@ -122,13 +122,13 @@ import Testing
                 try context.save()
                 try expectCount(1, context)
             }
-            // The log is gone, and with it the earlier form of the page.
+            // The log is truncated, and with it the earlier form of the page.
             try open(url, model(), [NSSQLiteManualVacuumOption: false])
             #expect((contents(url).range(of: Data(text.utf8)) != nil) == (secureDelete == "OFF"))
         }
     }
 
-    /// `max_page_count` makes a file full that would grow.
+    /// `max_page_count` makes a file full that has to grow.
     @Test func pragmasReachTheConnectionThatWrites() throws {
         try withFile { url in
             try open(url, model()) { context, _ in try insert(["a"], context) }

@@ -3,8 +3,8 @@
 
 import CoreData
 
-// These tests use nothing but the public API of Apple's Core Data, so that they can be compiled against Apple's
-// framework, too. Models are built in code for that reason.
+// These tests use only the public API of Apple's Core Data, so that they can be compiled against Apple's framework, too.
+// Models are built in code for that reason.
 
 /// A small library: authors write books, books have tags and an ordered list of chapters.
 final class Author: NSManagedObject {}
@@ -14,7 +14,7 @@ final class Chapter: NSManagedObject {}
 
 enum Library {
     private struct Shared: @unchecked Sendable {
-        // Unchecked: models are constant once they are in use.
+        // Unchecked: models are constant once they are used.
         let model: NSManagedObjectModel
     }
 
@@ -60,7 +60,7 @@ enum Library {
         return container
     }
 
-    /// A context of its own over a store in memory.
+    /// A private context over an in-memory store.
     static func context() throws -> NSManagedObjectContext { try container().newBackgroundContext() }
 
     static func entity(_ name: String, _ type: NSManagedObject.Type) -> NSEntityDescription {

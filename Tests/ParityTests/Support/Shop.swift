@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// A store in memory with contexts over it, and books in it.
+/// An in-memory store with contexts and books.
 struct Shop {
     let container: NSPersistentContainer
     let context: NSManagedObjectContext
@@ -16,7 +16,7 @@ struct Shop {
 
     func other() -> NSManagedObjectContext { container.newBackgroundContext() }
 
-    /// Saves, in a context that is gone afterwards, an author with so many books.
+    /// Saves an author with books, in a temporary context.
     func stock(author name: String = "Woolf", books titles: [String] = []) throws -> NSManagedObjectID {
         let context = other()
         return try context.performAndWait {
@@ -32,7 +32,7 @@ struct Shop {
         }
     }
 
-    /// Changes an object in a context of its own, and saves.
+    /// Changes an object in another context, and saves.
     func elsewhere(_ id: NSManagedObjectID, _ change: (NSManagedObject, NSManagedObjectContext) throws -> Void) throws {
         let context = other()
         try context.performAndWait {
@@ -43,7 +43,7 @@ struct Shop {
 }
 
 extension NSManagedObjectContext {
-    /// Every object of an entity, in the order of a key.
+    /// All objects of an entity, sorted by a key.
     func all<T: NSManagedObject>(_ type: T.Type, _ entity: String, by key: String) throws -> [T] {
         let request = NSFetchRequest<T>(entityName: entity)
         request.sortDescriptors = [NSSortDescriptor(key: key, ascending: true)]
@@ -53,5 +53,5 @@ extension NSManagedObjectContext {
     func books() throws -> [Book] { try all(Book.self, "Book", by: "title") }
 }
 
-/// An integer, whether it comes in a type of its own size or as a number object.
+/// An integer, from a Swift integer or a number object.
 func integer(_ value: Any?) -> Int? { (value as? any BinaryInteger).map { Int($0) } ?? (value as? NSNumber)?.intValue }

@@ -118,9 +118,9 @@ final class FetchedResults {
         sections.entries.indices.map { FetchedSection(sections.entries[$0].name, list, sections.range($0), results) }
     }
 
-    func path(of object: NSManagedObject) -> IndexPath? { place(of: object).map(sections.path) }
+    func path(of object: NSManagedObject) -> IndexPath? { listIndex(of: object).map(sections.path) }
 
-    private func place(of object: NSManagedObject) -> Int? {
+    private func listIndex(of object: NSManagedObject) -> Int? {
         if index == nil { index = ResultsIndex(list) }
         return index?.index(of: object, in: list)
     }
@@ -179,7 +179,7 @@ final class FetchedResults {
         var (list, draft) = (list, ResultsSectionsDraft(sections))
         let stateBefore = ResultsState(list: self.list, sections: sections)
         var touched: [ObjectIdentifier: ResultsChanges.Touched] = [:]
-        var removals: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
+        var removals: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in listIndex(of: object).map { ($0, object) } }
         guard !removals.isEmpty || !accepted.isEmpty else { return }
         removals.sort { $0.index > $1.index }
         for (place, object) in removals {
@@ -193,7 +193,7 @@ final class FetchedResults {
         for object in plan.sorted(Array(accepted)) {
             let name = sectionNameKeyPath.map { Self.text(of: object.value(forKeyPath: $0)) } ?? ""
             names[ObjectIdentifier(object)] = name
-            let sortedIndex = plan.place(for: object, among: list.count) { list[$0] }
+            let sortedIndex = plan.insertionIndex(for: object, among: list.count) { list[$0] }
             let insertionIndex = draft.insert(name, at: sortedIndex)
             index?.didInsert(object, list.insert(object, at: insertionIndex), in: list)
         }

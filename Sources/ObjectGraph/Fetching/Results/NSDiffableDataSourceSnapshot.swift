@@ -42,9 +42,9 @@ public struct NSDiffableDataSourceSnapshot<
     /// Returns the section of an item; nil if the item does not exist.
     public func sectionIdentifier(containingItem identifier: ItemIdentifierType) -> SectionIdentifierType? { contents.section(of: identifier) }
     /// Returns the index of an item among all items; nil if it does not exist.
-    public func indexOfItem(_ identifier: ItemIdentifierType) -> Int? { contents.place(ofItem: identifier) }
+    public func indexOfItem(_ identifier: ItemIdentifierType) -> Int? { contents.index(ofItem: identifier) }
     /// Returns the index of a section; nil if it does not exist.
-    public func indexOfSection(_ identifier: SectionIdentifierType) -> Int? { contents.place(ofSection: identifier) }
+    public func indexOfSection(_ identifier: SectionIdentifierType) -> Int? { contents.index(ofSection: identifier) }
 
     /// Appends items to a section.
     ///

@@ -69,9 +69,9 @@ public final class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
         contents.section(of: Self.key(identifier))?.base
     }
     /// - Returns: The index among all items; `NSNotFound` if the item does not exist.
-    public func index(ofItemIdentifier identifier: Any) -> Int { contents.place(ofItem: Self.key(identifier)) ?? NSNotFound }
+    public func index(ofItemIdentifier identifier: Any) -> Int { contents.index(ofItem: Self.key(identifier)) ?? NSNotFound }
     /// - Returns: The index; `NSNotFound` if the section does not exist.
-    public func index(ofSectionIdentifier identifier: Any) -> Int { contents.place(ofSection: Self.key(identifier)) ?? NSNotFound }
+    public func index(ofSectionIdentifier identifier: Any) -> Int { contents.index(ofSection: Self.key(identifier)) ?? NSNotFound }
 
     /// Appends items to the last section.
     ///

@@ -14,13 +14,13 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     var items: [Item] { sections.flatMap(\.items) }
     var itemCount: Int { owners.count }
 
-    func place(ofSection section: Section) -> Int? { sections.firstIndex { $0.id == section } }
+    func index(ofSection section: Section) -> Int? { sections.firstIndex { $0.id == section } }
     func section(of item: Item) -> Section? { owners[item] }
 
     func items(in section: Section) -> [Item] { sections[existing(section)].items }
 
     /// - Returns: The item's index among all items.
-    func place(ofItem item: Item) -> Int? {
+    func index(ofItem item: Item) -> Int? {
         guard let owner = owners[item] else { return nil }
         var index = 0
         for (id, items) in sections {

@@ -103,7 +103,7 @@ struct KeyedArchive {
     // MARK: The property list
 
     private func value(at index: Int, elementsMax: Int = elementsMax) -> Value {
-        guard let offset = offset(index) else { return .other }
+        guard let offset = offset(ofObject: index) else { return .other }
         let (kind, low) = (bytes[offset] >> 4, Int(bytes[offset] & 0xF))
         switch kind {
         case 0x0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : low == 0 ? .null : .other
@@ -125,14 +125,14 @@ struct KeyedArchive {
                 let values = references(start + count * referenceSize, count)
             else { return .other }
             var map: [String: Int] = [:]
-            for (key, value) in zip(keys, values) { if let name = self.offset(key).flatMap(text) { map[name] = value } }
+            for (key, value) in zip(keys, values) { if let name = self.offset(ofObject: key).flatMap(text) { map[name] = value } }
             return .map(map)
         default: return .other
         }
     }
 
     /// The offset of an object.
-    private func place(_ index: Int) -> Int? {
+    private func offset(ofObject index: Int) -> Int? {
         let entry = offsets.lowerBound + index * offsetSize
         guard index >= 0, entry + offsetSize <= offsets.upperBound, let offset = Self.number(bytes, entry, offsetSize) else { return nil }
         return offset < offsets.lowerBound ? offset : nil
