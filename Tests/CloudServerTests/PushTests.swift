@@ -121,7 +121,7 @@ import Testing
 
 @Suite struct PushStreamTests {
     /// Lines of a held connection.
-    private struct Lines {
+    struct Lines {
         var iterator: HTTPClientResponse.Body.AsyncIterator
         var rest = ""
 

@@ -6,6 +6,7 @@ package import CloudService
 import CloudWire
 import Foundation
 import GRDB
+import SystemSupport
 
 /// Devices and web sessions: what is in force, when it was used, and how it ends.
 extension SQLiteServerStore {
@@ -91,7 +92,9 @@ extension SQLiteServerStore {
     package func removeDevice(labelled label: String, ofUser name: String) async throws {
         try await writing { db in
             let account = try Self.requiredAccount(named: name, db)
-            let devices = try String.fetchAll(db, sql: "SELECT device FROM devices WHERE account = ? AND label = ?", arguments: [account, label])
+            // An account has few devices, and no index has labels.
+            let devices = try Row.fetchAll(db, sql: "SELECT device, label FROM devices WHERE account = ?", arguments: [account])
+                .filter { $0[1] == label }.map { row -> String in row[0] }
             guard !devices.isEmpty else { throw StorageFailure(.unknownName, "the user has no device of this label") }
             for device in devices { try Self.remove(device: device, of: account, db) }
         }

@@ -6,6 +6,7 @@ import CloudWire
 import Logging
 import MirroringCore
 import Synchronization
+import SystemSupport
 
 /// Receives notifications of changes that other devices made, by a push stream; polls a public database.
 struct PushListener: Sendable {

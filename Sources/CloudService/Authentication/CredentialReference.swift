@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+import SystemSupport
 
 /// Names a credential without being one. Push streams, courier addresses and web sessions that were made with a credential
 /// carry its reference and end with it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import SystemSupport
+package import SystemSupport
 
 /// What to do after a failure. Pure: the number of the attempt and the jitter are arguments.
 ///

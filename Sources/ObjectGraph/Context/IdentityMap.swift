@@ -36,7 +36,7 @@ final class IdentityMap: @unchecked Sendable {
         return address == 0 ? nil : Self.consumeRetain(address)
     }
 
-    var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.take) }
+    var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.consumeRetain) }
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }
 

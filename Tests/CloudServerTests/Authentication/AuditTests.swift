@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ArgumentParser
 import CloudEngineSQLite
-import CloudService
 import CloudWire
 import Foundation
 import GRDB
 import Testing
 
+@testable import CloudService
 @testable import TarnCommands
 
 @Suite struct AuditTests {
@@ -33,12 +34,12 @@ import Testing
         _ = await visitor.post("/console/users", ["account": "bo"])
         _ = await visitor.post("/console/users/bo", ["do": "password", "password": "battery staple"])
         _ = await visitor.post("/console/users/bo", ["do": "password", "password": "battery staple"], code: "0")
-        _ = await visitor.ask("zones/list", "")
+        _ = await visitor.ask("private/zones/list", "")
         let place = "\(Village.container) development"
         let words = try await Self.events(village).dropFirst().map(Self.words)
         #expect(words == [
             "mia console.records.look \(place) done", "mia console.users.post bo done", "mia console.users.password bo done",
-            "mia console.users.password bo refused", "mia console.api.zones.list \(place) public done",
+            "mia console.users.password bo refused", "mia console.api.zones.list \(place) private done",
         ])
         for word in words {
             #expect(!word.contains("battery"))

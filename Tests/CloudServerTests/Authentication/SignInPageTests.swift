@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ArgumentParser
+import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func publicAddressDecidesHostAndBase() throws {
-        let rule = HostRule(publicAddress: try #require(PublicAddress("HTTPS://Cloud.Example.com/")))
+        let rule = HostRule(publicAddress: try #require(PublicAddress("HTTPS://Cloud.Example.com/") as PublicAddress?))
         let own = HostRule.Verdict.accepted(scheme: "https", authority: "cloud.example.com")
         #expect(rule.verdict(hosts: ["cloud.example.com:443"], scheme: "https") == own)
         #expect(rule.verdict(hosts: ["127.0.0.1:8080"], scheme: "http") == own, "a health check by address")
