@@ -76,8 +76,9 @@ enum ImportRules {
     /// Targets that decide on values: time, randomness and identifiers come in, and effects are returned.
     static let pure = ["CloudEngine", "CloudWire", "ManagedModel", "MirroringCore"]
 
-    /// - Returns: The module of an import declaration; nil for another line.
+    /// - Returns: The module of an import declaration; nil for another line, and for lines indented as text of a literal is.
     static func module(of line: some StringProtocol) -> String? {
+        guard !line.hasPrefix("        ") else { return nil }
         var words = String(line).split(separator: " ").map(String.init)[...]
         while let word = words.first, word.hasPrefix("@") || ["public", "package", "internal", "private", "fileprivate"].contains(word) {
             words.removeFirst()
