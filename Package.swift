@@ -93,21 +93,23 @@ let package = Package(
         .target(name: "CloudCollaboration", dependencies: ["CoreData"]),
 
         // MARK: Server
+        // Decides on values: no concurrency, no HTTP, no database.
         .target(name: "CloudEngine", dependencies: ["CloudWire"]),
+        // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
+        .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire"]),
         .target(
             name: "CloudEngineSQLite",
             dependencies: [
-                "CloudEngine", "CloudWire",
+                "CloudEngine", "CloudService", "CloudWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(name: "CloudPush", dependencies: ["CloudEngine", "CloudWire"]),
         .target(
             name: "CloudServer",
             dependencies: [
-                "CZlib", "CloudEngine", "CloudPush", "CloudWire",
+                "CZlib", "CloudEngine", "CloudService", "CloudWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -119,13 +121,14 @@ let package = Package(
 
         .target(
             name: "CloudConsole",
-            dependencies: ["CloudEngine", "CloudWire", .product(name: "Mustache", package: "swift-mustache")]),
+            dependencies: ["CloudEngine", "CloudService", "CloudWire", .product(name: "Mustache", package: "swift-mustache")]),
 
         // MARK: Commands and the sample
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedAccessors",
+                "ManagedModel",
                 "ModelCompiler", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -157,7 +160,7 @@ let package = Package(
         // MARK: Test support
         .target(
             name: "CloudInProcess",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudPush", "CloudWire"]),
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire"]),
 
         // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
         .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -223,13 +226,13 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
-            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire", "StatementPlans"],
+            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudServer", "CloudService",
                 "CloudWire", "ManagedModel", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

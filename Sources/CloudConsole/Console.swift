@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
+import CloudEngine
+package import CloudService
 import CloudWire
 
 /// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.

@@ -11,11 +11,11 @@ package import CloudWire
 /// Functions throw `WireError` where the request as a whole is refused; one refused item among many is a result.
 package struct Engine: Sendable {
     package let limits: Limits
-    let sealer: Sealer
+    package let sealer: Sealer
     /// Environments in which record types and fields come into being by use.
     let schemaByUse: Set<CloudEnvironment>
     /// Tells these data from those of any other server: it follows from the storage's key, which backups have, too.
-    let serverIdentity: String
+    package let serverIdentity: String
 
     package init(limits: Limits = Limits(), sealer: Sealer, schemaByUse: Set<CloudEnvironment> = [.development]) {
         self.limits = limits
@@ -43,7 +43,7 @@ package struct Outcome<Response: Sendable>: Sendable {
 
 extension Engine {
     /// Refuses a request with more items than allowed.
-    func checkCount(_ count: Int, of what: String, atMost limit: Int) throws(WireError) {
+    package func checkCount(_ count: Int, of what: String, atMost limit: Int) throws(WireError) {
         guard count <= limit else {
             throw WireError(.badRequest, "too many \(what) in one request, at most \(limit)", nativeCode: .limitExceeded)
         }
@@ -66,7 +66,7 @@ extension Engine {
     /// The zone as it is stored, or the default zone before its first use.
     ///
     /// - Throws: `WireError` with `.zoneNotFound`.
-    func liveZone(_ zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> StoredZone {
+    func liveZone(_ zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> StoredZone {
         try checkOwner(of: zoneID, call)
         if call.partition.scope == .shared {
             let name = SharedZoneName.name(owner: zoneID.ownerRecordName ?? "", zoneName: zoneID.zoneName)
@@ -117,7 +117,7 @@ extension Engine {
     ///
     /// - Parameter subscriptions: Those of the partition, where they are known.
     func notifications(
-        forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call, subscriptions: [Subscription]? = nil
+        forChangesIn zoneNames: Set<String>, _ view: any PartitionReader, _ call: Call, subscriptions: [Subscription]? = nil
     ) throws -> [PushNotification] {
         guard !zoneNames.isEmpty else { return [] }
         return try (subscriptions ?? view.subscriptions()).compactMap { subscription in

@@ -4,7 +4,7 @@
 /// Makes and checks message authentication codes with a key that only the storage knows.
 package struct Sealer: Sendable {
     /// Bytes of a code as it is handed out.
-    static let codeBytes = 16
+    package static let codeBytes = 16
 
     private let authenticate: @Sendable ([UInt8]) -> [UInt8]
 
@@ -13,21 +13,21 @@ package struct Sealer: Sendable {
         self.authenticate = authenticate
     }
 
-    func code(of message: [UInt8], purpose: Purpose) -> [UInt8] {
+    package func code(of message: [UInt8], purpose: Purpose) -> [UInt8] {
         let code = authenticate([purpose.rawValue] + message)
         precondition(code.count >= Self.codeBytes, "the authentication function returns too few bytes")
         return Array(code.prefix(Self.codeBytes))
     }
 
     /// Compares in a time that does not depend on where the codes differ.
-    func isCode(_ code: some Collection<UInt8>, of message: [UInt8], purpose: Purpose) -> Bool {
+    package func isCode(_ code: some Collection<UInt8>, of message: [UInt8], purpose: Purpose) -> Bool {
         let expected = self.code(of: message, purpose: purpose)
         guard code.count == expected.count else { return false }
         return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     /// Keeps a code made for one thing from being taken for another. Never renumbered.
-    enum Purpose: UInt8 {
+    package enum Purpose: UInt8 {
         case changeToken = 1
         case assetAddress = 2
         case continuation = 3

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
+import CloudService
 import Crypto
 import Foundation
 import GRDB
@@ -116,7 +117,7 @@ package final class SQLiteServerStore: Sendable {
 
 extension SQLiteServerStore: EngineStorage {
     package func read<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value {
         do {
             return try await readers.read { [parts] in try body(try parts.unit(reading: partition, $0)) }
@@ -126,7 +127,7 @@ extension SQLiteServerStore: EngineStorage {
     }
 
     package func readBriefly<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
         do {
@@ -141,7 +142,7 @@ extension SQLiteServerStore: EngineStorage {
     }
 
     package func write<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         do {
             let known = parts[partition]

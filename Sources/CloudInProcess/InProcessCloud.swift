@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
+import CloudEngine
 import CloudEngineSQLite
-import CloudPush
+package import CloudService
 package import CloudWire
 import Foundation
 import Synchronization

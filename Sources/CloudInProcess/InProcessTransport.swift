@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
 package import CloudKit
+import CloudService
 import CloudWire
 import Foundation
 import Synchronization

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
-package import CloudPush
+import CloudEngine
+package import CloudService
 import CloudWire
 package import Hummingbird
 import HummingbirdCore

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
+package import CloudService
 import Foundation
 import Glibc
 import Synchronization

@@ -62,14 +62,14 @@ final class Bench: Sendable {
     }
 
     func write<Value: Sendable>(
-        _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any UnitOfWork, Call) throws -> Value
+        _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any PartitionWriter, Call) throws -> Value
     ) async throws -> Value {
         let call = call ?? self.call()
         return try await store.write(call.partition) { [engine] in try body(engine, $0, call) }
     }
 
     func read<Value: Sendable>(
-        _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any PartitionView, Call) throws -> Value
+        _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any PartitionReader, Call) throws -> Value
     ) async throws -> Value {
         let call = call ?? self.call()
         return try await store.read(call.partition) { [engine] in try body(engine, $0, call) }

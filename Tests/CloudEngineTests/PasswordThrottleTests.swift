@@ -4,7 +4,7 @@
 import CloudWire
 import Testing
 
-@testable import CloudEngine
+@testable import CloudService
 
 @Suite struct PasswordThrottleTests {
     private let throttle = PasswordThrottle()

@@ -4,7 +4,7 @@
 import CloudWire
 import Testing
 
-@testable import CloudEngine
+@testable import CloudService
 
 @Suite struct RequestMemoryTests {
     private let memory = RequestMemory(bytesMax: 1000)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudServer
 import CloudWire
 import NIOHTTP1
 import Testing
 
-@testable import CloudEngine
+@testable import CloudService
 
 /// What callers without a user may ask: each network for itself, so that a loud one starves nobody.
 @Suite struct BudgetTests {

@@ -4,7 +4,7 @@
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
-import CloudPush
+import CloudService
 import CloudWire
 import NIOCore
 import NIOHTTP1

@@ -5,6 +5,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 import Logging

@@ -4,6 +4,7 @@
 import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 import Testing

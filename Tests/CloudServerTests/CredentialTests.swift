@@ -4,6 +4,7 @@
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 import NIOHTTP1

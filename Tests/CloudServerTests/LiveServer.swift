@@ -4,8 +4,8 @@
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
-import CloudPush
 import CloudServer
+import CloudService
 import CloudWire
 import Foundation
 import Hummingbird

@@ -3,9 +3,8 @@
 
 import ArgumentParser
 import AsyncHTTPClient
-import CloudEngine
 import CloudEngineSQLite
-import CloudPush
+import CloudService
 import CloudWire
 import Foundation
 import Logging

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import AsyncHTTPClient
-import CloudEngine
-import CloudPush
+import CloudService
 import CloudWire
 import Foundation
 import NIOCore

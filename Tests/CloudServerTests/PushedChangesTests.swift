@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
 import CloudEngineSQLite
-import CloudPush
 import CloudServer
+import CloudService
 import CloudWire
 import Testing
 
@@ -17,7 +16,7 @@ import Testing
         let server: LiveServer
         let tablet: String
         let path = "/device/1/\(LiveServer.container)/development/push/stream"
-        private(set) var events: AsyncStream<CloudEngine.PushEvent>.Iterator
+        private(set) var events: AsyncStream<PushEvent>.Iterator
 
         init(_ server: LiveServer, asking capabilities: Set<Capability> = [.pushedChanges]) async throws {
             self.server = server

@@ -3,7 +3,7 @@
 
 import CloudEngine
 import CloudEngineSQLite
-import CloudPush
+import CloudService
 import CloudWire
 import Foundation
 import Testing

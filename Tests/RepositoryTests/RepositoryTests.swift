@@ -13,7 +13,11 @@ import Testing
         ("SQLiteStore", ["CloudKit", "CloudWire", "CloudMirroring", "ObjectGraph"], "the store speaks rows and keys"),
         ("ManagedModel", ["GRDB", "SQLiteStore", "ObjectGraph"], "models are values"),
         ("MirroringCore", ["GRDB", "AsyncHTTPClient", "CloudKit", "SQLiteStore", "ObjectGraph", "Dispatch"], "what decides is replayed from a seed"),
-        ("CloudEngine", ["GRDB", "Hummingbird", "CloudKit", "CloudEngineSQLite", "Dispatch"], "what decides is replayed from a seed"),
+        (
+            "CloudEngine", ["GRDB", "Hummingbird", "CloudKit", "CloudEngineSQLite", "CloudService", "Dispatch", "Synchronization"],
+            "what decides is replayed from a seed"
+        ),
+        ("CloudService", ["GRDB", "Hummingbird", "CloudKit", "CloudEngineSQLite", "Foundation"], "storages and carriers plug into the service"),
         ("CloudKit", ["CloudEngine", "CloudServer", "GRDB", "Hummingbird"], "each side works against somebody else's other side"),
         ("CloudMirroring", ["CloudEngine", "CloudServer", "GRDB", "AsyncHTTPClient"], "each side works against somebody else's other side"),
         ("CloudConsole", ["CloudKit", "Hummingbird", "GRDB", "CloudEngineSQLite"], "the console is pages over the engine"),
@@ -28,6 +32,9 @@ import Testing
         ("UUID()", ["Sources/MirroringCore", "Sources/CloudEngine"], "the identifier that is passed in"),
         ("SystemRandomNumberGenerator", ["Sources/MirroringCore", "Sources/CloudEngine"], "the randomness that is passed in"),
         ("Task {", ["Sources/MirroringCore", "Sources/CloudEngine"], "an effect that a shell carries out"),
+        (" async", ["Sources/MirroringCore", "Sources/CloudEngine"], "a function of CloudService that calls the engine in a unit of work"),
+        ("await ", ["Sources/MirroringCore", "Sources/CloudEngine"], "a function of CloudService that calls the engine in a unit of work"),
+        ("Mutex<", ["Sources/MirroringCore", "Sources/CloudEngine"], "a value that its caller owns"),
         ("Task.sleep", ["Tests"], "a signal, or the virtual clock"),
         ("Thread.sleep", ["Tests"], "a signal, or the virtual clock"),
     ]

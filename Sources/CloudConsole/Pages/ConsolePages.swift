@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudWire
 
 /// The operator's pages. Who is not signed in as an operator gets the sign-in page and nothing else.

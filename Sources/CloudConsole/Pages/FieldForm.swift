@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+import CloudService
 import CloudWire
 
 /// The controls of one field in the record form: as the page shows them, or as a browser submitted them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+import CloudService
 import CloudWire
 
 /// Requests of the protocol that the console's own pages send with `/cloudkit.js`: below `/console/api`, in the name of the

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudWire
 
 /// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one.

@@ -20,7 +20,7 @@ package enum DatabaseRules {
         case notApplicable
 
         /// Whether the operation is there without being asked for.
-        var isDocumented: Bool {
+        package var isDocumented: Bool {
             switch self {
             case .everyone, .signedIn, .users: true
             case .capable, .notApplicable: false

@@ -9,7 +9,7 @@ extension Engine {
     /// - Throws: `WireError` with `.badRequest` for a type that cannot be, a role that is not there, or more than reading
     ///   for `_world`; with `.accessDenied` unless the operator asks.
     package func setGrants(
-        _ grants: SecurityGrants, ofType recordType: String, in unit: any UnitOfWork, _ call: Call
+        _ grants: SecurityGrants, ofType recordType: String, in unit: any PartitionWriter, _ call: Call
     ) throws {
         try checkOperator(call)
         if let error = NameChecks.recordType(recordType) { throw error }
@@ -24,7 +24,7 @@ extension Engine {
     }
 
     /// - Throws: `WireError` with `.badRequest` for a name that cannot be; with `.accessDenied` unless the operator asks.
-    package func addRole(_ role: String, in unit: any UnitOfWork, _ call: Call) throws {
+    package func addRole(_ role: String, in unit: any PartitionWriter, _ call: Call) throws {
         try checkOperator(call)
         guard NameChecks.recordType(role) == nil else {
             throw WireError(.badRequest, "a role begins with a letter, followed by letters, digits and underscores")
@@ -35,7 +35,7 @@ extension Engine {
     /// - Throws: `WireError` with `.badRequest` for a user or a role that is not there; with `.accessDenied` unless the
     ///   operator asks.
     package func setRoles(
-        _ roles: Set<String>, ofUser userRecordName: String, in unit: any UnitOfWork, _ call: Call
+        _ roles: Set<String>, ofUser userRecordName: String, in unit: any PartitionWriter, _ call: Call
     ) throws {
         try checkOperator(call)
         guard roles.isSubset(of: Set(try unit.roles())) else { throw WireError(.badRequest, "there is no role of this name") }

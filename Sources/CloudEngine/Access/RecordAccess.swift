@@ -15,12 +15,12 @@ package struct RecordAccess {
         case none
     }
 
-    private let view: any PartitionView
+    private let view: any PartitionReader
     private let call: Call
     private var grants: [String: SecurityGrants] = [:]
     private var roles: Set<String>?
 
-    package init(_ view: any PartitionView, _ call: Call) {
+    package init(_ view: any PartitionReader, _ call: Call) {
         self.view = view
         self.call = call
     }

@@ -21,7 +21,7 @@ package enum UsersType {
 
     /// Adds the records of users that nobody wrote to yet to what is stored.
     static func complete(
-        _ stored: inout [String: StoredRecord], named names: [String], in view: any PartitionView, _ call: Call
+        _ stored: inout [String: StoredRecord], named names: [String], in view: any PartitionReader, _ call: Call
     ) throws {
         guard call.partition.scope == .public else { return }
         for name in names where isUserRecordName(name) && stored[name]?.record.isDeleted != false {

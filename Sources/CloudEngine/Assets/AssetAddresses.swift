@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// Makes and reads the addresses of files: where to send one, where to get one. They need no other credential and
 /// work for a limited time.
@@ -36,17 +36,17 @@ struct AssetAddresses {
 }
 
 /// The path of an asset's address once its code was found right.
-struct AssetPath: Hashable, Sendable {
-    enum Verb: String, Hashable, Sendable { case upload, download }
+package struct AssetPath: Hashable, Sendable {
+    package enum Verb: String, Hashable, Sendable { case upload, download }
 
-    static let prefix = "/asset/1/"
+    package static let prefix = "/asset/1/"
 
-    var partition: Partition
-    var verb: Verb
+    package var partition: Partition
+    package var verb: Verb
     /// Identifier of an upload, or checksum of a file.
-    var file: String
+    package var file: String
     /// Seconds since 1970 UTC.
-    var expiry: Int64
+    package var expiry: Int64
 
     init(partition: Partition, verb: Verb, file: String, expiry: Int64) {
         self.partition = partition
@@ -62,7 +62,7 @@ struct AssetPath: Hashable, Sendable {
 
     /// - Throws: `WireError` with `.notFound` for a path of another form, `.accessDenied` for a wrong code or an
     ///   address that has expired.
-    init(opening path: String, now: Int64, by sealer: Sealer) throws(WireError) {
+    package init(opening path: String, now: Int64, by sealer: Sealer) throws(WireError) {
         guard let end = path.lastIndex(of: "/"), let code = Hex.bytes(path[path.index(after: end)...]) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }

@@ -8,10 +8,10 @@ import CloudWire
 /// A value without a receipt is accepted only if the record has that asset already: knowing a checksum is no proof
 /// of having the file.
 struct AssetCheck {
-    private let view: any PartitionView
+    private let view: any PartitionReader
     private let present: [String: Int64]
 
-    init(_ view: any PartitionView, over current: Record?) {
+    init(_ view: any PartitionReader, over current: Record?) {
         self.view = view
         present = Dictionary(
             (current?.assets ?? []).map { ($0.fileChecksum, $0.size) }, uniquingKeysWith: { first, _ in first })

@@ -8,7 +8,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Uploading Assets".
     package func requestUploads(
-        _ request: AssetUploadRequest, in unit: any UnitOfWork, _ call: Call
+        _ request: AssetUploadRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<AssetUploadResponse> {
         try checkCount(request.items.count, of: "asset tokens", atMost: limits.assetTokensPerRequest)
         let zone = try liveZone(request.zoneID, in: unit, call)

@@ -10,7 +10,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Rereferencing Assets".
     package func rereferenceAssets(
-        _ request: RereferenceAssetsRequest, in unit: any UnitOfWork, _ call: Call
+        _ request: RereferenceAssetsRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<RereferenceAssetsResponse> {
         try checkCount(request.assets.count, of: "assets", atMost: limits.assetTokensPerRequest)
         let zone = try liveZone(request.zoneID, in: unit, call)

@@ -13,7 +13,7 @@ extension Engine {
     /// case. Building that was interrupted goes on where it was.
     ///
     /// - Returns: Whether all of them are complete.
-    package func buildIndexes(_ indexes: [RecordIndex], in unit: any UnitOfWork) throws -> Bool {
+    package func buildIndexes(_ indexes: [RecordIndex], in unit: any PartitionWriter) throws -> Bool {
         let open = try indexes.map { try unit.makeIndex($0) }.filter { !$0.isBuilt }
         // The slice begins where the index begins that is farthest behind; the others take the records twice.
         var start = open.first?.builtUpTo

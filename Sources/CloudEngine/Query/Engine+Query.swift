@@ -16,7 +16,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Records Using a Query".
     package func queryRecords(
-        _ request: QueryRecordsRequest, in view: any PartitionView, _ call: Call
+        _ request: QueryRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> QueryRecordsResponse {
         let limit = try pageLimit(request.resultsLimit)
         let query = request.query
@@ -66,7 +66,7 @@ extension Engine {
     }
 
     /// Finds the fields of a query in the schema and compares values and indexes with it.
-    func check(_ query: Query, in view: any PartitionView, _ call: Call) throws -> ([CheckedFilter], [CheckedSort]) {
+    func check(_ query: Query, in view: any PartitionReader, _ call: Call) throws -> ([CheckedFilter], [CheckedSort]) {
         guard query.recordType != "Users" else { throw WireError(.badRequest, "the type Users cannot be queried") }
         if let error = NameChecks.recordType(query.recordType) { throw error }
         guard query.filters.count <= limits.filtersPerQuery, query.sorts.count <= limits.sortsPerQuery else {
@@ -85,7 +85,7 @@ extension Engine {
     }
 
     private func zonesToSearch(
-        _ request: QueryRecordsRequest, in view: any PartitionView, _ call: Call
+        _ request: QueryRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> [StoredZone] {
         if let zoneID = request.zoneID { return [try liveZone(zoneID, in: view, call)] }
         guard request.zoneWide else { return [try liveZone(.defaultZone, in: view, call)] }

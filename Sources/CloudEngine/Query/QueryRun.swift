@@ -36,7 +36,7 @@ struct QueryRun {
     let sorts: [CheckedSort]
     let zones: [StoredZone]
     let indexes: [RecordIndex: Int64]
-    let view: any PartitionView
+    let view: any PartitionReader
     /// Records looked at, at most.
     let scanMax: Int
     /// Only records that this user created; nil means all.

@@ -8,7 +8,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Error Codes": the public database counts for the container, private
     /// ones for their users. Here a user has the quota in each container and environment.
-    func quota(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+    func quota(of partition: Partition, in view: any PartitionReader) throws -> Int64? {
         let bytes =
             switch partition.scope {
             case .public: Int64(limits.publicBytes)
@@ -19,26 +19,26 @@ extension Engine {
     }
 
     /// What a database takes, and what it may.
-    package func quotaStatus(of partition: Partition, in view: any PartitionView) throws -> QuotaStatus {
+    package func quotaStatus(of partition: Partition, in view: any PartitionReader) throws -> QuotaStatus {
         let usage = try view.state().usage
         return QuotaStatus(
             recordBytes: usage.records, assetBytes: usage.assets, bytesMax: try quota(of: partition, in: view))
     }
 
     /// Bytes that are left of the quota; nil for any number.
-    func bytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+    func bytesLeft(of partition: Partition, in view: any PartitionReader) throws -> Int64? {
         guard let quota = try quota(of: partition, in: view) else { return nil }
         return max(0, quota - (try view.state().usage.total))
     }
 
     /// Bytes that are left for files that are still to be sent: what was sent before and waits for its record counts, too, so
     /// that nobody fills the disk with files that no record has.
-    func uploadBytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+    package func uploadBytesLeft(of partition: Partition, in view: any PartitionReader) throws -> Int64? {
         guard let left = try bytesLeft(of: partition, in: view) else { return nil }
         return max(0, left - (try view.unusedUploadBytes()))
     }
 
-    static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
+    package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 
 /// Refuses the operations of one request that would take more than what is left. What makes a database smaller, or leaves
@@ -46,13 +46,13 @@ extension Engine {
 struct QuotaCheck {
     private let left: Int64?
     private let zone: Int64
-    private let view: any PartitionView
+    private let view: any PartitionReader
     /// What the operations so far take.
     private var taken: Int64 = 0
     /// Fields that refer to assets, those of the operations so far included.
     private var links: [String: Int] = [:]
 
-    init(_ engine: Engine, zone: StoredZone, _ view: any PartitionView, _ call: Call) throws {
+    init(_ engine: Engine, zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws {
         left = try call.caller.isOperator ? nil : engine.bytesLeft(of: call.partition, in: view)
         self.zone = zone.key
         self.view = view

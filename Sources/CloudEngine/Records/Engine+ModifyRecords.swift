@@ -14,7 +14,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Records".
     package func modifyRecords(
-        _ request: ModifyRecordsRequest, in unit: any UnitOfWork, _ call: Call
+        _ request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         var operations = request.operations
@@ -88,7 +88,7 @@ extension Engine {
     ///   - changes: How many records changed.
     ///   - zone: As it was before.
     private func nextToken(
-        after changes: Int, in zone: StoredZone, _ batch: RecordBatch, _ unit: any UnitOfWork, _ call: Call
+        after changes: Int, in zone: StoredZone, _ batch: RecordBatch, _ unit: any PartitionWriter, _ call: Call
     ) throws -> String? {
         guard let text = call.knownSyncToken, changes > 0, call.partition.scope == .private, !zone.isDefault else { return nil }
         let feed = try call.feed(of: zone, in: unit), state = try unit.state()
@@ -107,7 +107,7 @@ extension Engine {
     /// Once the records of an answer pass `Limits.responseRecordBytes`, those that remain are failures with the native
     /// code `limitExceeded`: to be asked for again, fewer at once.
     package func lookupRecords(
-        _ request: LookupRecordsRequest, in view: any PartitionView, _ call: Call
+        _ request: LookupRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> LookupRecordsResponse {
         try checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
         let zone = try liveZone(request.zoneID, in: view, call)
@@ -151,7 +151,7 @@ extension Engine {
     /// says from where on changes are wanted, not what is known.
     ///
     /// Source: public reports on `getCurrentSyncToken`.
-    func currentToken(of zone: StoredZone, in view: any PartitionView, _ call: Call) throws -> String? {
+    func currentToken(of zone: StoredZone, in view: any PartitionReader, _ call: Call) throws -> String? {
         guard call.wantsSyncToken, call.partition.scope == .private, !zone.isDefault,
             let zone = try view.zone(named: zone.name)
         else { return nil }

@@ -9,7 +9,7 @@ struct RecordBatch {
     private let names: Set<String>
     private let zone: StoredZone
     private let engine: Engine
-    private let unit: any UnitOfWork
+    private let unit: any PartitionWriter
     private let call: Call
 
     private var stored: [String: StoredRecord]
@@ -31,7 +31,7 @@ struct RecordBatch {
     private(set) var lastOwnChange: Int64?
 
     init(
-        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call
+        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))

@@ -12,7 +12,7 @@ struct SchemaCheck {
     /// Whether the records are everybody's, so that nothing in them can be encrypted.
     private let isPublic: Bool
 
-    init(recordTypes: Set<String>, growsByUse: Bool, isPublic: Bool, _ view: any PartitionView) throws {
+    init(recordTypes: Set<String>, growsByUse: Bool, isPublic: Bool, _ view: any PartitionReader) throws {
         self.growsByUse = growsByUse
         self.isPublic = isPublic
         for recordType in recordTypes.sorted() {

@@ -3,18 +3,6 @@
 
 package import CloudWire
 
-/// Reading which records refer to others with an action. Plain references are not remembered.
-package protocol ReferenceView {
-    /// Records of a zone with references of an action to one record, at most `limit`.
-    func sources(
-        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
-    ) throws -> [String]
-}
-
-package protocol ReferenceWork {
-    func apply(_ changes: [ReferenceChange], in zone: Int64) throws
-}
-
 /// A reference with an action that came or went.
 package struct ReferenceChange: Hashable, Sendable {
     package var source: String

@@ -14,7 +14,7 @@ import CloudWire
 /// Source: *CloudKit Web Services Reference*, "Reference Dictionary", "Data Size Limits".
 struct ReferenceCheck {
     private let zone: StoredZone
-    private let unit: any UnitOfWork
+    private let unit: any PartitionWriter
     private let limits: Limits
     /// Records there are; nil for those that are not.
     private var known: [String: StoredRecord?]
@@ -22,7 +22,7 @@ struct ReferenceCheck {
     /// Records that go because their targets go, without those the batch deletes anyway.
     private(set) var cascaded: [StoredRecord] = []
 
-    init(_ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any UnitOfWork, _ limits: Limits) {
+    init(_ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits) {
         self.zone = zone
         self.unit = unit
         self.limits = limits

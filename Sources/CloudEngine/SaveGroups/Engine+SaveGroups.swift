@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// Undoes a group of which operations were refused.
-struct SaveGroupRefused: Error {
+package struct SaveGroupRefused: Error {
     /// The failures.
-    let response: ModifyRecordsResponse
+    package let response: ModifyRecordsResponse
 }
 
 extension Engine {
@@ -25,8 +25,8 @@ extension Engine {
     }
 
     /// Stages a request that isn't the last one of its group. It changes nothing that anybody can read.
-    func stage(
-        _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any UnitOfWork, _ call: Call
+    package func stage(
+        _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any PartitionWriter, _ call: Call
     ) throws -> ModifyRecordsResponse {
         let zone = try liveZone(request.zoneID, in: unit, call)
         try check(group, request, in: zone, call)
@@ -48,7 +48,7 @@ extension Engine {
     ///
     /// - Parameter bytes: Bytes of the group that something is added to, with the addition.
     /// - Returns: The user's other groups.
-    private func makeRoom(forGroupOf bytes: Int, _ key: StagedGroupKey, in unit: any UnitOfWork) throws -> ArraySlice<StagedGroup> {
+    private func makeRoom(forGroupOf bytes: Int, _ key: StagedGroupKey, in unit: any PartitionWriter) throws -> ArraySlice<StagedGroup> {
         var groups = try unit.stagedGroups(ofUser: key.userRecordName).filter { $0.key != key }[...]
         for group in groups.filter({ $0.key.deviceID == key.deviceID }).dropLast(max(0, limits.saveGroupsPerDevice - 1)) {
             try unit.removeStaged(group.key)
@@ -69,7 +69,7 @@ extension Engine {
     ///   users stage doesn't, so that none of them keeps this one from saving.
     /// - Throws: `WireError` with `.quotaExceeded` if the quota has no room for both.
     private func growth(
-        by request: ModifyRecordsRequest, beside staged: Int, in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+        by request: ModifyRecordsRequest, beside staged: Int, in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
     ) throws -> Int {
         let saved = request.operations.filter { ![.delete, .forceDelete].contains($0.kind) }.map(\.record)
         let largest = saved.reduce(0) { $0 + RecordSize.bytes(of: $1) }
@@ -89,8 +89,8 @@ extension Engine {
     ///
     /// - Parameter last: The last request; the others are staged.
     /// - Throws: ``SaveGroupRefused`` for an atomic group of which operations were refused: then the transaction is to be undone.
-    func modifyRecords(
-        _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any UnitOfWork, _ call: Call
+    package func modifyRecords(
+        _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
         try check(group, last, in: try liveZone(last.zoneID, in: unit, call), call)
         let key = call.key(of: group)
@@ -132,7 +132,7 @@ extension SaveGroup {
 }
 
 extension Call {
-    func key(of group: SaveGroup) -> StagedGroupKey {
+    package func key(of group: SaveGroup) -> StagedGroupKey {
         StagedGroupKey(userRecordName: caller.userRecordName, deviceID: caller.deviceID, id: group.id)
     }
 }

@@ -5,7 +5,7 @@ import CloudWire
 
 extension Engine {
     /// The schema of the partition's container and environment.
-    package func schema(in view: any PartitionView) throws -> ContainerSchema {
+    package func schema(in view: any PartitionReader) throws -> ContainerSchema {
         var schema = ContainerSchema(roles: Set(try view.roles()))
         for recordType in try view.recordTypes() {
             schema.types[recordType] = ContainerSchema.RecordType(
@@ -18,7 +18,7 @@ extension Engine {
     /// Puts a schema in place of the one there is.
     ///
     /// - Returns: What changed.
-    func store(_ schema: ContainerSchema, in unit: any UnitOfWork) throws -> [SchemaChange] {
+    package func store(_ schema: ContainerSchema, in unit: any PartitionWriter) throws -> [SchemaChange] {
         let (old, new) = (try self.schema(in: unit), schema.completed)
         for role in old.roles.subtracting(new.roles) { try unit.removeRole(role) }
         for role in new.roles.subtracting(old.roles).sorted() { try unit.addRole(role) }
@@ -38,8 +38,8 @@ extension Engine {
     /// - Parameters:
     ///   - place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.
-    func removeValues(
-        of changes: [SchemaChange], after place: RecordPlace?, in unit: any UnitOfWork, _ call: Call
+    package func removeValues(
+        of changes: [SchemaChange], after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
         let records = try unit.records(after: place, limit: limits.operationsPerRequest)
         var byZone: [Int64: [RecordOperation]] = [:]

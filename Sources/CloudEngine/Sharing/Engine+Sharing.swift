@@ -35,7 +35,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Record Information".
     package func resolve(
-        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in view: any PartitionView, _ call: Call
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in view: any PartitionReader, _ call: Call
     ) throws -> ShareMetadata {
         let (zone, share) = try sharedRecord(target, in: view)
         guard let details = share.sharing.details else { throw Self.notShared }
@@ -52,7 +52,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Accepting Share Records".
     package func accept(
-        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any UnitOfWork, _ call: Call
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ShareMetadata> {
         let (zone, share) = try sharedRecord(target, in: unit)
         guard var details = share.sharing.details else { throw Self.notShared }
@@ -103,7 +103,7 @@ extension Engine {
     ///
     /// Source: Apple's documentation of `CKShareRequestAccessOperation`; there is no published endpoint.
     package func requestAccess(
-        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any UnitOfWork, _ call: Call
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<AccessRequestResult> {
         let (zone, share) = try sharedRecord(target, in: unit)
         guard var details = share.sharing.details, ShareLink(shortGUID.value, by: sealer) != nil else { throw Self.notShared }
@@ -143,7 +143,7 @@ extension Engine {
 
     private static let notShared = WireError(.notFound, "nothing is shared at this link")
 
-    private func sharedRecord(_ target: LinkTarget, in view: any PartitionView) throws -> (StoredZone, Record) {
+    private func sharedRecord(_ target: LinkTarget, in view: any PartitionReader) throws -> (StoredZone, Record) {
         guard let zone = try view.zone(named: target.zoneName), !zone.isDeleted else { throw Self.notShared }
         let root = target.recordName == ShareDetails.zoneShareName ? nil : target.recordName
         guard let share = try view.share(ofRoot: root, in: zone.key),
@@ -154,7 +154,7 @@ extension Engine {
 
     private func metadata(
         _ shortGUID: ShortGUID, _ zone: StoredZone, _ share: Record, _ details: ShareDetails, _ participant: ShareParticipant?,
-        isOwner: Bool, in view: any PartitionView, _ call: Call
+        isOwner: Bool, in view: any PartitionReader, _ call: Call
     ) throws -> ShareMetadata {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
@@ -180,7 +180,7 @@ extension Engine {
 
     /// Writes one changed share record with all that follows from it.
     private func store(
-        _ share: Record, over old: Record, in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+        _ share: Record, over old: Record, in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
     ) throws -> (Record, [ShareNews], [PushNotification]) {
         let membersBefore = try unit.members(inZone: zone.key)
         let number = try unit.raiseCounter(by: 1)
@@ -208,7 +208,7 @@ extension Engine {
     ///
     /// - Parameter call: Of the user's shared database.
     package func apply(
-        _ news: ShareNews, ofOwner owner: String, in unit: any UnitOfWork, _ call: Call
+        _ news: ShareNews, ofOwner owner: String, in unit: any PartitionWriter, _ call: Call
     ) throws -> [PushNotification] {
         let name = SharedZoneName.name(owner: owner, zoneName: news.zoneName)
         let known = try unit.zone(named: name)

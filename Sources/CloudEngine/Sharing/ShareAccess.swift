@@ -10,7 +10,7 @@ struct ShareAccess {
     private let memberships: [String: Membership]
     private let zoneWide: Membership?
 
-    init(_ view: any PartitionView, zone: StoredZone, _ call: Call) throws {
+    init(_ view: any PartitionReader, zone: StoredZone, _ call: Call) throws {
         isParticipant = call.isParticipant
         guard isParticipant else {
             (memberships, zoneWide) = ([:], nil)
@@ -47,12 +47,12 @@ struct ShareAccess {
 
 extension Call {
     /// Whether the caller comes through the shared database, into a partition of somebody else.
-    var isParticipant: Bool {
+    package var isParticipant: Bool {
         partition.scope == .private && caller.userRecordName != partition.owner && !caller.isOperator
     }
 
     /// What change tokens of a zone are sealed for: everybody sees another part of it.
-    func feed(of zone: StoredZone, in view: any PartitionView) throws -> Partition {
+    func feed(of zone: StoredZone, in view: any PartitionReader) throws -> Partition {
         guard isParticipant else { return partition }
         var feed = partition
         feed.scope = .shared

@@ -5,7 +5,7 @@ import CloudWire
 
 /// Adds to records, as they are answered, which share they are in and who of its participants the caller is.
 struct SharePresenter {
-    private let view: any PartitionView
+    private let view: any PartitionReader
     private let zone: StoredZone
     private let call: Call
     private let sealer: Sealer
@@ -13,7 +13,7 @@ struct SharePresenter {
     let isShared: Bool
     private let zoneShare: String?
 
-    init(_ view: any PartitionView, _ zone: StoredZone, _ call: Call, _ sealer: Sealer) throws {
+    init(_ view: any PartitionReader, _ zone: StoredZone, _ call: Call, _ sealer: Sealer) throws {
         self.view = view
         self.zone = zone
         self.call = call

@@ -14,7 +14,7 @@ struct SharingBatch {
 
     private let zone: StoredZone
     private let engine: Engine
-    private let unit: any UnitOfWork
+    private let unit: any PartitionWriter
     private let call: Call
     let access: ShareAccess
 
@@ -23,7 +23,7 @@ struct SharingBatch {
     private var shareNames: [String: String?] = [:]
     private let hadShares: Bool
 
-    init(_ names: [String], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call) throws {
+    init(_ names: [String], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call) throws {
         self.zone = zone
         self.engine = engine
         self.unit = unit

@@ -6,7 +6,7 @@ import CloudWire
 /// Keeps the lists of shared records true while records are written.
 struct SharingEffects {
     let zone: Int64
-    let unit: any UnitOfWork
+    let unit: any PartitionWriter
     /// Number of the last change so far.
     private(set) var number: Int64
     /// Bytes that shares which went with their roots leave free, as a negative number.
@@ -16,7 +16,7 @@ struct SharingEffects {
 
     private let now: Int64
 
-    init(zone: Int64, unit: any UnitOfWork, number: Int64, now: Int64) {
+    init(zone: Int64, unit: any PartitionWriter, number: Int64, now: Int64) {
         self.zone = zone
         self.now = now
         self.unit = unit

@@ -13,7 +13,7 @@ extension Engine {
     ///
     /// - Parameter subscriptions: Those of the partition; looked up where it is the public one's.
     func notifications(
-        for events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+        for events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
     ) throws -> [PushNotification] {
         guard !events.isEmpty, call.partition.scope != .shared else { return [] }
         var firing = Firing(engine: self, zone: zone, unit: unit, call: call)
@@ -32,7 +32,7 @@ extension Engine {
     }
 
     /// Whether a query's filters fit the schema, if the type is known. Subscriptions need no indexes.
-    func checkFilters(of query: Query, in view: any PartitionView, _ call: Call) throws {
+    func checkFilters(of query: Query, in view: any PartitionReader, _ call: Call) throws {
         guard query.filters.count <= limits.filtersPerQuery else {
             throw WireError(.badRequest, "a query has at most \(limits.filtersPerQuery) filters", nativeCode: .limitExceeded)
         }
@@ -47,12 +47,12 @@ extension Engine {
 private struct Firing {
     let engine: Engine
     let zone: StoredZone
-    let unit: any UnitOfWork
+    let unit: any PartitionWriter
     let call: Call
     var notifications: [PushNotification] = []
     private var schemas: [String: RecordTypeSchema] = [:]
 
-    init(engine: Engine, zone: StoredZone, unit: any UnitOfWork, call: Call) {
+    init(engine: Engine, zone: StoredZone, unit: any PartitionWriter, call: Call) {
         self.engine = engine
         self.zone = zone
         self.unit = unit

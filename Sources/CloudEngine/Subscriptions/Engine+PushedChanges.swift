@@ -11,7 +11,7 @@ extension Engine {
     ///   - changes: How many records changed.
     ///   - zone, before: As they were before the request, in the transaction that carried it out.
     func pushedChanges(
-        _ changes: Int, of batch: RecordBatch, in zone: StoredZone, _ before: PartitionState, _ view: any PartitionView, _ call: Call
+        _ changes: Int, of batch: RecordBatch, in zone: StoredZone, _ before: PartitionState, _ view: any PartitionReader, _ call: Call
     ) throws -> PushedChanges? {
         // Fields have fewer bytes than their texts: what is too long is not read to find that out.
         guard changes <= PushedChanges.recordsMax, batch.changedBytes <= PushedChanges.bytesMax else { return nil }

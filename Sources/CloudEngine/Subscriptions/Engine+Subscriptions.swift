@@ -4,12 +4,12 @@
 package import CloudWire
 
 extension Engine {
-    package func listSubscriptions(in view: any PartitionView, _ call: Call) throws -> SubscriptionsResponse {
+    package func listSubscriptions(in view: any PartitionReader, _ call: Call) throws -> SubscriptionsResponse {
         SubscriptionsResponse(subscriptions: try view.subscriptions().map { .subscription($0) })
     }
 
     package func lookupSubscriptions(
-        _ request: SubscriptionsLookupRequest, in view: any PartitionView, _ call: Call
+        _ request: SubscriptionsLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> SubscriptionsResponse {
         try checkCount(request.subscriptionIDs.count, of: "subscriptions", atMost: limits.recordsPerResponse)
         return SubscriptionsResponse(
@@ -25,7 +25,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Subscriptions".
     package func modifySubscriptions(
-        _ request: SubscriptionsModifyRequest, in unit: any UnitOfWork, _ call: Call
+        _ request: SubscriptionsModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<SubscriptionsResponse> {
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         let results: [SubscriptionResult] = try request.operations.map { operation in
@@ -39,7 +39,7 @@ extension Engine {
     }
 
     private func carryOut(
-        _ operation: SubscriptionOperation, in unit: any UnitOfWork, _ call: Call
+        _ operation: SubscriptionOperation, in unit: any PartitionWriter, _ call: Call
     ) throws -> SubscriptionResult {
         switch operation {
         case .create(var subscription):
@@ -70,7 +70,7 @@ extension Engine {
     }
 
     /// Source: *CloudKit Web Services Reference*, "Subscription Dictionary": which kinds a database supports.
-    private func check(_ subscription: Subscription, in unit: any UnitOfWork, _ call: Call) throws {
+    private func check(_ subscription: Subscription, in unit: any PartitionWriter, _ call: Call) throws {
         if NameChecks.record(subscription.subscriptionID, limits) != nil {
             throw WireError(
                 .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")

@@ -19,7 +19,7 @@ extension Engine {
     /// - Throws: `WireError` with `.badRequest` for a time from which nothing is kept, `.zoneNotFound`; with the first reason
     ///   for which a record cannot be what it was, and then nothing changes.
     package func restoreZone(
-        _ zoneID: ZoneID, to time: Int64, in unit: any UnitOfWork, _ call: Call
+        _ zoneID: ZoneID, to time: Int64, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneRestoration> {
         guard let start = try unit.historyStart(now: call.now) else {
             throw WireError(.badRequest, "the server keeps no history: set the limit historyDays")
@@ -54,7 +54,7 @@ extension Engine {
     }
 
     /// The record as somebody would save it: its assets have receipts, since it may not have them now.
-    private func restored(_ record: Record, in unit: any UnitOfWork, _ call: Call) throws -> Record {
+    private func restored(_ record: Record, in unit: any PartitionWriter, _ call: Call) throws -> Record {
         var incoming = Record(recordName: record.recordName, recordType: record.recordType, fields: record.fields)
         incoming.sharing.parent = record.sharing.parent ?? ""
         var uploads: [StoredUpload] = []

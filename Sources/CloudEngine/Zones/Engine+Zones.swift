@@ -5,7 +5,7 @@ package import CloudWire
 
 extension Engine {
     /// All zones of the database; the default zone is always among them.
-    package func listZones(in view: any PartitionView, _ call: Call) throws -> ZonesResponse {
+    package func listZones(in view: any PartitionReader, _ call: Call) throws -> ZonesResponse {
         let state = try view.state()
         var zones = try view.zones()
         if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
@@ -16,7 +16,7 @@ extension Engine {
     }
 
     package func lookupZones(
-        _ request: ZonesLookupRequest, in view: any PartitionView, _ call: Call
+        _ request: ZonesLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> ZonesResponse {
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         let state = try view.state()
@@ -36,7 +36,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Zones".
     package func modifyZones(
-        _ request: ZonesModifyRequest, in unit: any UnitOfWork, _ call: Call
+        _ request: ZonesModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZonesResponse> {
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         guard Set(request.operations.map(\.zoneID.zoneName)).count == request.operations.count else {
@@ -61,7 +61,7 @@ extension Engine {
 
     /// Deletes a custom zone as its user wished, or as follows from what the user did.
     package func deleteZone(
-        _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any UnitOfWork, _ call: Call
+        _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneID> {
         var changed: Set<String> = []
         var news: [ShareNews] = []
@@ -70,7 +70,7 @@ extension Engine {
     }
 
     private func create(
-        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>
+        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
         guard name != ZoneID.defaultZoneName else {
@@ -93,7 +93,7 @@ extension Engine {
     }
 
     private func delete(
-        _ zoneID: ZoneID, because reason: ZoneDeletionReason = .deleted, in unit: any UnitOfWork, _ call: Call,
+        _ zoneID: ZoneID, because reason: ZoneDeletionReason = .deleted, in unit: any PartitionWriter, _ call: Call,
         _ changed: inout Set<String>, _ news: inout [ShareNews]
     ) throws -> ZoneResult {
         guard zoneID.zoneName != ZoneID.defaultZoneName else {
@@ -118,7 +118,7 @@ extension Engine {
     }
 
     private func described(
-        _ zone: StoredZone, _ state: PartitionState, _ view: any PartitionView, _ call: Call
+        _ zone: StoredZone, _ state: PartitionState, _ view: any PartitionReader, _ call: Call
     ) throws -> Zone {
         let isOwn = !zone.isDefault && call.partition.scope == .private
         let isShared = try isOwn && view.share(ofRoot: nil, in: zone.key) != nil
@@ -131,7 +131,7 @@ extension Engine {
     /// The present point of a zone that others shared with the caller.
     ///
     /// - Throws: `WireError` with `.zoneNotFound` if the caller has no part in it.
-    func sharedToken(of zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> String {
+    package func sharedToken(of zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> String {
         let zone = try liveZone(zoneID, in: view, call)
         return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
+package import CloudService
 package import CloudWire
 import Crypto
 import Foundation

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CZlib
-import CloudEngine
+import CloudService
 
 /// Which responses are compressed for clients that accept gzip, and how.
 ///

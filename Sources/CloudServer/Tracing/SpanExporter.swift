@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 package import Logging
 import Synchronization
 

@@ -98,7 +98,7 @@ final class KeyPathProbe {
     private func object(_ layout: EntityLayout, as type: NSManagedObject.Type) -> NSManagedObject {
         let object = type.makeProbe(layout)
         expected = ObjectIdentifier(object)
-        held.append(object)
+        retainedProbes.append(object)
         return object
     }
 

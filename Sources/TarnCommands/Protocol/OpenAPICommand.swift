@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import ArgumentParser
-import CloudEngine
+import CloudService
 
 package struct OpenAPICommand: ParsableCommand {
     package static let configuration = CommandConfiguration(

@@ -5,8 +5,8 @@ public import ArgumentParser
 import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
-import CloudPush
 import CloudServer
+import CloudService
 import CloudWire
 import Foundation
 import Hummingbird

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
-import CloudEngine
 import CloudEngineSQLite
 import CloudServer
+import CloudService
 import CloudWire
 import Foundation
 

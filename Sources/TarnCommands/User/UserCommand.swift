@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
-import CloudEngine
 import CloudEngineSQLite
 import CloudServer
+import CloudService
 
 /// `tarn user`: accounts and device tokens. Works while the server runs and while it does not.
 struct UserCommand: AsyncParsableCommand {

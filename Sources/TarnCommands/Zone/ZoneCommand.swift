@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
 import CloudServer
+import CloudService
 import CloudWire
 
 /// `tarn zone`: zones of users' private databases, as the operator handles them.

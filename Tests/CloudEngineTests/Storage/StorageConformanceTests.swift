@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudWire
 import Foundation
 import Testing
@@ -93,7 +94,7 @@ import Testing
                 try unit.save((1...40).map { Self.record("r\($0)", $0, bytes: 20_000) }, in: 1, at: 1000)
                 try unit.save(StoredZone(key: 1, name: "Garden", change: number), at: 1000)
             }
-            @Sendable func names(_ view: any PartitionView, limit: Int) throws -> [String] {
+            @Sendable func names(_ view: any PartitionReader, limit: Int) throws -> [String] {
                 let records = try view.records(ChangeSlice(after: 0), in: 1, includingDeleted: true, limit: limit, bytesMax: .max)
                 var texts = 0
                 try view.recordTexts(ChangeSlice(after: 0), in: 1, includingDeleted: true) { _, _ in

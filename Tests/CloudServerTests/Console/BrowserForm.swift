@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import Testing
 
 /// The form of a record page as a browser reads, shows and submits it.

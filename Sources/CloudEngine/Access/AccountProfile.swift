@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// What is known of a person.
+package struct AccountProfile: Hashable, Sendable {
+    /// What the person signs in with.
+    package var accountName: String
+    package var name: NameComponents
+    package var emailAddress: String?
+    package var phoneNumber: String?
+    /// Whether others find the person by address.
+    package var isDiscoverable: Bool
+    /// Whether the person may use the console's pages for the whole server.
+    package var isOperator: Bool
+
+    package init(
+        accountName: String, name: NameComponents = NameComponents(), emailAddress: String? = nil,
+        phoneNumber: String? = nil, isDiscoverable: Bool = false, isOperator: Bool = false
+    ) {
+        self.accountName = accountName
+        self.name = name
+        self.emailAddress = emailAddress
+        self.phoneNumber = phoneNumber
+        self.isDiscoverable = isDiscoverable
+        self.isOperator = isOperator
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// The custom zones that changed or were deleted since a token, each once.
+    ///
+    /// Without a token deleted zones are not listed.
+    ///
+    /// - Throws: `ChangeToken.expired` for a token that was not made for this database or misses deletions that are
+    ///   no longer remembered.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Database Changes".
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, in view: any PartitionReader, _ call: Call
+    ) throws -> DatabaseChangesResponse {
+        let limit = try pageLimit(request.resultsLimit)
+        let state = try view.state()
+        var start: Int64 = 0
+        if let text = request.syncToken {
+            let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
+            guard token.subject == .database, token.number >= state.floor, try token.isKnown(to: state, view) else { throw ChangeToken.expired }
+            start = token.number
+        }
+        var zones = try view.zones(changedAfter: start, limit: limit + 1)
+        let moreComing = zones.count > limit
+        zones = Array(zones.prefix(limit))
+        let number = moreComing ? zones[zones.count - 1].change : state.counter
+        let changes = zones.compactMap { zone -> ZoneChange? in
+            guard zone.isDeleted else {
+                return ZoneChange(
+                    zoneID: zoneID(of: zone, call),
+                    syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, call.partition))
+            }
+            return request.syncToken == nil
+                ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true, deletionReason: zone.deletionReason)
+        }
+        return DatabaseChangesResponse(
+            zones: changes,
+            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number)
+                .sealed(for: call.partition, by: sealer),
+            moreComing: moreComing)
+    }
+
+    /// What changed in zones since a token of each: every record once, as it is now, oldest change first.
+    ///
+    /// `reverse` begins with the newest change. The tokens of such pages say so, and the last one is the point at which
+    /// the walk began: what came since is asked for from there, oldest first (unverified).
+    ///
+    /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
+    /// together; a zone that gets no room answers an empty page with more to come. Who understands
+    /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
+    ///
+    /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Record Zone Changes".
+    package func zoneChanges(
+        _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionReader, _ call: Call
+    ) throws -> ZoneChangesResponse {
+        let asTexts = asTexts && !request.numbersAsStrings
+        try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        let state = try view.state()
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
+        var room = PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
+        return ZoneChangesResponse(
+            zones: try request.zones.map { query in
+                do {
+                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
+                    return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
+                } catch var error as WireError {
+                    if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
+                    return .failure(query.zoneID, error)
+                }
+            })
+    }
+
+    private struct PageRoom {
+        var records: Int
+        var bytes: Int
+    }
+
+    private func page(
+        _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
+        _ state: PartitionState, _ view: any PartitionReader, _ call: Call
+    ) throws -> ZoneChanges {
+        guard query.zoneID.zoneName != ZoneID.defaultZoneName || call.partition.scope == .public else {
+            throw WireError(.badRequest, "cannot get changes in default zone")
+        }
+        let zone = try liveZone(query.zoneID, in: view, call)
+        let access = try ShareAccess(view, zone: zone, call)
+        var rights = RecordAccess(view, call)
+        let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
+        let shares = try SharePresenter(view, zone, call, sealer)
+        var walk = try ZoneWalk(query, zone, state, feed, sealer, view)
+        let limit = min(limit, room.records)
+        // In the public database each record is looked at: not everybody may read it.
+        if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,
+            access.visibleShares == nil, !shares.isShared
+        {
+            let (texts, moreComing) = try texts(&walk, zone, limit: limit, bytesMax: room.bytes, addresses, view, call)
+            room.records -= texts.count
+            room.bytes -= texts.byteCount
+            var page = ZoneChanges(
+                zoneID: zoneID(of: zone, call), records: [],
+                syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer), moreComing: moreComing)
+            page.texts = texts
+            page.remaining = try remaining(walk, moreComing, zone, access, view, call)
+            page.clientChangeToken = try clientToken(zone, view, call)
+            return page
+        }
+        var found: [StoredRecord] = []
+        if limit > 0, room.bytes > 0 {
+            // One record more than the page holds tells whether there are more.
+            found = try self.records(
+                walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: limit + 1, bytesMax: room.bytes, view)
+        }
+        let records = found.prefix(limit)
+        if let last = records.last { walk.advance(to: last.change) }
+        let moreComing = try found.count > limit || !walk.isAtEnd && !self.records(
+            walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
+        ).isEmpty
+        room.records -= records.count
+        room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
+
+        let types = query.desiredRecordTypes.map { Set($0) }
+        let wanted = try records.filter {
+            guard types?.contains($0.record.recordType) ?? true else { return false }
+            return try rights.allows(.read, $0.record)
+        }
+        var page = ZoneChanges(
+            zoneID: zoneID(of: zone, call),
+            records: try wanted.map {
+                var shown = try shares.complete($0.record).presented(
+                    zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
+                if shown.isDeleted { shown.created = nil }
+                return shown
+            }, remaining: try remaining(walk, moreComing, zone, access, view, call),
+            syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
+            moreComing: moreComing)
+        page.clientChangeToken = try clientToken(zone, view, call)
+        page.numbersAsStrings = query.numbersAsStrings ?? false
+        return page
+    }
+
+    /// What the caller's device sent last, for who asked.
+    private func clientToken(_ zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws -> [UInt8]? {
+        guard call.capabilities.contains(.clientChangeToken), call.caller.isSignedIn else { return nil }
+        return try view.clientToken(ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
+    }
+
+    /// Changes that are still to come, for who asked.
+    private func remaining(
+        _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionReader, _ call: Call
+    ) throws -> Int? {
+        guard call.capabilities.contains(.remainingCount) else { return nil }
+        guard moreComing else { return 0 }
+        return try view.count(
+            walk.slice, in: zone.key, shares: access.visibleShares, includingDeleted: walk.includesDeleted,
+            atMost: Capability.changesCounted)
+    }
+
+    /// The same records as their texts; those with assets are read, since they get addresses.
+    ///
+    /// - Returns: Also whether there are more.
+    private func texts(
+        _ walk: inout ZoneWalk, _ zone: StoredZone, limit: Int, bytesMax: Int, _ addresses: AssetAddresses, _ view: any PartitionReader,
+        _ call: Call
+    ) throws -> (RecordTexts, moreComing: Bool) {
+        let zoneID = zoneID(of: zone, call)
+        var texts = RecordTexts(zoneID: zoneID, as: call.form)
+        let hasAssets = try view.hasAssets(inZone: zone.key)
+        var last: Int64?
+        var hasMore = false
+        try view.recordTexts(walk.slice, in: zone.key, includingDeleted: walk.includesDeleted) { text, change in
+            guard texts.count < limit, texts.byteCount < bytesMax else {
+                hasMore = true
+                return false
+            }
+            if !hasAssets || RecordTexts.isComplete(text) {
+                texts.append(text: text)
+            } else {
+                texts.append(try Record(json: Array(text)).presented(zoneID: zoneID, desiredKeys: nil, addresses))
+            }
+            last = change
+            return true
+        }
+        if let last { walk.advance(to: last) }
+        return (texts, hasMore)
+    }
+
+    /// Records of a zone by their changes, as far as the caller sees them. Without a token deletions are passed over, so a
+    /// zone's last change may lie beyond the last record there is.
+    private func records(
+        _ slice: ChangeSlice, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,
+        _ view: any PartitionReader
+    ) throws -> [StoredRecord] {
+        guard let shares = access.visibleShares else {
+            return try view.records(
+                slice, in: zone.key, includingDeleted: includingDeleted, limit: limit, bytesMax: bytesMax)
+        }
+        return try view.sharedRecords(
+            slice, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
+            bytesMax: bytesMax)
+    }
+
+    func pageLimit(_ asked: Int?, atMost most: Int? = nil) throws(WireError) -> Int {
+        guard let asked else { return limits.recordsPerResponse }
+        guard asked > 0 else { throw WireError(.badRequest, "resultsLimit is below 1") }
+        return min(asked, most ?? limits.recordsPerResponse)
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// What changed in one zone: ``zoneChanges(_:in:_:)`` in its older form.
+    ///
+    /// - Throws: What is a failure of the zone there.
+    package func recordChanges(
+        _ request: RecordChangesRequest, in view: any PartitionReader, _ call: Call
+    ) throws -> RecordChangesResponse {
+        let response = try zoneChanges(ZoneChangesRequest(zones: [request.zone]), in: view, call)
+        switch response.zones.first {
+        case .changes(let page):
+            return RecordChangesResponse(
+                records: page.records, syncToken: page.syncToken, moreComing: page.moreComing,
+                reverse: request.zone.reverse ?? false)
+        case .failure(_, let error): throw error
+        case nil: throw WireError(.internalError, "the zone was not answered")
+        }
+    }
+
+    /// The custom zones that changed: ``databaseChanges(_:in:_:)`` in its older form. The tokens are the same.
+    package func changedZones(
+        _ request: ChangedZonesRequest, in view: any PartitionReader, _ call: Call
+    ) throws -> ChangedZonesResponse {
+        let page = try databaseChanges(
+            DatabaseChangesRequest(syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit), in: view, call)
+        return ChangedZonesResponse(zones: page.zones, metaSyncToken: page.syncToken, moreComing: page.moreComing)
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Reads one partition. Functions take many keys at once so that a database over a wire needs few round trips.
+package protocol PartitionReader {
+    // MARK: Zones and records
+
+    func state() throws -> PartitionState
+    /// Where the last restore cut the history; nil for a partition that was never restored.
+    func restorePoint() throws -> RestorePoint?
+
+    /// A zone by name, deleted or not.
+    func zone(named name: String) throws -> StoredZone?
+    /// Zones that are there, the default zone included if it was ever written to, by name.
+    func zones() throws -> [StoredZone]
+    /// Custom zones that changed or were deleted after a number, in order of change.
+    func zones(changedAfter change: Int64, limit: Int) throws -> [StoredZone]
+
+    /// Records of a zone by name, deleted ones included.
+    func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord]
+    /// Records of a zone by the numbers of their last changes, in order of change.
+    ///
+    /// - Parameters:
+    ///   - includingDeleted: Whether deleted records are listed too.
+    ///   - limit: Records at most.
+    ///   - bytesMax: Stops after the record that passes this size; at least one record comes if there is one.
+    func records(
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
+    ) throws -> [StoredRecord]
+
+    /// The same one after the other, each as `Record.encoded()` wrote it, until `visit` returns false.
+    func recordTexts(
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool,
+        _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
+    ) throws
+
+    /// How many changes there are in a part of a zone's history, all of it or some shares' part; counting ends at `limit`.
+    func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int
+
+    /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
+    func schema(ofType recordType: String) throws -> RecordTypeSchema?
+    /// Record types of this container and environment, by name.
+    func recordTypes() throws -> [String]
+
+    /// Indexes there are for the records of a type, built or not.
+    func indexes(ofType recordType: String) throws -> [StoredIndex]
+    /// Goes along a part of an index, with the records, until `visit` returns false.
+    func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws
+    /// Entries in a part of an index; counting ends at `limit`.
+    func count(_ scan: IndexScan, atMost limit: Int) throws -> Int
+    /// Records that are there, by zone and name.
+    func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: Record)]
+
+    /// The time from which on it is known what records were; nil if nothing is kept.
+    func historyStart(now: Int64) throws -> Int64?
+    /// The records of a zone, deleted or not, as they were at a time; without those that are only remembered as deleted.
+    func records(ofZone key: Int64, at time: Int64) throws -> [String: Record]
+
+    func subscriptions() throws -> [Subscription]
+    func subscription(id: String) throws -> Subscription?
+
+    func upload(id: String) throws -> StoredUpload?
+    /// Whether records of a zone may refer to assets; false means that none does.
+    func hasAssets(inZone zone: Int64) throws -> Bool
+    func asset(checksum: String) throws -> StoredAsset?
+    /// Bytes of the uploads of the last day that no record refers to, those that arrive in parts as far as they are.
+    func unusedUploadBytes() throws -> Int64
+    /// How many fields in a zone refer to assets; those that none refers to are left out.
+    func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int]
+
+    func answer(toKey key: String) throws -> StoredAnswer?
+
+    /// What a device of a user sent last as its token of a zone.
+    func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]?
+
+    // MARK: Access
+
+    // Grants and roles belong to a container and environment, users to a container.
+
+    /// Grants of a record type; nil if nobody set any.
+    func grants(ofType recordType: String) throws -> SecurityGrants?
+    /// Custom roles of this container and environment, by name.
+    func roles() throws -> [String]
+    /// Custom roles of a user.
+    func roles(ofUser userRecordName: String) throws -> Set<String>
+    /// When the account was made whose user record name in this container this is, in milliseconds since 1970; nil if
+    /// there is no such user.
+    func userSince(_ userRecordName: String) throws -> Int64?
+    /// Bytes that a user's private database may take by the operator's word, 0 for any number; nil if the operator set
+    /// nothing for this user.
+    func quota(ofUser userRecordName: String) throws -> Int64?
+
+    // MARK: Sharing
+
+    // Zones are named by their key. A zone has one share of the whole zone or any number of shares of hierarchies. Of a hierarchy the
+    // records are listed one by one, each with the number of the change that it last had in the share, so that participants have a
+    // change feed of the records that they see and of no others.
+
+    func hasShares(inZone zone: Int64) throws -> Bool
+    func share(named name: String, in zone: Int64) throws -> StoredShare?
+    /// The share of a root record; of the zone if the root is nil.
+    func share(ofRoot root: String?, in zone: Int64) throws -> StoredShare?
+    func members(ofShare name: String, in zone: Int64) throws -> [ShareMember]
+    /// The shares that a user has accepted.
+    func memberships(ofUser user: String, in zone: Int64) throws -> [Membership]
+    /// Who has accepted a share of the zone.
+    func members(inZone zone: Int64) throws -> Set<String>
+    /// Raised whenever what a user sees of a zone changes otherwise than by changes of records, so that tokens expire.
+    func generation(ofUser user: String, in zone: Int64) throws -> Int64
+
+    func parent(of name: String, in zone: Int64) throws -> String?
+    func children(of name: String, in zone: Int64) throws -> [String]
+    /// The shares of hierarchies that records are in.
+    func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String]
+    /// Records of shares by the numbers of their last changes, in order of change; those that left a share come as deleted
+    /// ones.
+    func sharedRecords(
+        _ slice: ChangeSlice, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
+    ) throws -> [StoredRecord]
+
+    // MARK: References
+
+    // Only references with an action are remembered.
+
+    /// Records of a zone with references of an action to one record, at most `limit`.
+    func sources(
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+    ) throws -> [String]
+
+    // MARK: Query subscriptions
+
+    /// Query subscriptions of all users on records of a type in the public database, by user and identifier.
+    func publicQuerySubscriptions(ofType recordType: String) throws -> [OwnedSubscription]
+}

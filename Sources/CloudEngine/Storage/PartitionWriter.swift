@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Changes one partition. All or nothing; nothing is visible to others before the commit.
+package protocol PartitionWriter: PartitionReader {
+    /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
+    func raiseCounter(by count: Int) throws -> Int64
+
+    /// Stores a zone under its name, in place of the one that has the name.
+    func save(_ zone: StoredZone, at now: Int64) throws
+    /// Removes the records, remembered deletions and links of a zone.
+    func removeContents(ofZone key: Int64, at now: Int64) throws
+
+    /// Stores records, deleted ones included, in place of those with the same names.
+    func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws
+
+    /// The index, made without entries if it is not there.
+    func makeIndex(_ index: RecordIndex) throws -> StoredIndex
+    /// Remembers how far the index has been built; nil means completely.
+    func setBuilt(_ index: Int64, upTo place: RecordPlace?) throws
+    func apply(_ changes: [IndexChange], in zone: Int64) throws
+
+    /// Stores what is known of a record type in place of what was; nil forgets the type.
+    func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws
+    /// Leaves the type with the grants of a new one.
+    func forgetGrants(ofType recordType: String) throws
+    /// Remembers a record type and those of its fields that were not known.
+    func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
+
+    /// Adds to the number of fields in a zone that refer to assets. An asset without references is removed after a while.
+    ///
+    /// - Returns: The bytes of the assets that are referred to now and were not, less those of the assets that no longer are.
+    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
+    /// Adds to what the partition takes; what its zones take is stored with them.
+    func addUsage(_ difference: StoredBytes) throws
+    func save(_ uploads: [StoredUpload]) throws
+    /// Lets the time begin anew after which files without references go.
+    func touch(assets checksums: [String], at now: Int64) throws
+
+    func save(_ subscription: Subscription) throws
+    func removeSubscription(id: String) throws
+
+    /// Stored until the zone's contents are removed.
+    func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws
+
+    func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws
+
+    // MARK: Access
+
+    func setGrants(_ grants: SecurityGrants, ofType recordType: String) throws
+    /// A role that is there already stays as it is.
+    func addRole(_ role: String) throws
+    func removeRole(_ role: String) throws
+    func setRoles(_ roles: Set<String>, ofUser userRecordName: String) throws
+
+    // MARK: Sharing
+
+    func save(_ share: StoredShare, in zone: Int64) throws
+    /// Removes a share, its members and its list of records.
+    func removeShare(named name: String, in zone: Int64) throws
+    func setMembers(_ members: [ShareMember], ofShare name: String, in zone: Int64) throws
+    func raiseGeneration(ofUsers users: Set<String>, in zone: Int64) throws
+
+    func setParent(_ parent: String?, of name: String, in zone: Int64) throws
+    func place(_ name: String, inShare share: String, hasLeft: Bool, change: Int64, in zone: Int64) throws
+    /// Removes all that is known of sharing in a zone, but for its links.
+    func removeSharing(ofZone zone: Int64) throws
+
+    /// The number of the link to a record, made on first use.
+    func link(to name: String, in zone: Int64) throws -> Int64
+
+    /// Remembers news for other partitions until they are delivered.
+    func post(_ news: [ShareNews]) throws
+    func removeNews(_ news: [ShareNews]) throws
+
+    // MARK: References
+
+    func apply(_ changes: [ReferenceChange], in zone: Int64) throws
+
+    // MARK: Query subscriptions
+
+    /// Removes a subscription of any user on the public database. It may be carried out after the unit, and more than
+    /// once: a subscription that fires twice costs a notification.
+    func retire(_ subscription: OwnedSubscription) throws
+
+    // MARK: Save groups
+
+    // Requests that were staged and have changed nothing. They expire after a day.
+
+    /// Stores a request in place of the one with its number.
+    func stage(_ request: StagedRequest, at now: Int64) throws
+    /// Sizes of the staged requests of a group, in order.
+    func stagedSizes(of group: StagedGroupKey) throws -> [StagedRequestSize]
+    /// The body of a staged request.
+    func stagedBody(_ part: Int, of group: StagedGroupKey) throws -> [UInt8]?
+    /// Groups of a user's devices with staged requests. The first is the one to which nothing was added for the longest time.
+    func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup]
+    func removeStaged(_ group: StagedGroupKey) throws
+}

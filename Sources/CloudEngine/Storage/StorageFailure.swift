@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A storage could not do its work. The text is constant and names no value.
+package struct StorageFailure: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case busy, full, corrupt, unavailable, newerFormat, inUse, notWritable, nameTaken, unknownName
+    }
+
+    package var code: Code
+    package var what: String
+
+    package init(_ code: Code, _ what: String) {
+        self.code = code
+        self.what = what
+    }
+}

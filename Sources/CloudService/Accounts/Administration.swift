@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// What the console needs beside the service: accounts, tokens and keys of the whole server.
+package protocol AdministrationStorage: Sendable {
+    /// Containers that anything is known of.
+    func containers() async throws -> [String]
+    func profiles() async throws -> [AccountProfile]
+    func account(named name: String) async throws -> Int64?
+    /// Accounts with their devices.
+    func users() async throws -> [Account]
+    /// Makes another device token of an account.
+    func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String
+    /// Makes an account and returns the token of its first device.
+    func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
+    func setPassword(_ password: String, ofUser name: String) async throws
+    /// Bytes that the user's private database may take in each container, 0 for any number; nil for what the server's
+    /// limits say.
+    func setQuota(_ bytes: Int64?, ofUser name: String) async throws
+    /// What databases take that take anything, by user; those without a user are public ones.
+    func usage() async throws -> [DatabaseUsage]
+    func updateProfile(ofUser name: String, _ change: @escaping @Sendable (inout AccountProfile) -> Void) async throws
+    func apiTokens() async throws -> [APIToken]
+    func addAPIToken(_ token: APIToken, now: Int64) async throws -> String
+    func removeAPIToken(id: Int64) async throws
+    func addServerKey(
+        pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64
+    ) async throws -> String
+    func serverKeys() async throws -> [(key: ServerKey, label: String)]
+    func removeServerKey(id: String) async throws
+}
+
+/// A person with an account, as listed to the operator.
+package struct Account: Hashable, Sendable {
+    package var name: String
+    /// Labels of the devices that have a token.
+    package var devices: [String]
+
+    package init(name: String, devices: [String]) {
+        self.name = name
+        self.devices = devices
+    }
+}
+
+/// What one database takes.
+package struct DatabaseUsage: Hashable, Sendable {
+    /// Nil for a public database.
+    package var userName: String?
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var usage: StoredBytes
+    /// What the operator set for the user.
+    package var quota: Int64?
+
+    package init(
+        userName: String?, containerIdentifier: String, environment: CloudEnvironment, usage: StoredBytes, quota: Int64?
+    ) {
+        self.userName = userName
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.usage = usage
+        self.quota = quota
+    }
+}
+
+/// Pages that a server has beside the protocol.
+package protocol PageResponder: Sendable {
+    /// - Returns: Nil for an address that is none of its pages.
+    func respond(to request: ServiceRequest) async -> ServiceResponse?
+    /// Hears of every request that was answered.
+    func note(_ note: RequestNote)
+}
+
+/// One answered request, without names, tokens and values.
+package struct RequestNote: Hashable, Sendable {
+    /// Milliseconds since 1970 UTC.
+    package var time: Int64
+    package var method: String
+    package var endpoint: String
+    package var status: Int
+    package var errorCode: String?
+    package var milliseconds: Double
+    package var requestUUID: String
+
+    package init(
+        time: Int64, method: String, endpoint: String, status: Int, errorCode: String?, milliseconds: Double,
+        requestUUID: String
+    ) {
+        self.time = time
+        self.method = method
+        self.endpoint = endpoint
+        self.status = status
+        self.errorCode = errorCode
+        self.milliseconds = milliseconds
+        self.requestUUID = requestUUID
+    }
+}
+
+extension CloudService {
+    /// Carries out an operation for a caller who was found right elsewhere: the console's.
+    ///
+    /// - Returns: The answer's body.
+    package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
+        try DatabaseRules.check(operation, in: call.partition.scope, call.caller, capabilities: call.capabilities)
+        let response = try await respond(
+            to: Exchange(
+                operation: operation, method: operation.method, call: call, body: body, key: nil, credentials: Credentials()))
+        guard case .bytes(let bytes) = response.body else { return [] }
+        return bytes
+    }
+
+    package var now: Int64 { surroundings.now() }
+
+    /// A short code that only this server makes, for forms of its own pages.
+    package func formCode(of session: String) -> String {
+        Hex.text(engine.sealer.code(of: Array("form \(session)".utf8), purpose: .signIn))
+    }
+
+    /// The schema operations of a container.
+    package func schema(of containerIdentifier: String) -> SchemaService {
+        SchemaService(
+            containerIdentifier: containerIdentifier, engine: engine, storage: storage, surroundings: surroundings)
+    }
+
+    /// The custom roles of a container, and which of them a user has.
+    package func roles(
+        ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
+    ) async throws -> (all: [String], held: Set<String>) {
+        let partition = Partition(
+            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
+        return try await storage.read(partition) { (try $0.roles(), try $0.roles(ofUser: userRecordName)) }
+    }
+
+    /// Sets the custom roles of a user, in place of those before.
+    ///
+    /// - Throws: `WireError` with `.badRequest` for a user or a role that is not there.
+    package func setRoles(
+        _ roles: Set<String>, ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
+    ) async throws {
+        let partition = Partition(
+            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
+        let call = call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
+        let engine = engine
+        try await storage.write(partition) { try engine.setRoles(roles, ofUser: userRecordName, in: $0, call) }
+    }
+
+    package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
+        try await accounts.profile(ofAccount: account)
+    }
+}

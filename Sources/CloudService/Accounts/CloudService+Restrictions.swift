@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    /// Responds to `users/restrict` and `users/unrestrict`.
+    ///
+    /// Source: Apple, *Changing Access Controls on User Data*. The response's body, and the error of concurrent calls, are unverified.
+    func setRestriction(_ isRestricted: Bool, _ exchange: Exchange) async throws -> ServiceResponse {
+        let call = exchange.call
+        try await accounts.setRestricted(
+            isRestricted, user: call.caller.userRecordName, containerIdentifier: call.partition.containerIdentifier,
+            environment: call.partition.environment, now: call.now)
+        return .json(Array("{}".utf8), endpoint: exchange.operation.rawValue)
+    }
+
+    /// Refuses calls of and to a user whose data are not to be processed.
+    ///
+    /// - Throws: `WireError` with `.accessDenied`.
+    func checkRestriction(_ call: Call) async throws {
+        var users: Set = [call.caller.userRecordName]
+        if call.isParticipant { users.insert(call.partition.owner) }
+        for user in users where !user.isEmpty {
+            let isRestricted = try await accounts.isRestricted(
+                user: user, containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
+            guard !isRestricted else { throw WireError(.accessDenied, "the processing of the user's data is paused") }
+        }
+    }
+}
+
+extension ServicePath.Operation {
+    var changesRestrictions: Bool { self == .restrictUser || self == .unrestrictUser }
+}

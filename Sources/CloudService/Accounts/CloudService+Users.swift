@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+/// Handlers of the `users/…` operations.
+///
+/// Source: *CloudKit Web Services Reference*, "Users".
+extension CloudService {
+    func caller(_ exchange: Exchange) async throws -> ServiceResponse {
+        response(
+            CallerIdentity(
+                identity: try await own(exchange.call, exchange.credentials), quota: try await quota(exchange.call),
+                permissions: try await permissions(exchange.call)), exchange)
+    }
+
+    func currentUser(_ exchange: Exchange) async throws -> ServiceResponse {
+        let own = try await own(exchange.call, exchange.credentials)
+        var user = UserDictionary(userRecordName: own.userRecordName, firstName: own.givenName, lastName: own.familyName)
+        user.quota = try await quota(exchange.call)
+        return response(user, exchange)
+    }
+
+    func discoverUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+        // GET asks for the caller's address book, and this server has none.
+        guard exchange.method != "GET" else { return response(UserIdentitiesResponse(users: []), exchange) }
+        let infos = try DiscoverUsersRequest(json: exchange.body).lookupInfos
+        return response(UserIdentitiesResponse(users: try await discover(infos, exchange.call)), exchange)
+    }
+
+    func lookupUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+        let identities = try await discover(try LookupUsersRequest(json: exchange.body).users, exchange.call)
+        return response(UserDictionariesResponse(users: identities.map(Self.dictionary)), exchange)
+    }
+
+    func lookupUsersByContacts(_ exchange: Exchange) -> ServiceResponse {
+        response(UserDictionariesResponse(users: []), exchange)
+    }
+
+    private func response(_ message: some WireMessage, _ exchange: Exchange) -> ServiceResponse {
+        .json(message.encoded(), endpoint: exchange.operation.rawValue)
+    }
+
+    private static func dictionary(_ identity: UserIdentity) -> UserDictionary {
+        var address: String?
+        if case .emailAddress(let email) = identity.lookupInfo { address = email }
+        return UserDictionary(
+            userRecordName: identity.userRecordName, firstName: identity.givenName, lastName: identity.familyName,
+            emailAddress: address)
+    }
+
+    /// What the caller's private database takes, for who asked.
+    private func quota(_ call: Call) async throws -> QuotaStatus? {
+        guard call.capabilities.contains(.quota) else { return nil }
+        var partition = call.partition
+        (partition.scope, partition.owner) = (.private, call.caller.userRecordName)
+        let (engine, own) = (engine, partition)
+        return try await storage.read(own) { try engine.quotaStatus(of: own, in: $0) }
+    }
+
+    /// What the caller may do in the public database, for who asked.
+    private func permissions(_ call: Call) async throws -> [TypePermissions]? {
+        guard call.capabilities.contains(.permissions) else { return nil }
+        var call = call
+        (call.partition.scope, call.partition.owner) = (.public, Partition.publicOwner)
+        return try await storage.read(call.partition) { [call] view in
+            var access = RecordAccess(view, call)
+            return try access.permissions()
+        }
+    }
+
+    private func own(_ call: Call, _ credentials: Credentials) async throws -> UserIdentity {
+        let account: Int64? =
+            switch credentials.proof {
+            case .device(let device): device.account
+            case .session(let session, _): session.account
+            case .none, .serverKey: nil
+            }
+        var identity = UserIdentity(userRecordName: call.caller.userRecordName)
+        if let account, let profile = try await accounts.profile(ofAccount: account) { identity.name = profile.name }
+        return identity
+    }
+
+    /// Who is found and agreed to be found; the caller always is.
+    private func discover(_ infos: [LookupInfo], _ call: Call) async throws -> [UserIdentity] {
+        try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
+        var found: [UserIdentity] = []
+        for info in infos {
+            let container = call.partition.containerIdentifier
+            guard let account = try await accounts.account(matching: info, containerIdentifier: container),
+                let profile = try await accounts.profile(ofAccount: account)
+            else { continue }
+            let name = try await userRecordName(of: account, in: container)
+            guard profile.isDiscoverable || name == call.caller.userRecordName else { continue }
+            found.append(UserIdentity(userRecordName: name, name: profile.name, lookupInfo: info))
+        }
+        return found
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import CloudWire
+
+/// What a request proves about its sender.
+struct Credentials: Sendable {
+    enum Proof: Sendable {
+        case none
+        case device(DeviceIdentity)
+        case session(WebSession, id: [UInt8])
+        case serverKey(ServerKey)
+    }
+
+    var proof: Proof = .none
+    var apiToken: APIToken?
+    /// To be sent along with the answer.
+    var nextWebToken: String?
+    /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
+    var isRepeated = false
+}
+
+/// What becomes of a signed request that comes again, be it sent by its maker or by somebody who saw it.
+package enum Repetition {
+    case refused
+    /// It changes nothing.
+    case harmless
+    /// The answer to its idempotency key was kept, and is given once more.
+    case answeredAsBefore
+}
+
+extension CloudService {
+    /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
+    /// signature of a server-to-server key. Without any it is nobody's, who may still read what the world may.
+    ///
+    /// - Parameters:
+    ///   - body: The whole body, where there is a signature over it.
+    ///   - repetition: What becomes of the request if it was signed and sent before.
+    /// - Throws: `WireError` with `.authenticationFailed` for credentials that are wrong or do not go together.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit".
+    func credentials(
+        of request: ServiceRequest, _ signed: SignedRequest?, body: [UInt8]?, containerIdentifier: String,
+        environment: CloudEnvironment, repetition: Repetition = .refused
+    ) async throws -> Credentials {
+        let query = QueryItems(request.query)
+        let apiToken = query["ckAPIToken"]
+        let ways = [request.header(HeaderNames.authorization) != nil, apiToken != nil, signed != nil].count { $0 }
+        guard ways <= 1 else {
+            throw WireError(.authenticationFailed, "a request has one kind of credentials, not several")
+        }
+        if request.header(HeaderNames.authorization) != nil {
+            return Credentials(proof: .device(try await authenticate(request)))
+        }
+        if let signed, let body {
+            let (key, isRepeated) = try await verify(
+                signed, of: request, body: body, containerIdentifier: containerIdentifier, environment: environment,
+                repetition: repetition)
+            return Credentials(proof: .serverKey(key), isRepeated: isRepeated)
+        }
+        // The documents say `ckWebAuthToken`; some clients send it as `ckSession`, under which they were told it, too.
+        let webToken = query["ckWebAuthToken"] ?? query["ckSession"]
+        guard let apiToken else {
+            guard webToken == nil else {
+                throw WireError(.authenticationFailed, "a web auth token goes with an API token: ckAPIToken")
+            }
+            return Credentials()
+        }
+        let token = try await checkedAPIToken(apiToken, request, containerIdentifier, environment)
+        var credentials = Credentials(apiToken: token)
+        if let text = webToken {
+            do {
+                let (id, session, next) = try await session(ofToken: text)
+                guard session.containerIdentifier == containerIdentifier, session.environment == environment else {
+                    throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
+                }
+                credentials.proof = .session(session, id: id)
+                credentials.nextWebToken = next
+            } catch let error as WireError {
+                throw withSignIn(error, request, token)
+            }
+        }
+        return credentials
+    }
+
+    private func checkedAPIToken(
+        _ text: String, _ request: ServiceRequest, _ containerIdentifier: String, _ environment: CloudEnvironment
+    ) async throws -> APIToken {
+        guard let token = try await accounts.apiToken(text), token.containerIdentifier == containerIdentifier,
+            token.environment == environment
+        else {
+            throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
+        }
+        guard token.allows(origin: request.header("origin")) else {
+            throw WireError(.accessDenied, "the API token may not be used by pages of this origin")
+        }
+        return token
+    }
+
+    /// Milliseconds by which the date of a signed request may differ from the clock.
+    private var signatureWindow: Int64 { Int64(engine.limits.signatureDateSeconds) * 1000 }
+
+    /// What a signed request says of itself in its headers, looked at before its body is read.
+    ///
+    /// - Returns: The key, and the date in milliseconds since 1970 UTC.
+    /// - Throws: `WireError` with `.authenticationFailed` for a key that is not known, or a date that is wrong.
+    func knownKey(
+        _ signed: SignedRequest, _ containerIdentifier: String, _ environment: CloudEnvironment
+    ) async throws -> (key: ServerKey, date: Int64) {
+        guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
+            key.environment == environment
+        else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
+        guard let date = signed.milliseconds else {
+            throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
+        }
+        guard abs(surroundings.now() - date) <= signatureWindow else {
+            throw WireError(.authenticationFailed, "the date of the signed request is too far from the server's clock")
+        }
+        return (key, date)
+    }
+
+    private func verify(
+        _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
+        environment: CloudEnvironment, repetition: Repetition
+    ) async throws -> (ServerKey, isRepeated: Bool) {
+        let (key, date) = try await knownKey(signed, containerIdentifier, environment)
+        let window = signatureWindow
+        let paths = request.query.isEmpty ? [request.path] : [request.path, "\(request.path)?\(request.query)"]
+        let messages = paths.flatMap { signed.messages(path: $0, body: body, hash: accounts.sha256) }
+        guard let mark = messages.lazy.compactMap({ accounts.verify(signature: signed.signature, of: $0, by: key) }).first
+        else {
+            let path = paths.joined(separator: " or ")
+            throw WireError(
+                .authenticationFailed,
+                "the signature does not fit the request: it is of another private key, body, date or path. "
+                    + "Sign DATE:HASH:PATH with the date of the header, the base64 SHA-256 of the body and \(path).")
+        }
+        // Signers that draw no random numbers (RFC 6979) sign the same request twice in a second alike. Reading twice changes nothing,
+        // and who can send a read again has seen its answer already, or will be refused once the date is too old.
+        if repetition == .harmless { return (key, false) }
+        // The mark is remembered as long as the date would be accepted.
+        let isFirst = try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1)
+        let mayBeAnswered = repetition == .answeredAsBefore && request.header(HeaderNames.idempotencyKey) != nil
+        guard isFirst || mayBeAnswered else { throw Self.sentBefore }
+        return (key, !isFirst)
+    }
+
+    static let sentBefore = WireError(.authenticationFailed, "the signed request was sent before")
+
+    /// Adds where to sign in, if that is what the error asks for.
+    func withSignIn(_ error: WireError, _ request: ServiceRequest, _ apiToken: APIToken?) -> WireError {
+        guard error.code == .authenticationRequired, let apiToken else { return error }
+        var error = error
+        error.redirectURL = signInAddress(request, apiToken)
+        return error
+    }
+
+    /// The call of a request for a partition of the path.
+    func call(
+        _ request: ServiceRequest, _ credentials: Credentials, containerIdentifier: String,
+        environment: CloudEnvironment, scope: DatabaseScope
+    ) async throws -> Call {
+        let caller: Caller
+        switch credentials.proof {
+        case .none:
+            caller = .anonymous
+        case .device(let device):
+            let name = try await userRecordName(of: device.account, in: containerIdentifier)
+            caller = Caller(userRecordName: name, deviceID: device.deviceID)
+        case .session(let session, let id):
+            let name = try await userRecordName(of: session.account, in: containerIdentifier)
+            let named = request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
+            caller = Caller(
+                userRecordName: name,
+                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(id.prefix(8)))
+        case .serverKey(let key):
+            caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
+        }
+        var call = call(
+            Partition(
+                containerIdentifier: containerIdentifier, environment: environment, scope: scope,
+                owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
+            caller, baseURL: request.baseURL)
+        call.capabilities = capabilities(askedBy: request)
+        call.form = AnswerForm(
+            hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)
+        return call
+    }
+
+    package func call(_ partition: Partition, _ caller: Caller, baseURL: String) -> Call {
+        let surroundings = surroundings
+        return Call(
+            partition: partition, caller: caller, now: surroundings.now(), baseURL: baseURL,
+            makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+    }
+
+    package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
+        try await accounts.userRecordName(
+            account: account, containerIdentifier: containerIdentifier,
+            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// The server without its sockets: answers requests on values.
+///
+/// It authenticates, decodes, calls the engine inside a unit of work, and publishes notifications after the commit.
+/// The HTTP server and the transport of tests call the same function.
+package struct CloudService: Sendable {
+    /// What varies from run to run.
+    package struct Surroundings: Sendable {
+        /// Milliseconds since 1970 UTC.
+        package var now: @Sendable () -> Int64
+        /// That many bytes nobody can guess.
+        package var randomBytes: @Sendable (Int) -> [UInt8]
+
+        package init(now: @escaping @Sendable () -> Int64, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+            self.now = now
+            self.randomBytes = randomBytes
+        }
+    }
+
+    package let engine: Engine
+    let storage: any EngineStorage
+    let accounts: any AccountStorage
+    let assets: any AssetStorage
+    let push: any PushBus
+    package let surroundings: Surroundings
+    /// What goes beyond the documented protocol and is given to who asks.
+    let offered: Set<Capability>
+    let throttle = PasswordThrottle()
+    let budgets: RequestBudgets
+    let memory: RequestMemory
+
+    package init(
+        engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
+        push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases)
+    ) {
+        self.engine = engine
+        self.storage = storage
+        self.accounts = accounts
+        self.assets = assets
+        self.push = push
+        self.surroundings = surroundings
+        self.offered = offered
+        memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
+        budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
+    }
+
+    /// What goes beyond the documented protocol and a request asks for. Unknown names are passed over.
+    func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
+        request.header(HeaderNames.capabilities).map { Capability.parse($0).intersection(offered) } ?? []
+    }
+
+    /// Answers a request. It never throws: whatever goes wrong is an answer.
+    package func respond(to request: ServiceRequest) async -> ServiceResponse {
+        let uuid = Self.makeIdentifier(surroundings)
+        if request.method == "OPTIONS" { return Self.preflight(request) }
+        var request = request
+        request.requestUUID = uuid
+        var response: ServiceResponse
+        do {
+            response = try await route(request)
+        } catch let error as WireError {
+            response = Self.response(to: error, uuid: uuid)
+        } catch let failure as StorageFailure {
+            response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
+            response.failure = failure
+        } catch {
+            response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
+            response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
+        }
+        if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
+        response.requestUUID = uuid
+        response.headers.append((HeaderNames.requestUUID, uuid))
+        if request.header(HeaderNames.capabilities) == nil { response.headers.append((HeaderNames.version, "1.0")) }
+        let granted = capabilities(askedBy: request)
+        if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
+        if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
+        if granted.contains(.serverIdentity) { response.headers.append((HeaderNames.serverIdentity, engine.serverIdentity)) }
+        response.headers.append(contentsOf: Self.originHeaders(request))
+        return response
+    }
+
+    private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
+        if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
+        if request.path == OpenAPIDocument.path, request.method == "GET" {
+            return .json(OpenAPIDocument.bytes, endpoint: "openapi")
+        }
+        if request.path == "/ready" { return try await respondWhetherReady() }
+        if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
+        if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
+        if let refusal = Self.refusalOfCoding(request) { return refusal }
+        if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
+        return try await respondToDatabase(request)
+    }
+
+    /// A body that is packed is not unpacked: what it becomes is not known before, and requests are small.
+    ///
+    /// - Returns: Nil for a body as it is.
+    private static func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
+        guard let coding = request.header("content-encoding"), !coding.isEmpty, coding.lowercased() != "identity" else { return nil }
+        let error = WireError(.badRequest, "a request body is sent as it is: the only Content-Encoding that is accepted is identity")
+        var response = Self.response(to: error, uuid: request.requestUUID)
+        response.status = 415
+        // Source: RFC 9110, section 12.5.3.
+        response.headers.append(("Accept-Encoding", "identity"))
+        return response
+    }
+
+    /// The storage can be read; what fails is answered as a request would be.
+    private func respondWhetherReady() async throws -> ServiceResponse {
+        let partition = Partition(
+            containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
+        _ = try await storage.readBriefly(partition) { try $0.state() }
+        return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
+    }
+
+    static func response(to error: WireError, uuid: String) -> ServiceResponse {
+        var error = error
+        error.uuid = uuid
+        var response = ServiceResponse.json(error.encoded(), status: error.code.httpStatus, endpoint: "")
+        response.errorCode = error.code.rawValue
+        if let seconds = error.retryAfter {
+            response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up)))))
+        }
+        return response
+    }
+
+    private static func wireError(for failure: StorageFailure) -> WireError {
+        switch failure.code {
+        case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
+        case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
+        case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
+            WireError(.internalError, "the server could not read or write its data")
+        }
+    }
+
+    /// The operation of a path without what identifies a container or a person.
+    private static func endpoint(ofPath path: String) -> String {
+        if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
+        if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
+        if path.hasPrefix(CourierAddress.prefix) { return "courier" }
+        return path.hasPrefix(AssetPath.prefix) ? "asset" : "unknown"
+    }
+
+    /// A version 4 UUID in upper case.
+    static func makeIdentifier(_ surroundings: Surroundings) -> String {
+        var bytes = surroundings.randomBytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var place = 0
+            for (index, byte) in bytes.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 {
+                    text[place] = UInt8(ascii: "-")
+                    place += 1
+                }
+                for digit in [byte >> 4, byte & 15] {
+                    text[place] = digit < 10 ? 48 + digit : 55 + digit
+                    place += 1
+                }
+            }
+            return place
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+package import CloudWire
+
+/// Carries notifications from requests that wrote to the devices that listen. A lost one costs nothing, since change
+/// tokens catch up.
+package protocol PushBus: Sendable {
+    /// Tells the listening devices of an audience, except the one that made the change.
+    func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
+
+    /// Hears what any of the audiences is told.
+    ///
+    /// - Parameter wantsChanges: Whether notifications are to bring what changed.
+    func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener
+
+    /// Whether a device listens that wants to be told what another one changed.
+    func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool
+
+    /// Keeps what comes from now on for a device that is about to ask for each notification.
+    func expectPolls(_ audience: PushAudience, deviceID: String)
+
+    /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
+    ///
+    /// - Returns: Nil after two or three heartbeats without news.
+    func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification?
+}
+
+extension PushBus {
+    package func listen(_ audience: PushAudience, deviceID: String, wantsChanges: Bool = false) -> PushListener {
+        listen([audience], deviceID: deviceID, wantsChanges: wantsChanges)
+    }
+}
+
+/// A user in a container and environment.
+package struct PushAudience: Hashable, Sendable {
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var userRecordName: String
+
+    /// Everybody who listens to the public database of a container and environment.
+    package static func `public`(containerIdentifier: String, environment: CloudEnvironment) -> PushAudience {
+        PushAudience(containerIdentifier: containerIdentifier, environment: environment, userRecordName: Partition.publicOwner)
+    }
+
+    package var isPublic: Bool { userRecordName == Partition.publicOwner }
+
+    package init(containerIdentifier: String, environment: CloudEnvironment, userRecordName: String) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.userRecordName = userRecordName
+    }
+}
+
+package enum PushEvent: Hashable, Sendable {
+    /// The connection is alive; an empty line on the wire.
+    case heartbeat
+    case notification(PushNotification)
+}
+
+/// One device's side of the bus.
+package struct PushListener: Sendable {
+    /// Ends when the bus closes or `close` is called. One iteration only.
+    package let events: AsyncStream<PushEvent>
+    package let close: @Sendable () -> Void
+
+    package init(events: AsyncStream<PushEvent>, close: @escaping @Sendable () -> Void) {
+        self.events = events
+        self.close = close
+    }
+
+    /// The same, until the first notification that brings records while the listener may not read them.
+    func guarded(_ mayRead: @escaping @Sendable () async -> Bool) -> PushListener {
+        let (events, close) = (events, close)
+        let allowed: @Sendable () async -> PushEvent? = {
+            var iterator = events.makeAsyncIterator()
+            let event = await iterator.next()
+            guard case .notification(let notification)? = event, notification.changes != nil else { return event }
+            if await mayRead() { return event }
+            close()
+            return nil
+        }
+        return PushListener(events: AsyncStream(unfolding: allowed, onCancel: close), close: close)
+    }
+}

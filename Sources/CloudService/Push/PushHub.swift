@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import Synchronization
+
+/// Hands notifications from requests that wrote to the devices of the same user that listen, inside one process.
+///
+/// A device that is slow holds one notification for each subscription: news of the same subscription takes the place
+/// of what is still waiting. Nothing is lost by that, since a notification only says that there are changes.
+package final class PushHub: PushBus {
+    /// Listeners of one user at most; one more ends the oldest, whose device then listens again.
+    static let listenersPerAudience = 64
+    /// The same for a public database.
+    static let listenersPerPublicDatabase = 100_000
+
+    /// Those who listen to one audience, in the order in which they came. To come and to go costs the same however many there
+    /// are: when a network breaks, all of them go at once.
+    private struct Listeners {
+        /// Numbers rise; who went leaves an empty place until half of the places are empty.
+        private var places: [(number: Int, mailbox: PushMailbox?)] = []
+        /// Places before it are empty.
+        private var start = 0
+        private(set) var count = 0
+
+        var mailboxes: [PushMailbox] { places[start...].compactMap(\.mailbox) }
+
+        func contains(where isWanted: (PushMailbox) -> Bool) -> Bool {
+            places[start...].contains { $0.mailbox.map(isWanted) == true }
+        }
+
+        /// - Parameter mailbox: Made after those that are here.
+        mutating func add(_ mailbox: PushMailbox) {
+            places.append((mailbox.number, mailbox))
+            count += 1
+        }
+
+        mutating func remove(_ mailbox: PushMailbox) {
+            var (low, high) = (start, places.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if places[middle].number < mailbox.number { low = middle + 1 } else { high = middle }
+            }
+            if low < places.count, places[low].mailbox === mailbox { empty(low) }
+        }
+
+        /// Takes the oldest out, if there are more than `most`.
+        mutating func takeOldest(beyond most: Int) -> PushMailbox? {
+            guard count > most else { return nil }
+            while places[start].mailbox == nil { start += 1 }
+            defer { empty(start) }
+            return places[start].mailbox
+        }
+
+        private mutating func empty(_ place: Int) {
+            places[place].mailbox = nil
+            count -= 1
+            guard places.count > 2 * count else { return }
+            places.removeAll { $0.mailbox == nil }
+            start = 0
+        }
+    }
+
+    private struct State {
+        var audiences: [PushAudience: Listeners] = [:]
+        /// Mailboxes of devices that ask for each notification anew, and the heartbeats since they last did.
+        var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
+        var isClosed = false
+        private var mailboxes = 0
+
+        mutating func makeMailbox(_ deviceID: String, wantsChanges: Bool = false, closesWithItsReader: Bool = true) -> PushMailbox {
+            mailboxes += 1
+            return PushMailbox(
+                deviceID: deviceID, number: mailboxes, wantsChanges: wantsChanges, closesWithItsReader: closesWithItsReader)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Whoever came first is told first: what happens is the same each time, whatever a dictionary's order.
+    private static func inOrder(_ mailboxes: [PushMailbox]) -> [PushMailbox] { mailboxes.sorted { $0.number < $1.number } }
+
+    private struct Poller: Hashable {
+        var audience: PushAudience
+        var deviceID: String
+    }
+
+    /// Heartbeats for which notifications are kept for a device that does not ask.
+    static let idleBeatsMax = 20
+    /// Heartbeats that a device waits.
+    private static let waitingBeats = 3
+
+    package init() {}
+
+    package func publish(
+        _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
+    ) {
+        let mailboxes = state.withLock { $0.audiences[audience]?.mailboxes ?? [] }
+        // Devices of different users may have one name.
+        for mailbox in mailboxes where audience.isPublic || mailbox.deviceID != deviceID {
+            for notification in notifications { mailbox.put(notification) }
+        }
+    }
+
+    package func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool {
+        state.withLock { state in
+            state.audiences[audience]?.contains { $0.wantsChanges && $0.deviceID != deviceID } == true
+        }
+    }
+
+    package func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener {
+        let (mailbox, isClosed, ended) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox]) in
+            let mailbox = state.makeMailbox(deviceID, wantsChanges: wantsChanges)
+            guard !state.isClosed else { return (mailbox, true, []) }
+            var ended: [PushMailbox] = []
+            for audience in audiences {
+                let most = audience.isPublic ? Self.listenersPerPublicDatabase : Self.listenersPerAudience
+                state.audiences[audience, default: Listeners()].add(mailbox)
+                if let oldest = state.audiences[audience]?.takeOldest(beyond: most) { ended.append(oldest) }
+            }
+            return (mailbox, false, ended)
+        }
+        if isClosed { mailbox.close() }
+        for mailbox in ended { mailbox.close() }
+        let close: @Sendable () -> Void = { [weak self] in
+            mailbox.close()
+            for audience in audiences { self?.remove(mailbox, from: audience) }
+        }
+        return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
+    }
+
+    package func expectPolls(_ audience: PushAudience, deviceID: String) { _ = mailbox(of: Poller(audience: audience, deviceID: deviceID)) }
+
+    /// The mailbox of a device that asks for each notification; nil once the hub is closed.
+    private func mailbox(of poller: Poller) -> PushMailbox? {
+        let (mailbox, ended) = state.withLock { state -> (PushMailbox?, PushMailbox?) in
+            guard !state.isClosed else { return (nil, nil) }
+            if let known = state.polled[poller] {
+                state.polled[poller]?.idleBeats = 0
+                return (known.mailbox, nil)
+            }
+            let mailbox = state.makeMailbox(poller.deviceID, closesWithItsReader: false)
+            state.audiences[poller.audience, default: Listeners()].add(mailbox)
+            state.polled[poller] = (mailbox, 0)
+            guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else { return (mailbox, nil) }
+            let other = Poller(audience: poller.audience, deviceID: oldest.deviceID)
+            if state.polled[other]?.mailbox === oldest { state.polled[other] = nil }
+            return (mailbox, oldest)
+        }
+        ended?.close()
+        return mailbox
+    }
+
+    package func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification? {
+        let poller = Poller(audience: audience, deviceID: deviceID)
+        guard let mailbox = mailbox(of: poller) else { return nil }
+        for _ in 0..<Self.waitingBeats {
+            switch await mailbox.next() {
+            case .notification(let notification): return notification
+            case .heartbeat: continue
+            case nil:
+                if mailbox.isClosed { forget(poller, mailbox) }
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private func forget(_ poller: Poller, _ mailbox: PushMailbox) {
+        let isKnown = state.withLock { state in
+            guard state.polled[poller]?.mailbox === mailbox else { return false }
+            state.polled[poller] = nil
+            return true
+        }
+        if isKnown { remove(mailbox, from: poller.audience) }
+    }
+
+    /// Lets every listener's connection show that it is alive. Called by a clock.
+    package func beat() {
+        let (mailboxes, idle) = state.withLock { state in
+            for poller in state.polled.keys { state.polled[poller]?.idleBeats += 1 }
+            let idle = state.polled.filter { $0.value.idleBeats > Self.idleBeatsMax }
+            return (state.audiences.values.flatMap(\.mailboxes), idle.map { ($0.key, $0.value.mailbox) })
+        }
+        for mailbox in Self.inOrder(mailboxes) { mailbox.beat() }
+        for (poller, mailbox) in idle.sorted(by: { $0.1.number < $1.1.number }) {
+            mailbox.close()
+            forget(poller, mailbox)
+        }
+    }
+
+    /// Ends all streams, and those that are asked for later.
+    package func close() {
+        let mailboxes = state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.audiences = [:]
+                state.polled = [:]
+            }
+            return state.audiences.values.flatMap(\.mailboxes)
+        }
+        for mailbox in Self.inOrder(mailboxes) { mailbox.close() }
+    }
+
+    /// How many wait for their next event now.
+    package var waiting: Int {
+        state.withLock { state in state.audiences.values.flatMap(\.mailboxes) }.count { $0.hasWaiter }
+    }
+
+    /// How many listen.
+    package var listeners: Int {
+        state.withLock { state in Set(state.audiences.values.flatMap { $0.mailboxes.map(ObjectIdentifier.init) }).count }
+    }
+
+    private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
+        state.withLock { state in
+            state.audiences[audience]?.remove(mailbox)
+            if state.audiences[audience]?.count == 0 { state.audiences[audience] = nil }
+        }
+    }
+}

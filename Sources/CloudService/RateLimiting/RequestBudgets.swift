@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Synchronization
+
+/// How many requests a caller may still send: a bucket that holds one minute's worth and fills evenly.
+struct RequestBudget: Hashable, Sendable {
+    let perMinute: Int
+    private var left: Double
+    /// Milliseconds since 1970 UTC.
+    private var time: Int64
+    /// Nil, or the seconds after which there is a request again for who had none left.
+    private(set) var wait: Double?
+
+    init(perMinute: Int, now: Int64) {
+        self.perMinute = perMinute
+        left = Double(perMinute)
+        time = now
+    }
+
+    /// Takes one request out, or says how long to wait.
+    mutating func take(now: Int64) {
+        fill(now)
+        wait = left < 1 ? ((1 - left) * 60 / Double(perMinute)).rounded(.up) : nil
+        if wait == nil { left -= 1 }
+    }
+
+    mutating func isFull(now: Int64) -> Bool {
+        fill(now)
+        return left >= Double(perMinute)
+    }
+
+    var remaining: Int { Int(left) }
+
+    /// Seconds until the bucket is full.
+    var secondsToFull: Int { Int(((Double(perMinute) - left) * 60 / Double(perMinute)).rounded(.up)) }
+
+    private mutating func fill(_ now: Int64) {
+        // A clock that went back fills nothing.
+        left = min(Double(perMinute), left + Double(max(0, now - time)) * Double(perMinute) / 60_000)
+        time = now
+    }
+}
+
+/// The budgets of all callers. They are forgotten when the server ends.
+///
+/// A user has one in each container, wherever its requests come from; who is no user has that of its network.
+final class RequestBudgets: Sendable {
+    /// Callers that are remembered; beyond it those go that have their whole budget.
+    private static let callersMax = 10_000
+
+    private struct Table {
+        var budgets: [String: RequestBudget] = [:]
+        /// When those that are full were looked for; once in a second is enough, also when thousands come at once.
+        var cleared: Int64 = .min
+
+        mutating func makeRoom(atMost most: Int, now: Int64) {
+            guard budgets.count >= most, cleared == .min || abs(now - cleared) >= 1000 else { return }
+            cleared = now
+            budgets = budgets.filter { entry in
+                var budget = entry.value
+                return !budget.isFull(now: now)
+            }
+        }
+
+        mutating func take(_ key: String, perMinute: Int, now: Int64) -> RequestBudget {
+            var budget = budgets[key] ?? RequestBudget(perMinute: perMinute, now: now)
+            budget.take(now: now)
+            budgets[key] = budget
+            return budget
+        }
+    }
+
+    private let perMinute: Int
+    private let networksMax: Int
+    private let users = Mutex(Table())
+    /// Of who is no user, by container and network.
+    private let networks = Mutex(Table())
+
+    /// - Parameters:
+    ///   - perMinute: Requests of one caller; 0 means without limit.
+    ///   - networksMax: Networks that are remembered. While all of them wait for requests, those that come new have one budget together.
+    init(perMinute: Int, networksMax: Int = 10_000) {
+        self.perMinute = perMinute
+        self.networksMax = networksMax
+    }
+
+    /// Budgets that are held in memory for who is no user.
+    var networkCount: Int { networks.withLock { $0.budgets.count } }
+
+    /// - Parameter network: Where a request came from that is no user's.
+    /// - Returns: What the caller has left, or how long to wait; nil if there is no limit.
+    func take(_ call: Call, from network: String) -> RequestBudget? {
+        guard perMinute > 0 else { return nil }
+        let container = call.partition.containerIdentifier
+        guard call.caller.isSignedIn else { return take(container, network, now: call.now) }
+        return users.withLock { table in
+            table.makeRoom(atMost: Self.callersMax, now: call.now)
+            return table.take("\(container) \(call.caller.userRecordName)", perMinute: perMinute, now: call.now)
+        }
+    }
+
+    private func take(_ container: String, _ network: String, now: Int64) -> RequestBudget {
+        networks.withLock { table in
+            table.makeRoom(atMost: networksMax, now: now)
+            let key = "\(container) \(network)"
+            let hasRoom = table.budgets.count < networksMax || table.budgets[key] != nil
+            return table.take(hasRoom ? key : "", perMinute: perMinute, now: now)
+        }
+    }
+}
+
+extension ServiceResponse {
+    /// Publishes what the caller has left.
+    mutating func publish(_ budget: RequestBudget) {
+        headers.append((name: HeaderNames.rateLimit, value: String(budget.perMinute)))
+        headers.append((name: HeaderNames.rateLimitRemaining, value: String(budget.remaining)))
+        headers.append((name: HeaderNames.rateLimitReset, value: String(budget.secondsToFull)))
+    }
+}

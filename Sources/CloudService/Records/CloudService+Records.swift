@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    func modifyRecords(_ exchange: Exchange) async throws -> ServiceResponse {
+        var message = try ModifyRecordsRequest(json: exchange.body)
+        var exchange = try await route(exchange, toZone: message.zoneID)
+        exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
+        try await prepare(&message, &exchange.call, exchange.credentials)
+        if let group = message.saveGroup, exchange.call.capabilities.contains(.wholeSaves) {
+            return try await modifyRecords(message, group, exchange)
+        }
+        let engine = engine
+        return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
+            try engine.modifyRecords(message, in: $0, $1)
+        }
+    }
+
+    func lookupRecords(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try LookupRecordsRequest(json: exchange.body)
+        let engine = engine
+        return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true) {
+            try engine.lookupRecords(message, in: $0, $1)
+        }
+    }
+
+    /// Runs a query. Indexes that it is the first to need are built before, in slices between which others may write.
+    func queryRecords(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try QueryRecordsRequest(json: exchange.body)
+        guard !message.zoneWide || message.zoneID != nil || exchange.call.partition.scope != .shared else {
+            // The zones of the shared database are in as many partitions as there are owners.
+            throw WireError(.badRequest, "the shared database does not support zone wide queries: name a zone with its owner")
+        }
+        let exchange = try await route(exchange, toZone: message.zoneID)
+        let engine = engine
+        while true {
+            do {
+                return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+                    try engine.queryRecords(message, in: $0, $1)
+                }
+            } catch let missing as IndexesMissing {
+                var isDone = false
+                while !isDone {
+                    try Task.checkCancellation()
+                    isDone = try await storage.write(exchange.call.partition) { try engine.buildIndexes(missing.indexes, in: $0) }
+                }
+            }
+        }
+    }
+
+    /// The exchange as it reaches the partition of a zone.
+    func route(_ exchange: Exchange, toZone zoneID: ZoneID?) async throws -> Exchange {
+        var exchange = exchange
+        exchange.call = try await call(exchange.call, for: zoneID)
+        return exchange
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    func respondToDatabase(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let path = try ServicePath(parsing: request.path)
+        guard path.operation.accepts(method: request.method) else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        let signed = try SignedRequest(request)
+        if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
+        // Who sent a token is one sender wherever the request came from; a token that is not known is refused before the body is read.
+        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
+        defer { lease.end() }
+        let signedBody: [UInt8]? =
+            signed == nil ? nil : try await collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
+        let credentials = try await credentials(
+            of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
+            environment: path.environment, repetition: path.operation.repetition)
+        var budget: RequestBudget?
+        var response: ServiceResponse
+        do {
+            var call = try await call(
+                request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
+                scope: path.scope)
+            budget = budgets.take(call, from: request.network)
+            if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
+            try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
+            if !path.operation.changesRestrictions { try await checkRestriction(call) }
+            call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
+            if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
+            if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
+            let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)
+            let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
+            response = try await respond(
+                to: Exchange(
+                    operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
+                    key: try idempotencyKey(request), credentials: credentials))
+        } catch let error as WireError {
+            response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
+        } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
+            let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
+            response = Self.response(to: error, uuid: request.requestUUID)
+        }
+        // Also of a request that was refused.
+        if let budget { response.publish(budget) }
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        return response
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    /// What belongs to a device or a page and no database: the held connection on which it hears of changes that others
+    /// made, and the tokens of the web.
+    func respondToDevice(_ request: ServiceRequest, _ path: DevicePath) async throws -> ServiceResponse {
+        guard request.method == path.operation.method else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        let credentials = try await credentials(
+            of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
+        var call = try await call(
+            request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
+            scope: .private)
+        let listensPublicly = path.operation == .pushStream && call.capabilities.contains(.publicChanges)
+            && QueryItems(request.query)["database"] == DatabaseScope.public.rawValue
+        guard call.caller.isSignedIn || listensPublicly else {
+            throw withSignIn(
+                WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
+        }
+        try await checkRestriction(call)
+        var response: ServiceResponse
+        switch path.operation {
+        case .pushStream:
+            if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), Self.isShortText(name) {
+                call.caller.deviceID = name
+            }
+            let everybody = PushAudience.public(
+                containerIdentifier: path.containerIdentifier, environment: path.environment)
+            let isDevice = if case .device = credentials.proof { true } else { false }
+            let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
+            let listener = push.listen(
+                (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : []),
+                deviceID: call.caller.deviceID, wantsChanges: wantsChanges)
+            response = ServiceResponse(
+                headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
+                body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
+        case .createToken, .registerToken:
+            let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
+            guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
+                throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
+            }
+            response = .json(
+                try courier(for: message, call).encoded(), endpoint: path.operation.rawValue)
+        case .webAuthToken:
+            guard case .device(let device) = credentials.proof else {
+                throw WireError(.accessDenied, "a web auth token is given for a device token")
+            }
+            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
+            response = .json(
+                try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
+        }
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        return response
+    }
+
+    private func tokenRequest(_ request: ServiceRequest) async throws -> [UInt8] {
+        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
+        defer { lease.end() }
+        return try await collect(request, atMost: Self.tokenRequestBytesMax, lease)
+    }
+
+    /// Bytes of a request for a token at most.
+    private static let tokenRequestBytesMax = 64_000
+
+    /// Whether a device may be told records now: since it began to listen, its token may have been taken back.
+    private func mayRead(_ request: ServiceRequest, _ call: Call) async -> Bool {
+        do {
+            _ = try await authenticate(request)
+            try await checkRestriction(call)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func webAuthToken(
+        for message: WebAuthTokenRequest, _ device: DeviceIdentity, _ path: DevicePath
+    ) async throws -> WebAuthTokenResponse {
+        guard let token = try await accounts.apiToken(message.apiToken),
+            token.containerIdentifier == path.containerIdentifier, token.environment == path.environment
+        else {
+            throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
+        }
+        let session = WebSession(
+            account: device.account, containerIdentifier: path.containerIdentifier, environment: path.environment,
+            isKept: false, started: surroundings.now())
+        return WebAuthTokenResponse(webAuthToken: try await startSession(session))
+    }
+}

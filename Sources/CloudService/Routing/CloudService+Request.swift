@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
+    func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
+        guard let header = request.header(HeaderNames.authorization) else {
+            throw WireError(.authenticationRequired, "the request needs a device token: Authorization: Bearer TOKEN")
+        }
+        guard let token = HeaderNames.token(inAuthorization: header),
+            let device = try await accounts.device(forToken: token)
+        else {
+            throw WireError(.authenticationFailed, "the device token is not known to this server; make one there with 'tarn user token'")
+        }
+        guard let name = request.header(HeaderNames.device), Self.isShortText(name) else { return device }
+        return DeviceIdentity(account: device.account, deviceID: name)
+    }
+
+    func audience(of call: Call) -> PushAudience {
+        PushAudience(
+            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment,
+            // A participant's change is news for the owner of the zone, too.
+            userRecordName: call.partition.scope == .public ? call.caller.userRecordName : call.partition.owner)
+    }
+
+    /// Tells those who listen to the public database, without a subscription.
+    func tellEverybody(_ call: Call) {
+        let everybody = PushAudience.public(
+            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
+        let notification = PushNotification(
+            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+            subscriptionID: Capability.publicChanges.rawValue, subject: .database(.public))
+        push.publish([notification], to: everybody, exceptDevice: "")
+    }
+
+    /// A body without the byte order mark that some libraries begin texts with, which may be passed over. Spaces take its place, so
+    /// that what is said of a byte is said of that byte.
+    ///
+    /// Source: RFC 8259, section 8.1.
+    static func withoutMark(_ body: [UInt8]) -> [UInt8] {
+        guard body.starts(with: [0xEF, 0xBB, 0xBF]) else { return body }
+        var body = body
+        for index in 0..<3 { body[index] = UInt8(ascii: " ") }
+        return body
+    }
+
+    func idempotencyKey(_ request: ServiceRequest) throws(WireError) -> String? {
+        guard let key = request.header(HeaderNames.idempotencyKey) else { return nil }
+        guard Self.isShortText(key) else {
+            throw WireError(.badRequest, "an idempotency key has 1 to \(Self.shortTextBytes) printable ASCII characters")
+        }
+        return key
+    }
+
+    private static let shortTextBytes = 128
+
+    static func isShortText(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= shortTextBytes && text.utf8.allSatisfy { (33...126).contains($0) }
+    }
+}
+
+extension ServicePath.Operation {
+    package func accepts(method: String) -> Bool {
+        method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
+    }
+
+    /// What becomes of the same signed request if it comes again, whatever is in its body.
+    package var repetition: Repetition {
+        switch self {
+        case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
+            .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail, .lookupUsersByID,
+            .lookupUsersByContacts:
+            .harmless
+        case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions: .answeredAsBefore
+        case .resolveRecords, .acceptRecords, .requestAccess, .restrictUser, .unrestrictUser: .refused
+        }
+    }
+
+    /// Subscriptions to the public database are each user's own: they are in a partition of the user's.
+    var isAboutSubscriptions: Bool {
+        self == .listSubscriptions || self == .lookupSubscriptions || self == .modifySubscriptions
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// What the operator does with the schema of one container: the work of `tarn schema` and of the console.
+///
+/// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*, and `cktool`.
+package struct SchemaService: Sendable {
+    private let containerIdentifier: String
+    private let engine: Engine
+    private let storage: any EngineStorage
+    private let surroundings: CloudService.Surroundings
+
+    package init(
+        containerIdentifier: String, engine: Engine, storage: any EngineStorage, surroundings: CloudService.Surroundings
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.engine = engine
+        self.storage = storage
+        self.surroundings = surroundings
+    }
+
+    package func export(_ environment: CloudEnvironment) async throws -> ContainerSchema {
+        try await storage.read(partition(environment)) { [engine] in try engine.schema(in: $0) }
+    }
+
+    /// What an import would change in development.
+    ///
+    /// - Throws: `SchemaRefused` if something that is in production would go or change.
+    package func validate(_ schema: ContainerSchema) async throws -> [SchemaChange] {
+        try schema.check(against: try await export(.production))
+        return try await export(.development).changes(to: schema)
+    }
+
+    /// Puts a schema in place of that of development. What the new one lacks goes, with its values.
+    ///
+    /// - Throws: As ``validate(_:)``; then nothing changed.
+    package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
+        try schema.check(against: try await export(.production))
+        let changes = try await storage.write(partition(.development)) { [engine] in try engine.store(schema, in: $0) }
+        let removals = changes.filter {
+            switch $0 {
+            case .removedType, .removedField, .changedField: true
+            default: false
+            }
+        }
+        guard !removals.isEmpty else { return changes }
+        for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
+            var place: RecordPlace?
+            repeat {
+                let (start, call) = (place, call(partition))
+                place = try await storage.write(partition) { [engine] in
+                    try engine.removeValues(of: removals, after: start, in: $0, call)
+                }
+            } while place != nil
+        }
+        return changes
+    }
+
+    /// What a deployment would change in production, and what it would leave there that development lacks.
+    package func differences() async throws -> [SchemaChange] {
+        try await export(.production).changes(to: try await export(.development))
+    }
+
+    /// Adds to production what development has. No records are copied.
+    ///
+    /// - Throws: `SchemaRefused` if development lacks or changed something that is in production.
+    package func deploy() async throws -> [SchemaChange] {
+        let development = try await export(.development)
+        return try await storage.write(partition(.production)) { [engine] unit in
+            try engine.store(try engine.schema(in: unit).deploying(development), in: unit)
+        }
+    }
+
+    /// Makes the schema of development equal to that of production, and deletes all records, zones and subscriptions of
+    /// development. Change tokens of before expire.
+    package func reset() async throws -> [SchemaChange] {
+        let production = try await export(.production)
+        try await storage.erase(containerIdentifier: containerIdentifier, environment: .development)
+        return try await storage.write(partition(.development)) { [engine] in try engine.store(production, in: $0) }
+    }
+
+    /// The schema belongs to no partition; the public database's is as good as any.
+    private func partition(_ environment: CloudEnvironment) -> Partition {
+        Partition(
+            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
+    }
+
+    private func call(_ partition: Partition) -> Call {
+        let surroundings = surroundings
+        return Call(
+            partition: partition, caller: Caller(userRecordName: partition.owner, deviceID: "", kind: .operator),
+            now: surroundings.now(), baseURL: "", makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+
+/// The files of assets.
+package protocol AssetStorage: Sendable {
+    /// Takes the bytes of an upload to durable storage, piece by piece.
+    ///
+    /// - Parameters:
+    ///   - bytesExpected: What the sender said there would be; nil if it said nothing.
+    ///   - digest: SHA-256 of the file, if the sender told it.
+    /// - Returns: What arrived, or nil if no such upload was asked for.
+    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
+    ///   as many as expected, or not those; what the sequence throws.
+    func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64
+    ) async throws -> StoredAsset?
+
+    /// Takes a part of an upload, and what is complete to durable storage. What arrives before a break stays, also where the
+    /// server ends. A newer request takes the place of one that is under way.
+    ///
+    /// - Returns: Nil if no such upload was asked for.
+    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` for a complete file that
+    ///   has another digest, which is forgotten; what the sequence throws.
+    func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
+        in partition: Partition, bytesMax: Int64, at now: Int64
+    ) async throws -> UploadProgress?
+
+    /// How far an upload in parts is. It ends a request that is under way.
+    func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress?
+
+    /// Opens a file for reading, or returns nil if it is not there.
+    func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)?
+}
+
+/// A part of a file on its way.
+package struct UploadPart: Hashable, Sendable {
+    /// Where it begins.
+    package var offset: Int64
+    /// Whether the file ends with it.
+    package var isLast: Bool
+    /// SHA-256 of the whole file, if the sender told it.
+    package var digest: [UInt8]?
+
+    package init(offset: Int64, isLast: Bool, digest: [UInt8]? = nil) {
+        self.offset = offset
+        self.isLast = isLast
+        self.digest = digest
+    }
+}
+
+package enum UploadProgress: Hashable, Sendable {
+    /// So many bytes are there.
+    case partial(Int64)
+    /// The part does not begin where the bytes that are there end.
+    case misplaced(Int64)
+    case complete(StoredAsset)
+}
+
+/// An open file; it closes when the last reference goes.
+package protocol AssetReader: Sendable {
+    /// Bytes.
+    var size: Int64 { get }
+    /// At most `count` bytes from an offset; fewer, or none, only at the end.
+    func read(at offset: Int64, count: Int) async throws -> [UInt8]
+}

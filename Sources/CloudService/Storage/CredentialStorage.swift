@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// Passwords, API tokens, web sessions and server-to-server keys. They are stored as hashes, and compared in a time that
+/// does not depend on where they differ.
+package protocol CredentialStorage: Sendable {
+    // MARK: People
+
+    /// The account of a name or email address if the password is its own. Takes as long for a name that is not there.
+    func account(named name: String, password: String) async throws -> Int64?
+    /// Whom a name or an address belongs to that somebody signs in with; nil for who has no password.
+    func account(signingInAs name: String) async throws -> Int64?
+    func profile(ofAccount account: Int64) async throws -> AccountProfile?
+    /// Whom an address or a record name in a container belongs to.
+    func account(matching info: LookupInfo, containerIdentifier: String) async throws -> Int64?
+
+    // MARK: API tokens
+
+    func apiToken(_ token: String) async throws -> APIToken?
+    func apiToken(id: Int64) async throws -> APIToken?
+
+    // MARK: Web sessions
+
+    func startSession(_ session: WebSession, id: [UInt8], now: Int64) async throws
+    func session(id: [UInt8]) async throws -> WebSession?
+    func endSession(id: [UInt8]) async throws
+
+    // MARK: Server-to-server keys
+
+    func serverKey(id: String) async throws -> ServerKey?
+    /// Checks an ECDSA signature over P-256 with SHA-256.
+    ///
+    /// - Parameter signature: ASN.1 DER.
+    /// - Returns: What no other signature has in common with it, also if somebody writes the same one differently; nil for
+    ///   a wrong one.
+    func verify(signature: [UInt8], of message: [UInt8], by key: ServerKey) -> [UInt8]?
+    /// Remembers something until a time, and tells whether it was not remembered yet.
+    func isFirstUse(of mark: [UInt8], until time: Int64) async throws -> Bool
+
+    func sha256(_ bytes: [UInt8]) -> [UInt8]
+}
+
+/// What a web page or program says it is. Not a secret: it stands in pages; it may be limited to origins.
+///
+/// Source: *CloudKit Web Services Reference*, "Accessing CloudKit Using an API Token".
+package struct APIToken: Hashable, Sendable {
+    package var id: Int64
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var label: String
+    /// Where the browser goes after sign-in; nil hands the token to the page that opened the window.
+    package var callbackURL: String?
+    /// Origins of pages that may use it; empty allows all.
+    package var allowedOrigins: [String]
+
+    package init(
+        id: Int64 = 0, containerIdentifier: String, environment: CloudEnvironment, label: String,
+        callbackURL: String? = nil, allowedOrigins: [String] = []
+    ) {
+        self.id = id
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.label = label
+        self.callbackURL = callbackURL
+        self.allowedOrigins = allowedOrigins
+    }
+
+    package func allows(origin: String?) -> Bool {
+        guard !allowedOrigins.isEmpty, let origin else { return true }
+        return allowedOrigins.contains(origin)
+    }
+}
+
+/// Somebody who signed in on a page.
+package struct WebSession: Hashable, Sendable {
+    package var account: Int64
+    /// Empty for a session of the console.
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    /// Whether the person asked to stay signed in.
+    package var isKept: Bool
+    /// Milliseconds since 1970 UTC.
+    package var started: Int64
+
+    package init(
+        account: Int64, containerIdentifier: String, environment: CloudEnvironment, isKept: Bool, started: Int64
+    ) {
+        self.account = account
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.isKept = isKept
+        self.started = started
+    }
+}
+
+/// The public half of a key pair with which programs sign their requests.
+package struct ServerKey: Hashable, Sendable {
+    package var id: String
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    /// The user as whom the program acts; nobody else acts as this user.
+    package var userRecordName: String
+    /// X9.63, uncompressed: 65 bytes.
+    package var publicKey: [UInt8]
+
+    package init(
+        id: String, containerIdentifier: String, environment: CloudEnvironment, userRecordName: String,
+        publicKey: [UInt8]
+    ) {
+        self.id = id
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.userRecordName = userRecordName
+        self.publicKey = publicKey
+    }
+}

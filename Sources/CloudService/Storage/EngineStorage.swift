@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// Where the engine's data is. One conformance for each database.
+package protocol EngineStorage: SharingStorage {
+    /// Reads from one state of the partition.
+    func read<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value
+
+    /// The same for a body that only reads a few records, or a page of them: where that is over before a switch of threads
+    /// would be, it happens on the caller's thread. The body may run twice.
+    func readBriefly<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value
+
+    /// Carries out one unit of work and returns once it is durable. Units of a partition are serial.
+    ///
+    /// - Throws: What `body` throws, with nothing changed; or a storage failure, after which nothing of the unit
+    ///   is visible unless the failure says that the outcome is unknown.
+    func write<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+    ) async throws -> Value
+
+    /// Partitions of a container and environment that were ever written to.
+    func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition]
+
+    /// Deletes zones, records and subscriptions of all partitions of a container and environment, and raises their epochs.
+    func erase(containerIdentifier: String, environment: CloudEnvironment) async throws
+}
+
+/// What of sharing stands outside partitions.
+package protocol SharingStorage: Sendable {
+    func target(ofLink link: Int64) async throws -> LinkTarget?
+    /// News that were not delivered, since a server ended too early, with where they come from.
+    func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)]
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    func listSubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
+        let engine = engine
+        return try await read(exchange, isBrief: true) { try engine.listSubscriptions(in: $0, $1) }
+    }
+
+    func lookupSubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try SubscriptionsLookupRequest(json: exchange.body)
+        let engine = engine
+        return try await read(exchange, isBrief: true) { try engine.lookupSubscriptions(message, in: $0, $1) }
+    }
+
+    func modifySubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try SubscriptionsModifyRequest(json: exchange.body)
+        let engine = engine
+        return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension CloudService {
+    func listZones(_ exchange: Exchange) async throws -> ServiceResponse {
+        if exchange.call.partition.scope == .shared {
+            let response = try await sharedZones(exchange.call)
+            return .json(response.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
+        }
+        let engine = engine
+        return try await read(exchange) { try engine.listZones(in: $0, $1) }
+    }
+
+    func lookupZones(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try ZonesLookupRequest(json: exchange.body)
+        let engine = engine
+        return try await read(exchange, isBrief: true) { try engine.lookupZones(message, in: $0, $1) }
+    }
+
+    func modifyZones(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try ZonesModifyRequest(json: exchange.body)
+        let engine = engine
+        return try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+    }
+
+    // MARK: Change feeds
+
+    func databaseChanges(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try DatabaseChangesRequest(json: exchange.body)
+        let engine = engine
+        return try await read(exchange, isBrief: true) { try engine.databaseChanges(message, in: $0, $1) }
+    }
+
+    func zoneChanges(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try ZoneChangesRequest(json: exchange.body)
+        if exchange.call.partition.scope == .shared {
+            let response = try await sharedZoneChanges(message, exchange.call)
+            return .json(
+                response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form), endpoint: exchange.operation.rawValue)
+        }
+        let engine = engine
+        return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
+            try engine.zoneChanges(message, asTexts: true, in: $0, $1)
+        }
+    }
+
+    /// The older form of ``databaseChanges(_:)``.
+    func changedZones(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try ChangedZonesRequest(json: exchange.body)
+        let engine = engine
+        return try await read(exchange) { try engine.changedZones(message, in: $0, $1) }
+    }
+
+    /// The older form of ``zoneChanges(_:)``.
+    func recordChanges(_ exchange: Exchange) async throws -> ServiceResponse {
+        let message = try RecordChangesRequest(json: exchange.body)
+        let engine = engine
+        return try await read(try await route(exchange, toZone: message.zone.zoneID), numbersAsStrings: message.numbersAsStrings) {
+            try engine.recordChanges(message, in: $0, $1)
+        }
+    }
+}
