@@ -144,6 +144,8 @@ const zoneID = value => typeof value === "string" ? { zoneName: value } : value 
 const withZone = options => options && options.zoneID ? { zoneID: zoneID(options.zoneID) }
   : options && options.zoneName ? { zoneID: { zoneName: options.zoneName } } : {};
 const recordName = value => typeof value === "string" ? value : value.recordName;
+// The zone of a record itself, as records of a response have it; `options` name the zone of all others.
+const ownZone = value => value && value.zoneID ? { zoneID: zoneID(value.zoneID) } : {};
 
 // Values of fields. Dates, bytes and big integers are what JSON has no form for.
 
@@ -548,7 +550,7 @@ class Database {
 
   async fetchRecords(records, options) {
     return new RecordsResponse(await this._post("records/lookup", {
-      records: array(records).map(value => ({ recordName: recordName(value) })),
+      records: array(records).map(value => ({ recordName: recordName(value), ...ownZone(value) })),
       ...pick(options, ["desiredKeys", "numbersAsStrings"]), ...withZone(options)
     }));
   }
@@ -563,7 +565,7 @@ class Database {
   deleteRecords(records, options) {
     return this._modify(array(records).map(value => ({
       operationType: value.recordChangeTag ? "delete" : "forceDelete",
-      record: { recordName: recordName(value), ...pick(typeof value === "string" ? {} : value, ["recordChangeTag"]) }
+      record: { recordName: recordName(value), ...ownZone(value), ...pick(typeof value === "string" ? {} : value, ["recordChangeTag"]) }
     })), options);
   }
 

@@ -175,8 +175,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     ///
     /// Differs: Apple's computation of version hashes is not public. For a store written by Apple's framework, the names
     /// of the entities are compared, and the tables, which
-    /// ``NSPersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)`` describes in the metadata;
-    /// versions with equal tables are not distinguished.
+    /// ``NSPersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)`` describes in the metadata, and, if the
+    /// store has an archive of its model, optionality and version hash modifiers;
+    /// versions that differ only in delete rules or counts are not distinguished.
     ///
     /// - Parameter configuration: nil for all entities.
     open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool { isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata) }

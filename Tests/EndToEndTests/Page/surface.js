@@ -47,6 +47,13 @@ async () => {
       expect(`${owner}.${name}`, [error instanceof CloudKit.CKError, error.ckErrorCode, error.reason.includes(known)], [true, "INVALID_ARGUMENTS", true]);
     }
   }
+  // A record of a response is fetched and deleted in its own zone.
+  await database.saveRecordZones("surface");
+  const own = (await database.saveRecords({ recordType: "Jar", recordName: "own", fields: {} }, { zoneID: { zoneName: "surface" } })).records[0];
+  expect("fetchRecords of a record", (await database.fetchRecords(own)).records.map(record => record.zoneID.zoneName), ["surface"]);
+  expect("deleteRecords of a record", (await database.deleteRecords(own)).hasErrors, false);
+  expect("deleteRecords of a record", (await database.fetchRecords("own", { zoneID: { zoneName: "surface" } })).hasErrors, true);
+  await database.deleteRecordZones("surface");
   const config = container.getConfig();
   expect("getConfig", [config.containerIdentifier, config.environment, typeof config.apiTokenAuth.apiToken],
     [container.containerIdentifier, container.environment, "string"]);

@@ -316,6 +316,54 @@ import Testing
         }
     }
 
+    @Test func cacheOfAnotherRequestIsRebuilt() throws {
+        let context = try Shelves.context()
+        let name = "Sections \(UUID().uuidString)"
+        defer { NSFetchedResultsController<NSManagedObject>.deleteCache(withName: name) }
+        try context.performAndWait {
+            try Shelves.fill(context)
+            for (keys, section, format, sections) in [
+                (["kind", "amount"], "kind", nil, ["book", "tool", "toy"]), (["kind", "amount"], "kind", "kind != 'tool'", ["book", "toy"]),
+                (["isNew", "amount"], "isNew", nil, ["0", "1"]),
+            ] as [([String], String, String?, [String])] {
+                let results = controller(context, by: keys, sections: section, format, cache: name)
+                try results.performFetch()
+                #expect(results.sections?.map(\.name) == sections)
+            }
+        }
+    }
+
+    @Test func withoutADelegateResultsStayAsTheyWereFetched() throws {
+        let context = try Shelves.context()
+        try context.performAndWait {
+            try Shelves.fill(context)
+            let results = controller(context, by: ["amount"])
+            try results.performFetch()
+            Shelves.insert("Item", ["amount": 0], into: context)
+            context.processPendingChanges()
+            #expect(results.fetchedObjects?.count == 8)
+            let changes = Changes()
+            results.delegate = changes
+            try results.performFetch()
+            #expect(results.fetchedObjects?.count == 9)
+            Shelves.insert("Item", ["amount": 0], into: context)
+            context.processPendingChanges()
+            #expect(results.fetchedObjects?.count == 10)
+        }
+    }
+
+    @Test func performFetchDeliversASnapshot() throws {
+        let context = try Shelves.context()
+        try context.performAndWait {
+            try Shelves.fill(context)
+            let results = controller(context, by: ["amount"])
+            let delegate = Snapshots()
+            results.delegate = delegate
+            try results.performFetch()
+            #expect(delegate.snapshots.map(\.numberOfItems) == [8])
+        }
+    }
+
     @Test func manySimultaneousChangesKeepTheOrder() throws {
         let context = try Shelves.context()
         try context.performAndWait {
