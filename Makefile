@@ -33,7 +33,7 @@ RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirrorin
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages web-packages
+.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate simulate-values statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -128,6 +128,12 @@ statements: packages
 simulate: packages
 	@$(BUILD) -c release --product simulate
 	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
+
+## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on.
+simulate-values: packages
+	@$(BUILD) --build-tests
+	@SIM_VALUE_SEEDS=$(SEEDS) SIM_VALUE_FIRST=$(FIRST) swift test --skip-build --scratch-path $(SCRATCH) \
+		--explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --filter '^MirroringCoreTests\.ValueSimulationTests'
 
 ## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
 OUTPUT := .build-docs

@@ -135,7 +135,7 @@ import Testing
         try kiosk.edit { $0.insert("Post", ["title": "Made by a visitor"]) }
         try await kiosk.until { status in
             guard case .error(let reason) = status.activity else { return false }
-            return reason.hasPrefix("nobody is signed in") && status.pendingCount == 1
+            return reason.hasPrefix("signed out") && status.pendingCount == 1
         }
         try await kiosk.kill()
         let bo = try Device("kiosk", try await cloud.addUser("bo", device: "kiosk"), file: kiosk.file, describe: publish)

@@ -403,6 +403,17 @@ import Testing
         #expect(script.settle { $0.accepted = 3 } == ["plan(8)", "[exporting(done: 5, total: 5)]"])
     }
 
+    /// What an earlier import read may have changed since the interruption.
+    @Test func anInterruptedImportBeginsAgain() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        var round = ImportRound()
+        round.isHomeRead = true
+        #expect(script.finish(.pageApplied(records: 1, next: round)).first == "fetchPage after the home zone")
+        _ = script.tell(.paused)
+        #expect(script.tell(.resumed).first == "fetchPage")
+    }
+
     @Test func effectsCarryTheBatchThatTheyAreAbout() {
         var machine = SyncMachine(itemsMax: 8)
         var clock = Date(timeIntervalSinceReferenceDate: 0)
@@ -490,7 +501,7 @@ extension SyncMachine.Operation {
     fileprivate var name: String {
         switch self {
         case .setUp: "setUp"
-        case .fetchPage(let round): round.isPushed ? "fetchPage pushed" : "fetchPage"
+        case .fetchPage(let round): round.isPushed ? "fetchPage pushed" : round.isHomeRead ? "fetchPage after the home zone" : "fetchPage"
         case .plan(.all, let size): "plan(\(size.items))"
         case .plan(.deletions, let size): "planDeletions(\(size.items))"
         case .send: "send"

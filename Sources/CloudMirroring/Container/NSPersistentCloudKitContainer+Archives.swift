@@ -90,7 +90,7 @@ extension NSPersistentCloudKitContainer {
         guard try storeArchives(of: store).contains(where: { $0.url.standardizedFileURL == archive.url.standardizedFileURL }) else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "\(archive.url.lastPathComponent) is no archive of this store; storeArchives(of:) lists those there are.")
+                sentence: "\(archive.url.lastPathComponent) isn't an archive of this store; storeArchives(of:) lists its archives.")
         }
     }
 

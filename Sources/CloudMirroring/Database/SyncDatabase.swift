@@ -216,7 +216,7 @@ struct SyncDatabase: Sendable {
                 rounds += 1
                 let known = Set(parts.filter { (0..<last).contains($0) }).sorted()
                 guard rounds <= Self.groupRoundsMax, !known.isEmpty else {
-                    throw CloudFailure(.serviceUnavailable, "the server lost a part of what was sent")
+                    throw CloudFailure(.serviceUnavailable, "the server lost a part of the batch")
                 }
                 outstanding = known + [last]
             case .saved:

@@ -100,7 +100,7 @@ final class EncryptionKeyRing: Sendable {
                 }
             }
             guard let first = state.entries.first else {
-                throw CloudFailure(.accountTemporarilyUnavailable, "there is no key to encrypt with")
+                throw CloudFailure(.accountTemporarilyUnavailable, "the key file has no key")
             }
             return (first.id, first.key)
         }
@@ -127,7 +127,7 @@ final class EncryptionKeyRing: Sendable {
     /// Adds keys of another device after those that are there.
     func add(_ text: String) throws {
         let new = try EncryptionKey.parse(text)
-        guard !new.isEmpty else { throw EncryptionKey.unreadable("There is no key in the text") }
+        guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
         guard let url else {
             throw CocoaError(
                 .featureUnsupported,
@@ -188,7 +188,7 @@ final class EncryptionKeyRing: Sendable {
                 // The process that wrote it may have died before the file was durable.
                 if !stored.isEmpty { try DurableFile.synchronize(url, disk: disk) }
             } else {
-                let content = "# Keys of encrypted data. Whoever has them can read it; without them it is lost.\n" + keys.map { $0.line + "\n" }.joined()
+                let content = "# Keys of encrypted data: secret, and necessary to decrypt it.\n" + keys.map { $0.line + "\n" }.joined()
                 try DurableFile.replace(url, with: Data(content.utf8), disk: disk)
             }
             hold(keys, &state)

@@ -31,7 +31,7 @@ extension NSPersistentCloudKitContainerOptions {
         /// - Throws: ``CocoaError`` `.fileReadCorruptFile` for text without a key, or with an invalid line.
         public static func text(_ text: String) throws -> EncryptionKeys {
             let keys = try EncryptionKey.parse(text)
-            guard !keys.isEmpty else { throw EncryptionKey.unreadable("There is no key in the text") }
+            guard !keys.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
             return EncryptionKeys(place: .given(keys))
         }
     }
@@ -58,7 +58,7 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
             let line = line.trimmingCharacters(in: .whitespaces)
             if line.isEmpty || line.hasPrefix("#") { continue }
             guard line.hasPrefix(prefix), let bytes = Data(base64Encoded: String(line.dropFirst(prefix.count))), bytes.count == byteCount else {
-                throw unreadable("Line \(number + 1) is no key")
+                throw unreadable("Line \(number + 1) isn't a key")
             }
             let key = EncryptionKey(bytes: [UInt8](bytes))
             if !keys.contains(key) { keys.append(key) }

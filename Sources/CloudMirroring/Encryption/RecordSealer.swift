@@ -117,7 +117,7 @@ struct RecordSealer: Sendable {
     }
 
     private static var foreign: CloudFailure {
-        CloudFailure(.accountTemporarilyUnavailable, "an encrypted value was damaged, or written by somebody without a key; nothing is taken over")
+        CloudFailure(.accountTemporarilyUnavailable, "an encrypted value is damaged or forged; its page is not imported")
     }
 }
 

@@ -41,7 +41,7 @@ struct Exporter: Sendable {
     }
 
     /// Why changes of a public store are not sent.
-    static let signedOutReason = "nobody is signed in: what was changed here is sent after signing in"
+    static let signedOutReason = "signed out: changes are sent after the user signs in"
 
     let sync: StoreSync
 

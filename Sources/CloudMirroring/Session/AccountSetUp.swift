@@ -104,8 +104,8 @@ extension AccountChange.Kind {
             "this store holds the data of another account; sign in with the account it was synced with, use another file, or call "
                 + "resolveAccountChange(_:in:)"
         case .serverReplaced:
-            "this store was synced with another server, or with this one before its data were made anew; call resolveAccountChange(_:in:) "
-                + "to say what becomes of the objects"
+            "this store was synced with another server, or with an earlier data folder of this one; call resolveAccountChange(_:in:) to "
+                + "decide on its objects"
         }
     }
 }

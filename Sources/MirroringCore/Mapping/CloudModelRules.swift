@@ -81,7 +81,7 @@ package enum CloudModelRules {
                 what = "is part of a uniqueness constraint and has a type that cannot be"
             }
         } else {
-            what = "is part of a uniqueness constraint and is no attribute"
+            what = "is part of a uniqueness constraint and isn't an attribute"
         }
         if let what { violations.append(Violation(entity: entity.name, property: property, what: what)) }
     }
