@@ -233,7 +233,8 @@ let package = Package(
             dependencies: [
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
                 "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
-            ]),
+            ],
+            resources: [.copy("Samples")]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(

@@ -6,6 +6,8 @@ import CloudMirroring
 import CoreData
 import Foundation
 import ManagedModel
+import ObjectGraph
+import SQLiteStore
 import StatementPlans
 import Testing
 
@@ -20,14 +22,23 @@ import Testing
             relationships: [Relationship(name: "list", destination: "List", inverse: "songs")]),
     ])
 
+    private static let topics = {
+        var topic = Entity(name: "Topic", attributes: [Attribute(name: "name", type: .string)])
+        topic.uniquenessConstraints = [["name"]]
+        return Model(entities: [topic])
+    }()
+
     /// Instructions for each of so many objects that another device saves once `before` is there.
+    ///
+    /// - Parameter prepare: Changes the importing device before the import.
     private func stepsForEach(
         _ count: Int, model: Model = Posts.model, before: @Sendable (NSManagedObjectContext) -> Void = { _ in },
-        save: @Sendable (NSManagedObjectContext) -> Void
+        prepare: (Device) throws -> Void = { _ in }, save: @Sendable (NSManagedObjectContext) -> Void
     ) async throws -> Double {
         let cloud = try InProcessCloud()
         func allow(_ description: NSPersistentStoreDescription) {
             if model == Self.lists { description.cloudKitContainerOptions?.modelExtensions = .orderedRelationships }
+            if model == Self.topics { description.cloudKitContainerOptions?.modelExtensions = .uniquenessConstraints }
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
         let recording = StatementRecording(folder)
@@ -37,6 +48,7 @@ import Testing
         try tablet.edit(before)
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         phone.container.pauseSyncing()
+        try prepare(phone)
         try tablet.edit(save)
         try await tablet.container.sync(timeout: .seconds(600))
         let steps = recording.steps
@@ -75,5 +87,24 @@ import Testing
         }
         let (few, many) = (try await steps(existing: 20), try await steps(existing: 1000))
         #expect(many < 1.2 * few, "\(few) and \(many) instructions for each object")
+    }
+
+    /// Redirects of merged duplicates that nothing names are not read. With the flag set they are, which the measure has to show.
+    @Test func importsCostTheSameHoweverManyDuplicatesWereMerged() async throws {
+        func steps(redirects: Int, isReferenced: Bool = false) async throws -> Double {
+            let insertion = """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(redirects)) \
+                INSERT INTO TARN_MERGED (zone, name, successor, isReferenced) SELECT 0, 'merged-' || i, 'absent', \(isReferenced ? 1 : 0) FROM n
+                """
+            return try await stepsForEach(
+                20, model: Self.topics,
+                prepare: { phone in try phone.container.persistentStoreCoordinator.persistentStores.first?.storage.write { try $0.execute(insertion) } },
+                save: { context in for number in 0..<20 { context.insert("Topic", ["name": "\(number)"]) } })
+        }
+        // The insertion of the redirects itself is not counted: the recording begins after it.
+        let few = try await steps(redirects: 10), many = try await steps(redirects: 20_000)
+        #expect(many < 1.2 * few, "\(few) and \(many) instructions for each object")
+        let flagged = try await steps(redirects: 20_000, isReferenced: true)
+        #expect(flagged > 2 * few, "\(few) and \(flagged) instructions for each object")
     }
 }

@@ -33,7 +33,7 @@ import Testing
             SELECT i % 50 = 0, 'record-' || i, CASE i % 3 WHEN 0 THEN 'Tag' ELSE 'Post' END, i, i, i % 200 = 0, i / 100, 1 FROM n
             """,
             "UPDATE TARN_RECORD SET stage = 2 WHERE pk % 800 = 0", "UPDATE TARN_RECORD SET stage = 3 WHERE pk % 900 = 0",
-            "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0",
+            "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0", "UPDATE TARN_RECORD SET isRelocated = 1 WHERE pk % 700 = 0",
             """
             INSERT OR REPLACE INTO TARN_LINK (zone, name, entities, relationships, first, second, tag, stage, mark, generation) \(numbers(20_000)) \
             SELECT i % 50 = 0, 'link-' || i, 'Post:Tag', 'tags:posts', 'record-' || (i % 8000), 'record-' || (i % 97 * 3), i, i % 200 = 0, i / 100, 1 FROM n
@@ -43,6 +43,7 @@ import Testing
             "INSERT INTO TARN_INCOMPLETE (zone, name, record, generation) \(numbers(1000)) SELECT i % 50 = 0, 'lacks-' || i, x'00', 1 FROM n",
             "INSERT INTO TARN_LACKING (zone, target, name) \(numbers(1000)) SELECT i % 50 = 0, 'away-' || (i % 100), 'lacks-' || i FROM n",
             "INSERT INTO TARN_MERGED (zone, name, successor) \(numbers(1000)) SELECT i % 50 = 0, 'gone-' || i, 'record-' || (i % 700) FROM n",
+            "UPDATE TARN_MERGED SET isReferenced = 1 WHERE successor IN ('record-7', 'record-70')",
             "INSERT INTO TARN_RANK (entity, pk, relationship, rank) \(numbers(5000)) SELECT 'Post', i, 'list', hex(i) FROM n",
             "INSERT INTO TARN_LINKRANK (name, firstRank) \(numbers(5000)) SELECT 'link-' || i, hex(i) FROM n",
             "INSERT INTO TARN_DELETED (name) \(numbers(5000)) SELECT 'deleted-' || i FROM n",
@@ -91,26 +92,25 @@ import Testing
             PlanException("", "SCAN TARN_OUTBOX", because: "It has two rows at most."),
             PlanException("", "SCAN TARN_EVENT", because: "It keeps 1,000 rows."),
             PlanException("", "SCAN TARN_CONFLICT", because: "The app asks for all of them; it keeps 10,000 rows."),
-            PlanException("DELETE FROM TARN_LINK WHERE zone = 0 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
+            PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL…", because: "The home zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR IGNORE TARN_LINK SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR REPLACE TARN_MERGED SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE TARN_LINK SET stage = CASE WHEN tag…", because: "A zone was deleted before it had received all links."),
-            PlanException("SELECT new.entity, new.pk FROM…", because: "A zone was deleted before it had received all objects."),
             PlanException("SELECT entity, pk FROM TARN_RECORD WHERE…", because: "A zone was deleted or reset, an account changed, or history is missing: all rows are the answer."),
             PlanException("SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag…", because: "Once at the end of a full fetch, which brought all of them."),
-            PlanException("SELECT name FROM TARN_MERGED g WHERE…", because: "Once at the end of an import, over the names of merged duplicates."),
+            PlanException("UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0…", because: "A zone was deleted, or the model changed."),
+            PlanException("UPDATE TARN_RECORD SET isRelocated = 1, pk = -pk…", because: "Migration of format 12."),
+            PlanException("UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1", because: "Damage that the simulator plants."),
+            PlanException("UPDATE TARN_RANK SET rank = 'V'", because: "Damage that the simulator plants."),
             PlanException("SELECT COUNT(*) FROM TARN_RECORD WHERE zone = ?", because: "Objects of a shared store that belong to no share: an error, and few."),
             PlanException("SELECT COUNT(*) FROM TARN_INCOMPLETE", because: "Withheld objects, for the status."),
             PlanException("SELECT entity, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT relationships, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT '', NULL, COUNT(*)…", because: "Diagnostics on request."),
         ]
-        for table in ["TARN_INCOMPLETE", "TARN_LACKING", "TARN_MERGED", "TARN_PARKED"] {
-            exceptions.append(PlanException("DELETE FROM \(table) WHERE zone = 0", because: "The home zone was reset, with all rows."))
-        }
         exceptions += [
             PlanException("UPDATE TARN_LINK SET tag = NULL, failure = NULL…", because: "A zone was reset: everything is sent again."),
             PlanException("SELECT name, entities…", "TARN_LINK_FIRST (zone=? AND first=? AND second=?)", because: "A pair of objects has few relationships."),
@@ -118,8 +118,8 @@ import Testing
         ]
         for table in ["TARN_LINK", "TARN_RECORD"] {
             exceptions += [
-                PlanException("DELETE FROM \(table) WHERE zone = 0 AND (tag IS NOT NULL…", because: "The home zone was reset, with all rows."),
-                PlanException("DELETE FROM \(table) WHERE zone = 0 AND stage IN (2, 3)", because: "The home zone was reset, with all rows."),
+                PlanException("DELETE FROM \(table) WHERE zone = ? AND (tag IS NOT NULL…", because: "The home zone was reset, with all rows."),
+                PlanException("DELETE FROM \(table) WHERE zone = ? AND stage IN (2, 3)", because: "The home zone was reset, with all rows."),
                 PlanException("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)", because: "The account changed: how much would be lost."),
                 PlanException("UPDATE \(table) SET tag = NULL, stage = 1…", because: "The home zone was reset: everything is sent again."),
             ]

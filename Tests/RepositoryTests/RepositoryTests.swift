@@ -61,6 +61,19 @@ import Testing
         }
     }
 
+    /// One folder owns the tables of the sync metadata: a change of a table is a change of one file.
+    @Test func statementsOfSyncMetadataStandInTheirFolder() throws {
+        let table = /TARN_(STATE|ZONE|RECORD|LINK|LINKRANK|PARKED|RANK|INCOMPLETE|LACKING|MERGED|DELETED|OUTBOX|STAGEDPAGE|STAGEDASSET|CONFLICT|EVENT)\b/
+        for folder in ["Sources/CloudMirroring", "Sources/SimulationKit", "Sources/MirroringCore"] {
+            for file in try Self.swiftFiles(in: folder) where !file.path.contains("/Metadata/") {
+                for (number, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+                where line.contains(table) && !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                    Issue.record("\(file.path):\(number + 1) names a table of the sync metadata; add an operation to Sources/CloudMirroring/Metadata")
+                }
+            }
+        }
+    }
+
     @Test func everySourceHasItsHeader() throws {
         for folder in ["Sources", "Tests", "Examples", "Plugins", "Benchmarks/Bench"] {
             // A manifest begins with the version of the tools; swift-package asks for that.

@@ -149,14 +149,14 @@ struct StoreRestoration: Hashable, Sendable {
 extension MirrorFile {
     func objectCount() throws -> Int { try store.write { try allKeys($0).count } }
 
-    /// - Returns: Keys of deleted rows, which duplicated other ones.
-    func finish(_ restoration: StoreRestoration) throws -> [RowKey] {
-        try store.write { writer in
-            try BookkeepingTables.open(writer, home: homeZone)
-            // The archive may contain saves of another user from before it was made; the restoring user adopts them.
-            for key in [MirrorState.Key.credential, .stranger, .accountAnswer] { try MirrorState.set(key, .null, writer) }
-            try MirrorState.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
-            return restoration.isForPresentAccount ? try uploadEverything(writer) : []
+    /// - Returns: Keys of rows that went because others stand for the same objects.
+    func finish(_ restoration: StoreRestoration) throws -> Committed<[RowKey]> {
+        try write { writer, related in
+            try SyncMetadataSchema.open(writer, home: homeZone)
+            // What somebody else saved before the store was archived is in the archive, too; whoever restores it takes it.
+            for key in [StateTable.Key.credential, .stranger, .accountAnswer] { try StateTable.set(key, .null, writer) }
+            try StateTable.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
+            return restoration.isForPresentAccount ? try uploadEverything(writer, &related) : []
         }
     }
 }

@@ -17,7 +17,7 @@ extension NSPersistentCloudKitContainer {
         let mirrors = try store.map { [try synced($0)] } ?? allMirrors
         do {
             return try mirrors.flatMap { mirror in
-                try mirror.file.store.read { reader in try ConflictTable(mirror.file, reader).conflicts(persistentStoreCoordinator) }
+                try mirror.file.store.read { reader in try ConflictLogReader(mirror.file, reader).conflicts(persistentStoreCoordinator) }
             }
         } catch let error as StoreError {
             throw CocoaError(error)
@@ -62,7 +62,7 @@ extension NSPersistentCloudKitContainer {
             guard let mirror = allMirrors.first(where: { $0.store.number == number }) else { continue }
             do {
                 try mirror.file.store.write { writer in
-                    for id in ids { try writer.execute("DELETE FROM TARN_CONFLICT WHERE id = ?", [.int(id.row)]) }
+                    for id in ids { try ConflictTable.remove(id.row, writer) }
                 }
             } catch let error as StoreError {
                 throw CocoaError(error)
@@ -86,8 +86,8 @@ extension NSPersistentCloudKitContainer {
     }
 }
 
-/// Reads the conflict log in one transaction of the store.
-private struct ConflictTable {
+/// Reads the conflict log, inside one transaction of the store.
+private struct ConflictLogReader {
     let file: MirrorFile
     let reader: StoreReader
 
@@ -97,33 +97,23 @@ private struct ConflictTable {
     }
 
     func conflicts(_ coordinator: NSPersistentStoreCoordinator) throws -> [NSPersistentCloudKitContainer.Conflict] {
-        var isThere = false
-        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_CONFLICT'") { _ in isThere = true }
-        guard try isThere && ZoneTable.isThere(reader) else { return [] }
-        let bookkeeping = file.reader(reader)
-        var conflicts: [NSPersistentCloudKitContainer.Conflict] = []
-        try reader.query(
-            "SELECT id, noted, entity, record, property, losing, winner, losingStamp FROM TARN_CONFLICT ORDER BY id"
-        ) { row in
-            guard let entity = row.text(2), let record = row.text(3), let property = row.text(4),
-                let winner = NSPersistentCloudKitContainer.Conflict.Winner(rawValue: Int(row.int(6)))
-            else { return }
-            let losing = try row.blob(5).flatMap { try Record(json: [UInt8]($0)).fields[property]?.value }
-            let stamp = try row.blob(7).map { try RecordStamp(json: [UInt8]($0)) }
-            let state = try bookkeeping.recordAnywhere(named: record)
-            conflicts.append(
-                NSPersistentCloudKitContainer.Conflict(
-                    id: .init(store: file.store.number, row: row.int(0)),
-                    date: Date(timeIntervalSinceReferenceDate: row.optionalDouble(1) ?? 0), entityName: entity, propertyName: property,
-                    winner: winner, losingDate: stamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
-                    objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) }, recordName: record,
-                    content: try content(losing, of: property, entity, bookkeeping, coordinator)))
+        guard try ZoneTable.exists(reader) else { return [] }
+        let metadata = file.reader(reader)
+        return try ConflictTable.rows(reader).compactMap { row in
+            guard let winner = NSPersistentCloudKitContainer.Conflict.Winner(rawValue: row.entry.winner.rawValue) else { return nil }
+            let entry = row.entry
+            let state = try metadata.recordAnywhere(named: entry.recordName)
+            return NSPersistentCloudKitContainer.Conflict(
+                id: .init(store: file.store.number, row: row.id), date: Date(timeIntervalSinceReferenceDate: row.noted), entityName: entry.entity,
+                propertyName: entry.property, winner: winner,
+                losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
+                objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) }, recordName: entry.recordName,
+                content: try content(entry.losing, of: entry.property, entry.entity, metadata, coordinator))
         }
-        return conflicts
     }
 
     private func content(
-        _ losing: FieldValue?, of property: String, _ entity: String, _ bookkeeping: BookkeepingReader,
+        _ losing: FieldValue?, of property: String, _ entity: String, _ bookkeeping: SyncMetadataReader,
         _ coordinator: NSPersistentStoreCoordinator
     ) throws -> NSPersistentCloudKitContainer.Conflict.Content {
         guard let index = file.mapping.model.entity(named: entity)?.index,

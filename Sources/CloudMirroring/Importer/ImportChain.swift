@@ -48,7 +48,7 @@ struct ImportChain: Sendable {
     }
 
     /// The chain that an earlier process staged.
-    init(_ staged: StagedTable.Summary, of zone: MirrorZone) {
+    init(_ staged: StagedPageTable.Summary, of zone: MirrorZone) {
         self.zone = zone
         askedWith = staged.askedWith
         generation = staged.generation

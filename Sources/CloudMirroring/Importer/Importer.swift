@@ -163,8 +163,8 @@ struct Importer: Sendable {
 
     /// Removes a zone that was deleted on the server, or that the user no longer has access to.
     func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
-        let rest = failure.didResetEncryptedData ? MirrorFile.Rest.all : .unsent
-        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.remove(zone, keeping: rest) })
+        let remaining = failure.didResetEncryptedData ? ZoneRemoval.Remaining.all : .unsent
+        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.remove(zone, keeping: remaining) })
     }
 
     /// Returns the failure that decides what happens to a missing home zone: the list of zones contains the reason.

@@ -6,85 +6,84 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Whose data the store holds, and what becomes of them; `AccountRules` decides.
+// The account of the store. `AccountRules` decides about its data when another one signs in.
 
 extension MirrorFile {
     func signIn(_ reader: StoreReader) throws -> SignIn {
         SignIn(
-            owner: StoreOwner(user: try MirrorState.text(.user, reader), server: try MirrorState.text(.server, reader)),
-            credential: try MirrorState.text(.credential, reader), stranger: try MirrorState.text(.stranger, reader))
+            owner: StoreOwner(user: try StateTable.text(.user, reader), server: try StateTable.text(.server, reader)),
+            credential: try StateTable.text(.credential, reader), stranger: try StateTable.text(.stranger, reader))
     }
 
-    /// The user whose data the store holds, as the server named them last.
+    /// The owner of the data, from the last response of the server.
     func owner() throws -> StoreOwner { try store.read { try signIn($0).owner } }
 
-    /// Stores who is signed in, as the server confirmed it. What it didn't tell stays as it was.
+    /// Stores the user that the server confirmed. Parts that the response lacks stay unchanged.
     func remember(_ signIn: SignIn) throws {
         try store.write { writer in
             if let user = signIn.owner.user {
-                try MirrorState.set(.user, .text(user), writer)
-                try MirrorState.set(.credential, signIn.credential.map { .text($0) } ?? .null, writer)
-                try MirrorState.set(.stranger, .null, writer)
+                try StateTable.set(.user, .text(user), writer)
+                try StateTable.set(.credential, signIn.credential.map { .text($0) } ?? .null, writer)
+                try StateTable.set(.stranger, .null, writer)
             }
-            if let server = signIn.owner.server { try MirrorState.set(.server, .text(server), writer) }
-            try MirrorState.set(.accountAnswer, .null, writer)
+            if let server = signIn.owner.server { try StateTable.set(.server, .text(server), writer) }
+            try StateTable.set(.accountAnswer, .null, writer)
             try forgetUnresolved(writer)
         }
     }
 
-    /// Notes that somebody is signed in whom the server has not named yet. Whoever it is, what is saved from now on may not be the
-    /// known user's, and is not to be sent as theirs should they sign in again before the server could be asked.
+    /// Stores a credential that the server has not confirmed yet. Saves from now on may belong to another user: they must not be sent for
+    /// the stored one, also if that user signs in again before the server was reached.
     ///
-    /// - Returns: Who to look for when the server says who is signed in.
+    /// - Returns: The unconfirmed credentials.
     func note(_ credential: String?, in signIn: SignIn) throws -> String? {
         guard signIn.owner.user != nil, let credential, let known = signIn.credential, known != credential, signIn.stranger != credential
         else { return signIn.stranger }
         let stranger = signIn.stranger.map { "\($0) \(credential)" } ?? credential
-        try store.write { try MirrorState.set(.stranger, .text(stranger), $0) }
+        try store.write { try StateTable.set(.stranger, .text(stranger), $0) }
         return stranger
     }
 
     /// Archives the store, and deletes the previous owner's objects and all sync metadata.
     ///
-    /// - Returns: Keys of the rows that went.
+    /// - Returns: The keys of rows that were deleted.
     ///
     /// Source: observed: signing in with another account removes every mirrored row.
-    func empty(because kind: AccountChange.Kind, for present: StoreOwner) throws -> [RowKey] {
-        // Read before the file is copied, so that the archive knows what waits in it.
-        let pending = try countPending()
-        return try store.write { writer in
-            try scan(writer)
+    func empty(because kind: AccountChange.Kind, for present: StoreOwner) throws -> Committed<[RowKey]> {
+        // Counted before the file is copied, so that the archive has the count.
+        let counted = try countPending()
+        let emptied = try write { writer, related in
+            try scan(writer, &related)
             let keys = try allKeys(writer), previous = try signIn(writer).owner
-            let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(keys.count), pendingCount: Int64(pending))
+            let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(keys.count), pendingCount: Int64(counted.value))
             let copy = keys.isEmpty ? nil : try archive(note)
             try self.note(
                 AccountChange(kind: kind, outcome: .emptied, date: now, previous: previous, present: present, archive: copy), writer)
             try delete(keys, writer)
-            let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
-            for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
-            try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
+            try metadata.removeObjects(writer)
             try forgetServer(writer)
             return keys
         }
+        return Committed(value: emptied.value, commit: emptied.commit ?? counted.commit)
     }
 
-    /// Keeps all objects and marks them to be sent, as if they had been made here and never sent.
+    /// Marks all objects to be sent, as if this device had created them and never sent them.
     ///
-    /// - Returns: Keys of rows that went because others stand for the same objects.
-    func uploadEverything(because kind: AccountChange.Kind, for present: StoreOwner) throws -> [RowKey] {
-        try store.write { writer in
+    /// - Returns: The keys of rows that were deleted as duplicates.
+    func uploadEverything(because kind: AccountChange.Kind, for present: StoreOwner) throws -> Committed<[RowKey]> {
+        try write { writer, related in
             let previous = try signIn(writer).owner
             try note(AccountChange(kind: kind, outcome: .uploaded, date: now, previous: previous, present: present), writer)
-            return try uploadEverything(writer)
+            return try uploadEverything(writer, &related)
         }
     }
 
-    /// - Precondition: The store is of the private database: what others share isn't the user's to send.
-    func uploadEverything(_ writer: StoreWriter) throws -> [RowKey] {
-        try scan(writer)
+    /// - Precondition: The store is of the private database: objects that others share aren't the user's to send.
+    func uploadEverything(_ writer: StoreWriter, _ related: inout RelatedRows) throws -> [RowKey] {
+        try scan(writer, &related)
         var removed: [RowKey] = []
         // Shares belong to the account that made them.
-        for row in try ZoneTable.all(writer) where !row.zone.isHome { removed += try remove(row.zone, keeping: .all, writer) }
+        for row in try ZoneTable.all(writer) where !row.zone.isHome { removed += try remove(row.zone, keeping: .all, writer, &related) }
         try forgetServer(writer)
         try sendAgain(MirrorZone.home, writer)
         return removed
@@ -98,14 +97,14 @@ extension MirrorFile {
         }
     }
 
-    /// Forgets what a server said, and whom it named.
+    /// Removes everything that came from the server: tokens, requests, the user.
     private func forgetServer(_ writer: StoreWriter) throws {
         try OutboxTable.removeAll(writer)
-        try StagedTable.removeAll(writer)
-        let keys: [MirrorState.Key] = [
+        try StagedPageTable.removeAll(writer)
+        let keys: [StateTable.Key] = [
             .user, .server, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion, .permissions, .accountAnswer,
         ]
-        for key in keys { try MirrorState.set(key, .null, writer) }
+        for key in keys { try StateTable.set(key, .null, writer) }
         try ZoneTable.beginFullFetch(MirrorZone.home, writer)
     }
 

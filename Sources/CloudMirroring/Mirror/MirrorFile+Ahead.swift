@@ -20,9 +20,9 @@ extension MirrorFile {
         behind sent: ExportBatch, itemsMax: Int, write: (ExportBatch) throws -> ExportBatch?
     ) throws -> PipelinedBatch? {
         try store.write { writer in
-            guard try MirrorState.int(.historyRead, writer) == writer.latestTransaction() else { return nil }
-            let bookkeeping = reader(writer, zone: sent.zone.number)
-            let plan = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.items.map(\.recordName)))
+            guard try StateTable.int(.historyRead, writer) == writer.latestTransaction() else { return nil }
+            let metadata = reader(writer, zone: sent.zone.number)
+            let plan = try batch(itemsMax: itemsMax, sent.zone, writer, metadata, passingOver: Set(sent.items.map(\.recordName)))
             guard plan.changes.isEmpty, !plan.items.isEmpty else { return nil }
             let planned = ExportBatch(items: plan.items, zone: sent.zone, syncToken: sent.syncToken)
             let written = try write(planned)

@@ -5,7 +5,7 @@ import Foundation
 import MirroringCore
 import SQLiteStore
 
-/// What an archive says of itself, in the metadata of its file.
+/// The description of an archive, in the metadata of its file.
 struct ArchiveNote: Hashable, Sendable {
     /// Key in the metadata that an app reads with `metadataForPersistentStore`.
     static let metadataKey = "TarnArchive"
@@ -14,7 +14,7 @@ struct ArchiveNote: Hashable, Sendable {
     /// Seconds since 2001.
     var date: Double
     var objectCount: Int64
-    /// Records and links that were to be sent; nil where nobody counted.
+    /// The number of unsent records and links; nil if they were not counted.
     var pendingCount: Int64?
 
     var propertyList: [String: Any] {
@@ -27,7 +27,7 @@ struct ArchiveNote: Hashable, Sendable {
 }
 
 extension ArchiveNote {
-    /// nil for what isn't such a note.
+    /// - Returns: nil for another property list.
     init?(propertyList: Any?) {
         guard let list = propertyList as? [String: Any], let date = list["date"] as? Date else { return nil }
         self.init(
@@ -41,8 +41,8 @@ extension MirrorFile {
     /// How file names of a store's archives begin.
     static func archivePrefix(of url: URL) -> String { "\(url.deletingPathExtension().lastPathComponent)-archive-" }
 
-    /// Copies the file beside itself, with the files of external data. It is called in a write transaction: no other connection writes
-    /// meanwhile, and a reader of the file sees everything that was saved.
+    /// Copies the file to its folder, with the files of external data. It is called in a write transaction: no other connection writes
+    /// concurrently, and a reader of the file sees everything that was saved.
     ///
     /// - Returns: The copy's file name; nil for a store without a file.
     /// - Throws: `StoreError`, such as for a full disk. The caller's transaction is rolled back then, so that nothing is emptied.
@@ -66,7 +66,7 @@ extension MirrorFile {
         return archive
     }
 
-    /// Deletes a store's file with everything beside it that belongs to it.
+    /// Deletes a store's file with its journal, lock and external data.
     static func remove(_ url: URL) {
         for suffix in ["", "-wal", "-shm", "-journal", "-lock"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
         try? FileManager.default.removeItem(at: SQLiteStore.supportFolder(of: url))

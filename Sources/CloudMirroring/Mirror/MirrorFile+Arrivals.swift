@@ -5,75 +5,92 @@ import ManagedModel
 import MirroringCore
 import ObjectGraph
 import SQLiteStore
-import Synchronization
 
-// What waits in the zone of a share for an object, and what an object waits for, when it does not come there with a page as a new
-// one: this device has moved it there itself, or knew it under its old place. Links and references may have come long before it.
+// Deferred references and links of an object that reaches the zone of a share by a relocation, and not as a new object of a page. They may
+// have arrived long before it.
 
-/// Rows that were written beside what was to be written, and of which contexts are to be told.
-final class RowsAside: Sendable {
-    private let commit = Mutex<StoreCommit?>(nil)
+/// A result of a transaction, with a commit of rows that it wrote in addition to its result. Contexts merge the commit.
+struct Committed<Value> {
+    var value: Value
+    /// nil without such rows.
+    var commit: StoreCommit?
+}
 
-    fileprivate func note(_ updated: [RowKey], _ owners: [RowKey], store: UInt16) {
-        commit.withLock { commit in
-            var all = commit ?? StoreCommit(store: store)
-            all.updated += updated
-            all.relationshipOwners.formUnion(owners)
-            commit = all
-        }
+extension Committed: Sendable where Value: Sendable {}
+
+/// Rows that a transaction relates because a relocation has brought them into one zone.
+struct RelatedRows: Sendable {
+    private var updated: [RowKey] = []
+    private var owners: Set<RowKey> = []
+
+    mutating func add(updated key: RowKey, target: RowKey) {
+        updated.append(key)
+        owners.insert(target)
     }
 
-    func take() -> StoreCommit? {
-        commit.withLock { commit in
-            defer { commit = nil }
-            return commit
-        }
+    mutating func add(linked first: RowKey, _ second: RowKey) { owners.formUnion([first, second]) }
+
+    func commit(store: UInt16) -> StoreCommit? {
+        if updated.isEmpty, owners.isEmpty { return nil }
+        var commit = StoreCommit(store: store)
+        commit.updated = updated
+        commit.relationshipOwners = owners
+        return commit
     }
 }
 
 extension MirrorFile {
+    /// Runs a transaction that may relate rows.
+    func write<Value>(_ body: (StoreWriter, inout RelatedRows) throws -> Value) throws -> Committed<Value> {
+        var related = RelatedRows()
+        let value = try store.write { try body($0, &related) }
+        return Committed(value: value, commit: related.commit(store: store.number))
+    }
+
     /// Relates objects that are in a zone from now on.
     ///
-    /// - Parameter names: Of their records.
-    func relate(arrived names: [String], in zone: Int64, _ writer: StoreWriter) throws {
-        let there = reader(writer, zone: zone)
-        if try there.hasParked() {
+    /// - Parameter names: The names of their records.
+    func relate(arrived names: [String], in zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let metadata = reader(writer, zone: zone)
+        if try metadata.hasDeferredReferences() {
             for name in names {
-                for parked in try there.parked(destination: name) + there.parked(source: name) { try unpark(parked, writer, there) }
+                for reference in try metadata.deferredReferences(to: name) + metadata.deferredReferences(from: name) {
+                    try resolve(reference, writer, metadata, &related)
+                }
             }
         }
-        for name in names { for link in try there.links(touching: name) where link.isLive { try join(link, writer, there) } }
+        for name in names { for link in try metadata.links(touching: name) where link.isLive { try join(link, writer, metadata, &related) } }
     }
 
-    private func unpark(_ parked: ParkedRelationship, _ writer: StoreWriter, _ there: BookkeepingReader) throws {
-        guard let source = try there.record(named: parked.key.source), let target = try there.record(named: parked.destination)?.key,
-            source.stage != .needsDelete, let row = try writer.row(source.key), try writer.row(target) != nil,
-            let property = mapping.entities[source.key.entityIndex]?.mapping(of: parked.key.relationship),
-            case .toOne(let relationship) = property.kind, mapping.model.entities[relationship.destination].hierarchy.contains(target.entityIndex)
-        else { return }
-        var done = BookkeepingChanges()
-        done.unparked = [parked.key]
-        if row.values[property.slot].isNull {
+    private func resolve(_ reference: ParkedRelationship, _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows) throws {
+        let source = try metadata.record(named: reference.key.source)
+        let row = try source.flatMap { try writer.row($0.key) }
+        let target = try metadata.record(named: reference.destination).flatMap { try writer.row($0.key) }?.key
+        var changes = BookkeepingChanges()
+        changes.unparked = [reference.key]
+        switch DeferredReferenceArrival.decide(reference, source: source, row: row, target: target, mapping: mapping) {
+        case .waits: return
+        case .done: break
+        case .lost(let conflict): changes.conflicts = [conflict]
+        case .set(let slot, let target):
+            guard let row else { return }
             var values = row.values
-            values[property.slot] = .reference(target)
-            var changes = StoreChanges()
-            changes.author = MirrorNames.importAuthor
-            changes.updates = [RowUpdate(key: row.key, expectedVersion: row.version, values: values, changedSlots: [property.slot])]
-            try writer.apply(changes)
-            aside.note([row.key], [target], store: store.number)
-        } else if row.values[property.slot] != .reference(target) {
-            // Whoever set something else could not see what was there.
-            done.conflicts = [parked.lost(of: there.entityName(source.key), to: .local)]
+            values[slot] = .reference(target)
+            var rows = StoreChanges()
+            rows.author = MirrorNames.importAuthor
+            rows.updates = [RowUpdate(key: row.key, expectedVersion: row.version, values: values, changedSlots: [slot])]
+            try writer.apply(rows)
+            related.add(updated: row.key, target: target)
         }
-        try self.writer(writer, zone: there.zone).write(done, now: now)
+        try self.writer(writer, zone: metadata.zone).write(changes, now: now)
     }
 
-    /// Links the rows of a pair, if both are there.
-    func join(_ link: LinkState, _ writer: StoreWriter, _ there: BookkeepingReader) throws {
-        guard let relationship = mapping.links[link.pair.kind], let first = try there.record(named: link.pair.first),
-            let second = try there.record(named: link.pair.second), first.stage != .needsDelete, second.stage != .needsDelete,
-            try writer.row(first.key) != nil, try writer.row(second.key) != nil,
-            relationship.accepts(first.key, second.key, in: mapping), try !isLinked(first.key, second.key, relationship, writer)
+    /// Links the rows of a pair, if both are shown.
+    func join(_ link: LinkState, _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows) throws {
+        guard let relationship = mapping.links[link.pair.kind] else { return }
+        let first = try metadata.record(named: link.pair.first), second = try metadata.record(named: link.pair.second)
+        guard let first, let second, try relationship.links(first, second, in: mapping, hasRow: { try writer.row($0) != nil }),
+            try !isLinked(first.key, second.key, relationship, writer)
         else { return }
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor
@@ -81,7 +98,7 @@ extension MirrorFile {
             LinkChange(owner: first.key, relationship: relationship.first.relationship, destination: second.key, isAddition: true)
         ]
         try writer.apply(changes)
-        aside.note([], [first.key, second.key], store: store.number)
+        related.add(linked: first.key, second.key)
     }
 
     func isLinked(_ first: RowKey, _ second: RowKey, _ relationship: LinkMapping, _ reader: StoreReader) throws -> Bool {

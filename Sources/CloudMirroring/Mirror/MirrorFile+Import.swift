@@ -9,16 +9,16 @@ import ObjectGraph
 import SQLiteStore
 
 extension MirrorFile {
-    /// Where a zone stands; nil for one that went.
+    /// Returns the row of a zone; nil for a deleted one.
     func zoneRow(_ number: Int64) throws -> ZoneTable.Row? { try store.read { try ZoneTable.row(number, $0) } }
 
     enum ChainOutcome {
         /// - Parameters:
-        ///   - zone: Where the zone stands now.
+        ///   - zone: The row of the zone after the pages.
         ///   - isListed: Whether no other zone changed since they were listed.
         ///   - hasShare: Whether the zone's share was among the records.
         case applied(records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool)
-        /// It came twice or late.
+        /// The pages are duplicates, or stale.
         case dropped
         /// Contents that weren't needed when the pages were fetched, or that an earlier process had; `waiting` are records of no page,
         /// which were withheld until now.
@@ -36,13 +36,13 @@ extension MirrorFile {
     /// - Parameters:
     ///   - names: Withheld records that stay withheld, because their assets cannot be downloaded.
     ///   - ending: The event that ends with this, if the pages are applied.
-    func apply(_ chain: ImportChain, withholding names: Set<String> = [], ending: EventTable.Row?) throws -> ChainOutcome {
+    func apply(_ chain: ImportChain, withholding names: Set<String> = [], ending: EventTable.Row?) throws -> Committed<ChainOutcome> {
         let number = chain.zone.number
         do {
-            return try store.write { writer in
+            return try write { writer, related in
                 writer.joinHistory()
-                // First what happened here, so that the bookkeeping says of every object whether its row is there.
-                try scan(writer)
+                // First the changes of this device, so that the sync metadata say of every object whether it has a row.
+                try scan(writer, &related)
                 guard let row = try ZoneTable.row(number, writer), chain.follows(row) else { return .dropped }
                 guard try chain.pages.allSatisfy({ try prepareReverting($0, of: chain.zone, writer) }) else { return .dropped }
                 var joined = JoinedCommit(store: store.number)
@@ -53,27 +53,27 @@ extension MirrorFile {
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing
                     hasShare = hasShare || page.records.contains { $0.recordName == ShareDetails.zoneShareName }
-                    let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, writer)
+                    let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, writer, &related)
                     joined.append(applied.commit)
                     records += applied.records
                     isListed = applied.isListed
                 }
-                if chain.stagedCount > 0 { try StagedTable.remove(number, writer) }
+                if chain.stagedCount > 0 { try StagedPageTable.remove(number, writer) }
                 if let ending { try EventTable.end(ending, writer) }
                 return .applied(
                     records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare)
             }
         } catch let error as AssetsLacking {
-            return .lacksAssets(error.needs, waiting: error.waiting)
+            return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))
         }
     }
 
     /// Applies one page of a chain.
     ///
-    /// - Parameter lists: Those whose order the pages may have changed. With the last page they are put in order.
+    /// - Parameter lists: Lists that the pages may have reordered. The last page sorts them.
     private func apply(
         _ fetched: ImportPage, of chain: ImportChain, isLast: Bool, withholding names: Set<String>, _ lists: inout Set<OrderedList>,
-        _ writer: StoreWriter
+        _ writer: StoreWriter, _ related: inout RelatedRows
     ) throws -> (records: Int, commit: StoreCommit, isListed: Bool) {
         let zone = chain.zone
         var page = try joined(fetched, of: zone, withholding: names, writer)
@@ -83,16 +83,16 @@ extension MirrorFile {
             // As the page before left it.
             if let row = try ZoneTable.row(zone.number, writer) { try keepShare(in: page, row, writer) }
             deleted = try deleteAgain(in: &page, zone, writer) { try content(of: $0, chain, writer) }
-            try rebind(&page, zone, writer)
+            try prepareArrivals(in: &page, zone, writer, &related)
         }
-        let bookkeeping = reader(writer, zone: zone.number)
+        let metadata = reader(writer, zone: zone.number)
         if !page.moreComing {
-            let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
-            page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
+            let unseen = try page.generation.map { try metadata.unseenNames(before: $0) } ?? []
+            page.conclude(missing: try metadata.missingNames(), unseen: unseen)
         }
         if zone.isHome {
-            page = try withoutMoved(page, writer)
-            try undoMoves(of: page.deletions, writer)
+            page = try withoutRelocated(page, writer)
+            try undoRelocations(of: page.deletions, writer)
         }
         try makeRoom(for: page, zone: zone.number, writer)
         var (loaded, details) = try load(page, zone, writer)
@@ -110,17 +110,18 @@ extension MirrorFile {
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
         let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
         commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
-        if zone.isHome { try passOn(plan, writer) }
+        if zone.isHome { try forwardEdits(plan, writer, &related) }
+        if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true
         try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
-        if receives, !page.moreComing { try gather(into: zone, writer) }
+        if receives, !page.moreComing { try gather(into: zone, writer, &related) }
         let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
         return (plan.recordsApplied + deleted, commit, isListed)
     }
 
     private func content(of asset: AssetValue, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
         if let content = chain.assets[asset.withoutAddress] { return content }
-        return chain.stagedCount == 0 ? nil : try StagedTable.content(of: asset, zone: chain.zone.number, reader)
+        return chain.stagedCount == 0 ? nil : try StagedPageTable.content(of: asset, zone: chain.zone.number, reader)
     }
 
     private func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
@@ -136,64 +137,64 @@ extension MirrorFile {
     func load(
         _ page: ImportPage, _ zone: MirrorZone, _ reader: StoreReader
     ) throws -> (ImportPlan.Loaded, ImportNeeds.Details) {
-        let bookkeeping = self.reader(reader, zone: zone.number)
+        let metadata = self.reader(reader, zone: zone.number)
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
-        let hasLinks = try bookkeeping.hasLinks()
-        let lastKnown = try bookkeeping.lastName()
+        let hasLinks = try metadata.hasLinks()
+        let lastKnown = try metadata.lastName()
         for name in needs.names {
             // New names are the greatest, where they were made in the order of time.
             if let lastKnown, !lastKnown.utf8.lexicographicallyPrecedes(name.utf8) {
-                loaded.records[name] = try bookkeeping.record(named: name)
+                loaded.records[name] = try metadata.record(named: name)
             }
-            if hasLinks, let link = try bookkeeping.link(named: name) { loaded.links.append(link) }
+            if hasLinks, let link = try metadata.link(named: name) { loaded.links.append(link) }
         }
-        for name in try bookkeeping.hasParked() ? needs.parked : [] {
-            loaded.parked += try bookkeeping.parked(source: name)
-            loaded.parked += try bookkeeping.parked(destination: name)
+        for name in try metadata.hasDeferredReferences() ? needs.parked : [] {
+            loaded.parked += try metadata.deferredReferences(from: name)
+            loaded.parked += try metadata.deferredReferences(to: name)
         }
-        try loadSuccessors(page, needs, bookkeeping, into: &loaded)
+        try loadSuccessors(page, needs, metadata, into: &loaded)
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
-            loaded.records[parked.key.source] = try bookkeeping.record(named: parked.key.source)
+            loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)
         }
         let details = needs.details(loaded)
-        try load(details, reader, bookkeeping, into: &loaded)
+        try load(details, reader, metadata, into: &loaded)
         if zone.isHome { try loadTargetsElsewhere(needs, reader, into: &loaded) } else { try loadFormer(page, reader, into: &loaded) }
         return (loaded, details)
     }
 
     func load(
-        _ details: ImportNeeds.Details, _ reader: StoreReader, _ bookkeeping: BookkeepingReader,
+        _ details: ImportNeeds.Details, _ reader: StoreReader, _ metadata: SyncMetadataReader,
         into loaded: inout ImportPlan.Loaded
     ) throws {
         for row in try reader.rows(details.keys) { loaded.rows[row.key] = row }
-        if try bookkeeping.hasLinks() {
-            for pair in details.pairs { loaded.links += try bookkeeping.links(of: pair) }
-            for name in details.linkEnds { loaded.links += try bookkeeping.links(touching: name) }
+        if try metadata.hasLinks() {
+            for pair in details.pairs { loaded.links += try metadata.links(of: pair) }
+            for name in details.linkEnds { loaded.links += try metadata.links(touching: name) }
         }
         for end in Set(loaded.links.flatMap { [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
-            loaded.records[end] = try bookkeeping.record(named: end)
+            loaded.records[end] = try metadata.record(named: end)
         }
         for key in details.referred {
             let referrers = try referrers(to: key, loaded.rows[key], reader)
             loaded.referrers[key] = referrers
             for row in try reader.rows(referrers) { loaded.rows[row.key] = row }
             for referrer in referrers {
-                guard try bookkeeping.zone(of: referrer) == bookkeeping.zone else { continue }
-                if let state = try bookkeeping.record(of: referrer) { loaded.records[state.recordName] = state }
+                guard try metadata.zone(of: referrer) == metadata.zone else { continue }
+                if let state = try metadata.record(of: referrer) { loaded.records[state.recordName] = state }
             }
         }
         for row in loaded.rows.values {
             for key in row.references where loaded.names[key] == nil {
-                loaded.names[key] = try bookkeeping.name(of: key)
-                if loaded.names[key] == nil { loaded.namesElsewhere[key] = try bookkeeping.record(of: key)?.recordName }
+                loaded.names[key] = try metadata.name(of: key)
+                if loaded.names[key] == nil { loaded.namesElsewhere[key] = try metadata.record(of: key)?.recordName }
             }
         }
-        // History was read, so whatever has no row any more is marked.
-        loaded.existing = Set(loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }.map(\.key))
+        // History was read, so objects without a row are marked.
+        loaded.existing = Set(loaded.records.values.filter(\.hasRow).map(\.key))
     }
 
-    /// Rows that refer to a row by a to-one relationship, found by the inverses, which every relationship has.
+    /// Returns the rows that refer to a row by a to-one relationship, through its inverse.
     func referrers(to key: RowKey, _ row: Row?, _ reader: StoreReader) throws -> [RowKey] {
         let entity = mapping.model.entities[key.entityIndex]
         var keys: Set<RowKey> = []
@@ -245,7 +246,7 @@ extension MirrorFile {
         if mapping.hasUniqueness { try writer.vacate(deletes) }
         try writer.apply(changes)
         if !deletes.isEmpty {
-            // References that no inverse told of, and pairs; rows that lose one are told to contexts, too.
+            // References without an inverse, and pairs. Contexts merge rows that lose one.
             let touched = try writer.nullifyReferences(to: deletes)
             let known = Set(commit.inserted).union(commit.updated)
             commit.updated += touched.filter { !known.contains($0) }

@@ -10,24 +10,32 @@ import ObjectGraph
 import SQLiteStore
 
 extension StoreSync {
-    /// What reading the store's file throws, as apps catch it.
+    /// Converts errors of the store's file to the errors that apps catch.
     func translated<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch let error as StoreError { throw CocoaError(error) }
+    }
+
+    /// The same, for transactions that may relate rows. Contexts merge them later.
+    func translated<T>(_ body: () throws -> Committed<T>) throws -> T {
+        let committed: Committed<T>
+        do { committed = try body() } catch let error as StoreError { throw CocoaError(error) }
+        if let commit = committed.commit { later { self.merge(commit) } }
+        return committed.value
     }
 }
 
 extension MirrorFile {
-    /// History is read first, so that what was saved a moment ago counts as waiting.
-    func states(of keys: [RowKey]) throws -> [RowKey: NSPersistentCloudKitContainer.ObjectSyncState] {
-        try store.write { writer in
-            // Before the mirror has made its tables, everything waits.
-            try BookkeepingTables.open(writer, home: homeZone)
-            try scan(writer)
-            let bookkeeping = reader(writer)
+    /// History is read first, so that the last save counts as pending.
+    func states(of keys: [RowKey]) throws -> Committed<[RowKey: NSPersistentCloudKitContainer.ObjectSyncState]> {
+        try write { writer, related in
+            // Before the tables exist, everything is pending.
+            try SyncMetadataSchema.open(writer, home: homeZone)
+            try scan(writer, &related)
+            let metadata = reader(writer)
             let sent = try namesInOutbox(writer)
             var states: [RowKey: NSPersistentCloudKitContainer.ObjectSyncState] = [:]
             for key in keys {
-                guard let record = try bookkeeping.record(of: key) else { continue }
+                guard let record = try metadata.record(of: key) else { continue }
                 states[key] =
                     if let failure = record.failure, record.stage != .uploaded {
                         .refused(because: failure)
@@ -43,7 +51,7 @@ extension MirrorFile {
 
     // MARK: For support
 
-    /// What somebody who helps needs to know of a store: numbers, names of the model, and the reasons of failures.
+    /// Diagnostics of a store for support: counts, names of the model, and reasons of failures.
     struct Findings: Encodable, Sendable {
         struct Step: Encodable, Sendable {
             var type: String
@@ -79,37 +87,22 @@ extension MirrorFile {
 
     func findings() throws -> Findings {
         try store.write { writer in
-            try BookkeepingTables.open(writer, home: homeZone)
-            let stages = [0: "uploaded", 1: "waiting", 2: "deletion waiting", 3: "missing on the server"]
-            func counts(_ sql: String) throws -> [String: Int64] {
-                var counts: [String: Int64] = [:]
-                try writer.query(sql) { row in
-                    let stage = row.optionalInt(1).map { " " + (stages[Int($0)] ?? "in stage \($0)") } ?? ""
-                    counts["\(row.text(0) ?? "")\(stage)", default: 0] += row.int(2)
-                }
-                return counts
-            }
+            try SyncMetadataSchema.open(writer, home: homeZone)
+            let counts = try metadata.counts(writer)
             let home = try ZoneTable.row(MirrorZone.home, writer)
             return Findings(
                 container: containerIdentifier, scope: "\(scope)",
-                formats: ["bookkeeping": try MirrorState.int(.format, writer) ?? 0],
-                modelFingerprint: try MirrorState.text(.fingerprint, writer),
-                isSignedInOnce: try MirrorState.text(.user, writer) != nil, hasChangeToken: home?.token != nil,
+                formats: ["bookkeeping": try StateTable.int(.format, writer) ?? 0],
+                modelFingerprint: try StateTable.text(.fingerprint, writer),
+                isSignedInOnce: try StateTable.text(.user, writer) != nil, hasChangeToken: home?.token != nil,
                 isFetchingEverything: home?.isFullFetch == true,
                 fullFetches: home?.generation ?? 0,
-                lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
-                historyLatest: try writer.latestTransaction(), historyRead: try MirrorState.int(.historyRead, writer),
+                lastSuccess: try StateTable.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
+                historyLatest: try writer.latestTransaction(), historyRead: try StateTable.int(.historyRead, writer),
                 unansweredRequestAttempts: try OutboxTable.attempts(writer),
-                objects: try counts("SELECT entity, stage, COUNT(*) FROM TARN_RECORD GROUP BY 1, 2"),
-                links: try counts("SELECT relationships, stage, COUNT(*) FROM TARN_LINK GROUP BY 1, 2"),
-                refusals: try counts(
-                    """
-                    SELECT failure, NULL, COUNT(*) FROM (SELECT failure FROM TARN_RECORD UNION ALL SELECT failure FROM TARN_LINK) \
-                    WHERE failure IS NOT NULL GROUP BY 1
-                    """),
-                relationshipsWaitingForTheirTarget: try counts("SELECT '', NULL, COUNT(*) FROM TARN_PARKED").values.reduce(0, +),
-                objectsWaitingForWhatTheyNeed: try counts("SELECT '', NULL, COUNT(*) FROM TARN_INCOMPLETE").values.reduce(0, +),
-                conflicts: try counts("SELECT entity || '.' || property, NULL, COUNT(*) FROM TARN_CONFLICT GROUP BY 1"),
+                objects: counts.objects, links: counts.links, refusals: counts.refusals,
+                relationshipsWaitingForTheirTarget: counts.deferredReferences, objectsWaitingForWhatTheyNeed: counts.withheldRecords,
+                conflicts: counts.conflicts,
                 steps: try EventTable.rows(after: nil, writer).suffix(Self.supportStepsMax).map(Findings.Step.init))
         }
     }

@@ -6,13 +6,13 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Ordered relationships. The store numbers the members of each list; the server has a rank in each member's record, or in the
-// record of the pair. Invariant: once history is read, and after each import, both say the same order.
+// Ordered relationships. The store numbers the members of each list; the server has a position key in each member's record, or in the join
+// record. Invariant: once history is read, and after each import, both have the same order.
 
 extension MirrorFile {
     // MARK: From the store to ranks
 
-    /// Ranks members of lists that may have been put into another order here, and marks those whose rank changed.
+    /// Updates the position keys of lists that this device may have reordered, and marks the members with a new key.
     func rank(after scan: ExportScan, zone: Int64, _ writer: StoreWriter) throws {
         guard mapping.hasOrder else { return }
         var lists = Set(scan.lists)
@@ -23,36 +23,31 @@ extension MirrorFile {
     }
 
     private func rank(_ list: OrderedList, zone: Int64, mark: Int64, _ writer: StoreWriter) throws {
-        let bookkeeping = reader(writer, zone: zone)
+        let metadata = reader(writer, zone: zone)
         let keys = try writer.destinations(of: list.owner, toMany: list.relationship)
-        let members = try bookkeeping.ranking(of: keys, in: list)
+        let members = try metadata.ranking(of: keys, in: list)
         for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
-            // What has no record in this zone is ranked with its list in its own.
-            guard !members[index].name.isEmpty, let state = try bookkeeping.record(of: keys[index]), [.uploaded, .needsUpload].contains(state.stage)
+            // A member with a record in another zone gets its position key there.
+            guard !members[index].name.isEmpty, let state = try metadata.record(of: keys[index]), [.uploaded, .needsUpload].contains(state.stage)
             else { continue }
             if let relationship = mapping.rankedName(list) {
                 try self.writer(writer, zone: zone).write(rank: rank.text, of: state.key, in: relationship)
-                try writer.execute(
-                    "UPDATE TARN_RECORD SET stage = ?, mark = ?, failure = NULL WHERE entity = ? AND pk = ?",
-                    [
-                        .int(Int64(MirrorStage.needsUpload.rawValue)), .int(mark), .text(bookkeeping.entityName(state.key)),
-                        .int(state.key.primaryKey),
-                    ])
+                try self.writer(writer, zone: zone).markForUpload(state.key, mark: mark)
             } else {
-                try replaceLinks(of: state.recordName, rank, in: list, mark: mark, writer, bookkeeping)
+                try replaceLinks(of: state.recordName, rank, in: list, mark: mark, writer, metadata)
             }
         }
     }
 
-    /// Links never change: a pair that moves gets another one.
+    /// Join records are immutable: a pair with a new position gets another one.
     private func replaceLinks(
-        of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+        of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ writer: StoreWriter, _ metadata: SyncMetadataReader
     ) throws {
-        guard let owner = try bookkeeping.name(of: list.owner), let pair = mapping.pair(in: list, owner: owner, member: member) else { return }
+        guard let owner = try metadata.name(of: list.owner), let pair = mapping.pair(in: list, owner: owner, member: member) else { return }
         var changes = BookkeepingChanges()
-        let links = try bookkeeping.links(of: pair).filter(\.isLive)
+        let links = try metadata.links(of: pair).filter(\.isLive)
         guard var link = LinkState.decisive(links, inListOf: owner) else { return }
-        // One that was made in the same scan has not been sent by anybody.
+        // A link of the same scan was not sent yet.
         if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
             for var old in links {
                 old.stage = .needsDelete
@@ -66,15 +61,15 @@ extension MirrorFile {
         }
         link.setRank(rank, inListOf: owner)
         changes.links.append(link)
-        try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
+        try self.writer(writer, zone: metadata.zone).write(changes, now: now)
     }
 
     // MARK: From ranks to the store
 
-    /// The lists whose order a page may have changed. Forgets the ranks of rows that it deleted.
+    /// Returns the lists that a page may have reordered. Removes the position keys of rows that it deleted.
     func listsTouched(by plan: ImportPlan, zone: Int64, _ writer: StoreWriter) throws -> Set<OrderedList> {
         guard mapping.hasOrder else { return [] }
-        let bookkeeping = reader(writer, zone: zone)
+        let metadata = reader(writer, zone: zone)
         var lists: Set<OrderedList> = []
         var seen: Set<RowKey> = []
         for intent in plan.rows {
@@ -82,14 +77,14 @@ extension MirrorFile {
             case .insert(let row), .update(let row, _):
                 seen.insert(row.key)
                 lists.formUnion(mapping.lists(with: row))
-            case .delete(let key, _): try RankTable.forget([key], mapping, writer)
+            case .delete(let key, _): try PositionTable.remove([key], mapping, writer)
             }
         }
         let ranked = plan.bookkeeping.records.map(\.key).filter { mapping.isRanked($0.entityIndex) && !seen.contains($0) }
         for row in try writer.rows(ranked) { lists.formUnion(mapping.lists(with: row)) }
         for pair in Set(plan.pairsTouched) {
             for end in Set([pair.first, pair.second]) {
-                guard let key = try bookkeeping.record(named: end)?.key else { continue }
+                guard let key = try metadata.record(named: end)?.key else { continue }
                 lists.formUnion(mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
             }
         }
@@ -100,12 +95,12 @@ extension MirrorFile {
     ///
     /// - Returns: Owners of lists that changed.
     func arrange(_ lists: Set<OrderedList>, zone: Int64, _ writer: StoreWriter) throws -> [RowKey] {
-        let bookkeeping = reader(writer, zone: zone)
+        let metadata = reader(writer, zone: zone)
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor
         for list in lists.sorted() {
             let keys = try writer.destinations(of: list.owner, toMany: list.relationship)
-            let order = Ranking.order(of: try bookkeeping.ranking(of: keys, in: list)).map { keys[$0] }
+            let order = Ranking.order(of: try metadata.ranking(of: keys, in: list)).map { keys[$0] }
             if order != keys { changes.orders.append(OrderChange(owner: list.owner, relationship: list.relationship, destinations: order)) }
         }
         try writer.apply(changes)

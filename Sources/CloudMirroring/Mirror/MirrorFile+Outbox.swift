@@ -5,24 +5,23 @@ import CloudWire
 import MirroringCore
 import SQLiteStore
 
-/// A request whose answer is lost may have been carried out, may still be on its way, or neither. If something newer were sent
-/// or imported first, an old value could win against one that was made in its knowledge, and a late creation could bring a
-/// deleted record back. So the same request is sent again until its answer is there, in the next life of the app, too.
+/// The outbox. A request without a response may have been executed, may still be in flight, or neither. If a newer request were sent or a
+/// page imported first, an old value could win against an edit of it, and a late creation could restore a deleted record. So the same
+/// request is replayed until it is acknowledged, also by the next process.
 extension MirrorFile {
-    /// After so many attempts without an answer the request is given up: whatever it is that nobody answers, it holds nothing
-    /// else up.
+    /// The attempts without a response after which a request is dropped, so that it does not block others.
     static let uncertainAttemptsMax: Int64 = 8
 
     func put(_ batch: ExportBatch, _ request: ExportBatch.Request) throws { try store.write { try put(batch, request, $0) } }
 
     func put(_ batch: ExportBatch, _ request: ExportBatch.Request, _ writer: StoreWriter) throws {
-        // Staged pages show what was there before the request, and would undo in part what it changes: they are fetched again.
-        try StagedTable.remove(batch.zone.number, writer)
+        // Staged pages have the state before the request, and would undo a part of it: they are fetched again.
+        try StagedPageTable.remove(batch.zone.number, writer)
         let notes = batch.items.map(\.note).joined(separator: "\n")
         try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.plainBodies, notes: notes), writer)
     }
 
-    /// What has to be sent again before anything else is; nil when every request was answered.
+    /// Returns the batch that has to be replayed before anything else is sent; nil if all requests were acknowledged.
     func outbox() throws -> ExportBatch? {
         try store.read { reader in
             for row in try OutboxTable.rows(reader) {
@@ -45,14 +44,14 @@ extension MirrorFile {
         return names
     }
 
-    /// A zone that goes takes along what was sent to it.
+    /// Removes the requests of a deleted zone.
     func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
         for row in try OutboxTable.rows(writer) where try row.bodies.first.map({ try normal(ModifyRecordsRequest(json: $0).zoneID) }) == zone.id {
             try OutboxTable.remove(row.key, writer)
         }
     }
 
-    /// Decides whether a request that failed is to be sent again as it was.
+    /// Decides whether a failed request is replayed.
     func note(_ failure: CloudFailure, ofRequest key: String) throws {
         try store.write { writer in
             guard let attempts = try OutboxTable.attempts(of: key, writer) else { return }

@@ -8,12 +8,12 @@ import MirroringCore
 import SQLiteStore
 import Synchronization
 
-// Pages of an import that is too large to be kept in memory until its last page arrives.
+// Pages of an import that is too large for memory until its last page arrives.
 
 extension MirrorFile {
-    /// What an earlier process staged of a zone; nil if that no longer follows the zone's token.
+    /// Returns the pages of a zone that an earlier process staged; nil if they don't follow the zone's token.
     func stagedChain(of row: ZoneTable.Row) throws -> ImportChain? {
-        guard let staged = try store.read({ try StagedTable.summary(row.zone.number, $0) }) else { return nil }
+        guard let staged = try store.read({ try StagedPageTable.summary(row.zone.number, $0) }) else { return nil }
         let chain = ImportChain(staged, of: row.zone)
         if chain.follows(row) { return chain }
         try unstage(row.zone)
@@ -22,29 +22,29 @@ extension MirrorFile {
 
     /// Writes the pages of a chain that are in memory to the file, behind those that are there.
     ///
-    /// - Returns: false if the zone has moved on: the chain is worth nothing then.
+    /// - Returns: false if the chain doesn't follow the zone's token any more.
     func stage(_ chain: ImportChain) throws -> Bool {
         let pages = chain.pages.map { $0.staged(in: chain.zone) }
         return try store.write { writer in
             guard let row = try ZoneTable.row(chain.zone.number, writer), chain.follows(row) else { return false }
-            if chain.stagedCount == 0 { try StagedTable.remove(chain.zone.number, writer) }
+            if chain.stagedCount == 0 { try StagedPageTable.remove(chain.zone.number, writer) }
             for (index, page) in pages.enumerated() {
-                try StagedTable.append(page, number: chain.stagedCount + Int64(index), zone: chain.zone.number, writer)
+                try StagedPageTable.append(page, number: chain.stagedCount + Int64(index), zone: chain.zone.number, writer)
             }
-            for (asset, content) in chain.assets { try StagedTable.append(content, of: asset, zone: chain.zone.number, writer) }
+            for (asset, content) in chain.assets { try StagedPageTable.append(content, of: asset, zone: chain.zone.number, writer) }
             return true
         }
     }
 
-    func unstage(_ zone: MirrorZone) throws { try store.write { try StagedTable.remove(zone.number, $0) } }
+    func unstage(_ zone: MirrorZone) throws { try store.write { try StagedPageTable.remove(zone.number, $0) } }
 
-    /// Assets of a page whose contents are neither here nor staged.
+    /// Returns the assets of a page with contents that are neither in memory nor staged.
     func assetsNeeded(by page: ImportPage, of chain: ImportChain) throws -> [ImportNeeds.AssetNeed] {
         try store.read { reader in
             let (loaded, details) = try load(page, chain.zone, reader)
             return try loaded.missing(details).filter { need in
                 if chain.assets[need.asset.withoutAddress] != nil { return false }
-                return try chain.stagedCount == 0 || !StagedTable.isStaged(need.asset, zone: chain.zone.number, reader)
+                return try chain.stagedCount == 0 || !StagedPageTable.isStaged(need.asset, zone: chain.zone.number, reader)
             }
         }
     }
@@ -55,7 +55,7 @@ extension MirrorFile {
         var number: Int64 = 0
         while let decoding = next {
             let page = try decoding.page()
-            try StagedTable.removePage(number, zone: chain.zone.number, writer)
+            try StagedPageTable.removePage(number, zone: chain.zone.number, writer)
             number += 1
             next = try self.decoding(number, of: chain, writer)
             try body(page, next == nil && chain.pages.isEmpty)
@@ -65,7 +65,7 @@ extension MirrorFile {
 
     private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {
         guard number < chain.stagedCount else { return nil }
-        guard let page = try StagedTable.page(number, zone: chain.zone.number, reader) else {
+        guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else {
             throw CloudFailure(.internalError, "the local store: a staged change page is missing")
         }
         return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic)
@@ -77,7 +77,7 @@ private final class PageDecoding: Sendable {
     private let result = Mutex<Result<ImportPage, any Error>?>(nil)
     private let isDecoded = DispatchSemaphore(value: 0)
 
-    init(_ staged: StagedTable.Page, _ mapping: RecordMapping, isParallel: Bool) {
+    init(_ staged: StagedPageTable.Page, _ mapping: RecordMapping, isParallel: Bool) {
         let decode = { @Sendable [self] in
             let decoded = Result { try ImportPage(staged, mapping) }
             result.withLock { $0 = decoded }
@@ -95,16 +95,16 @@ private final class PageDecoding: Sendable {
 }
 
 extension ImportPage {
-    /// The page as it waits in the file.
-    fileprivate func staged(in zone: MirrorZone) -> StagedTable.Page {
+    /// The staged form of the page.
+    fileprivate func staged(in zone: MirrorZone) -> StagedPageTable.Page {
         let deleted = deletions.map { Record(recordName: $0, recordType: "", isDeleted: true) }
         let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
-        return StagedTable.Page(
+        return StagedPageTable.Page(
             askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty,
             body: ZoneChangesResponse(zones: [.changes(changes)]).encoded())
     }
 
-    fileprivate init(_ staged: StagedTable.Page, _ mapping: RecordMapping) throws {
+    fileprivate init(_ staged: StagedPageTable.Page, _ mapping: RecordMapping) throws {
         guard case .changes(let changes)? = try ZoneChangesResponse(json: staged.body).zones.first else {
             throw CloudFailure(.internalError, "the local store: a staged change page cannot be read")
         }

@@ -9,7 +9,7 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-/// What a mirror does to its store's file. Each function is one transaction; decisions are `MirroringCore`'s.
+/// The transactions of sync on a store's file. Each function gathers facts, lets `MirroringCore` decide, and stores the decision.
 ///
 /// Calls block their thread: they are made on the mirror's own queue.
 struct MirrorFile: Sendable {
@@ -18,26 +18,22 @@ struct MirrorFile: Sendable {
     let containerIdentifier: String
     let scope: CKDatabase.Scope
     let accountRules: AccountRules
-    /// Between imports of a database that does not tell of changes.
+    /// Seconds between imports of a database without a change feed.
     let pollSeconds: Double
     let surroundings: SyncEnvironment
-    /// For whoever called a function of this file, once it has returned.
-    let aside = RowsAside()
 
-    /// Rows of a batch, once loaded, before the batch is cut short.
+    /// The size of loaded rows at which a batch ends.
     static let batchRowBytesMax = 48_000_000
-    /// History transactions that are read at once.
+    /// History transactions of one read.
     private static let historyPage = 256
 
-    func reader(_ reader: StoreReader, zone: Int64 = MirrorZone.home) -> BookkeepingReader {
-        BookkeepingReader(reader: reader, mapping: mapping, store: store.number, zone: zone)
-    }
+    var metadata: SyncMetadataStore { SyncMetadataStore(mapping: mapping, storeNumber: store.number) }
 
-    func writer(_ writer: StoreWriter, zone: Int64) -> BookkeepingWriter {
-        BookkeepingWriter(writer: writer, mapping: mapping, zone: zone)
-    }
+    func reader(_ reader: StoreReader, zone: Int64 = MirrorZone.home) -> SyncMetadataReader { metadata.reader(reader, zone: zone) }
 
-    /// The zone for what is not shared.
+    func writer(_ writer: StoreWriter, zone: Int64) -> SyncMetadataWriter { metadata.writer(writer, zone: zone) }
+
+    /// The zone of objects that are not shared.
     var homeZone: ZoneID {
         switch scope {
         case .private: ZoneID(zoneName: MirrorNames.zone)
@@ -46,7 +42,7 @@ struct MirrorFile: Sendable {
         }
     }
 
-    /// The first zone that the server has: with others' data there is no home.
+    /// The first zone on the server: the shared database has no home zone.
     var firstZone: Int64 { scope == .shared ? MirrorZone.home + 1 : MirrorZone.home }
 
     var now: Double { surroundings.now().timeIntervalSinceReferenceDate }
@@ -55,124 +51,125 @@ struct MirrorFile: Sendable {
 
     struct Memory: Sendable {
         var signIn = SignIn()
-        /// What the app decided about an account change.
+        /// The app's decision about an account change.
         var answer: AccountRules.Answer?
         var token: String?
         var lastSuccess: Date?
-        /// What the user was allowed to do in the public database; nil if the server never said.
+        /// The user's permissions in the public database; nil without a response that has them.
         var permissions: [TypePermissions]?
     }
 
-    /// Makes the tables, and notices what changed since the store was last mirrored.
+    /// Creates the tables, and handles a change of the model.
     ///
     /// - Throws: `CloudFailure` with `.badContainer` for a store that belongs to another container.
     func open() throws -> Memory {
         try store.write { writer in
-            try BookkeepingTables.open(writer, home: homeZone)
-            if let known = try MirrorState.text(.container, writer), known != containerIdentifier {
+            try SyncMetadataSchema.open(writer, home: homeZone)
+            if let known = try StateTable.text(.container, writer), known != containerIdentifier {
                 throw CloudFailure(
                     .badContainer,
                     "this store was synced with the container \(known) and cannot be synced with \(containerIdentifier); use another file")
             }
-            try MirrorState.set(.container, .text(containerIdentifier), writer)
-            let fingerprint = try MirrorState.text(.fingerprint, writer)
+            try StateTable.set(.container, .text(containerIdentifier), writer)
+            let fingerprint = try StateTable.text(.fingerprint, writer)
             if fingerprint != mapping.fingerprint {
-                // Lists may have an order that has not been ranked, which a look at everything sees to.
-                if fingerprint != nil, mapping.hasOrder { try MirrorState.set(.historyRead, .null, writer) }
-                // Records may hold what only this version of the model understands.
+                // Lists may have members without position keys: a scan of all rows adds them.
+                if fingerprint != nil, mapping.hasOrder { try StateTable.set(.historyRead, .null, writer) }
+                // Records may have fields that only this version of the model has.
                 if fingerprint != nil { for row in try ZoneTable.all(writer) { try ZoneTable.beginFullFetch(row.zone.number, writer) } }
-                try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
+                // Flags are not maintained while a model has no unique values.
+                if mapping.hasUniqueness { for row in try ZoneTable.all(writer) { try RedirectTable.findReferences(in: row.zone.number, writer) } }
+                try StateTable.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
             return Memory(
                 signIn: try signIn(writer), answer: try accountAnswer(writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
-                lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
-                permissions: try MirrorState.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
+                lastSuccess: try StateTable.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
+                permissions: try StateTable.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
         }
     }
 
     func remember(permissions: [TypePermissions]?) throws {
         let text = permissions.map { CallerIdentity(identity: UserIdentity(userRecordName: "_"), permissions: $0).encoded() }
-        try store.write { try MirrorState.set(.permissions, text.map { .blob(Data($0)) } ?? .null, $0) }
+        try store.write { try StateTable.set(.permissions, text.map { .blob(Data($0)) } ?? .null, $0) }
     }
 
     func remember(success: Date) throws {
-        try store.write { try MirrorState.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }
+        try store.write { try StateTable.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }
     }
 
     // MARK: Reading history
 
-    /// Marks what was changed here since history was last read.
-    func scan(_ writer: StoreWriter) throws {
+    /// Marks the changes of this device since history was last read.
+    func scan(_ writer: StoreWriter, _ related: inout RelatedRows) throws {
         let latest = try writer.latestTransaction()
-        guard let read = try MirrorState.int(.historyRead, writer) else { return try scanEverything(writer, upTo: latest) }
+        guard let read = try StateTable.int(.historyRead, writer) else { return try scanEverything(writer, upTo: latest, &related) }
         if read == latest { return }
         var position = read
         while position < latest {
             let page = try writer.history(after: position, limit: Self.historyPage)
             // Transactions are numbered without gaps: a missing one was purged before it was read.
             guard let first = page.first, first.number == position + 1, let last = page.last else {
-                return try scanEverything(writer, upTo: latest)
+                return try scanEverything(writer, upTo: latest, &related)
             }
             position = last.number
-            try apply(page.map(LocalTransaction.init), writer)
+            try apply(page.map(LocalTransaction.init), writer, &related)
         }
-        try MirrorState.set(.historyRead, .int(position), writer)
+        try StateTable.set(.historyRead, .int(position), writer)
     }
 
-    /// Compares all rows with the bookkeeping, where there is no history to tell what changed.
-    private func scanEverything(_ writer: StoreWriter, upTo latest: Int64) throws {
+    /// Compares all rows with the sync metadata, for a store without complete history.
+    private func scanEverything(_ writer: StoreWriter, upTo latest: Int64, _ related: inout RelatedRows) throws {
         var changes: [LocalChange] = []
         for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
             changes += try writer.fetchKeys(StoreQuery(entity: root)).map { LocalChange(key: $0, kind: .insert) }
         }
         let present = Set(changes.map(\.key))
         changes += try reader(writer).allKeys().filter { !present.contains($0) }.map { LocalChange(key: $0, kind: .delete) }
-        try apply([LocalTransaction(number: max(latest, 1), author: nil, changes: changes)], writer)
-        try MirrorState.set(.historyRead, .int(latest), writer)
+        try apply([LocalTransaction(number: max(latest, 1), author: nil, changes: changes)], writer, &related)
+        try StateTable.set(.historyRead, .int(latest), writer)
     }
 
-    private func apply(_ history: [LocalTransaction], _ writer: StoreWriter) throws {
+    private func apply(_ history: [LocalTransaction], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         // Most stores have one zone, and everything is in it.
         guard scope != .public, try scope == .shared || ZoneTable.hasShares(writer) else {
             return try apply(history, zone: MirrorZone.home, writer)
         }
-        for (zone, part) in try partition(history, writer) { try apply(part, zone: zone, writer) }
+        for (zone, part) in try partition(history, writer, &related) { try apply(part, zone: zone, writer) }
     }
 
-    /// - Parameter history: Of objects in one zone.
+    /// - Parameter history: Changes of objects in one zone.
     func apply(_ history: [LocalTransaction], zone: Int64, _ writer: StoreWriter) throws {
         let scan = ExportScan(history, mapping: mapping)
-        let bookkeeping = reader(writer, zone: zone)
+        let metadata = reader(writer, zone: zone)
         let needs = scan.needs
         if needs.keys.isEmpty { return }
         var loaded = ExportScan.Loaded()
-        for state in try bookkeeping.records(of: needs.keys) { loaded.records[state.key] = state }
+        for state in try metadata.records(of: needs.keys) { loaded.records[state.key] = state }
         for listing in needs.listings {
             var destinations = try writer.destinations(of: listing.owner, toMany: listing.relationship)
             // Records of different zones are never linked.
-            destinations = try destinations.filter { try bookkeeping.zone(of: $0) ?? zone == zone }
+            destinations = try destinations.filter { try metadata.zone(of: $0) ?? zone == zone }
             loaded.destinations[listing] = destinations
-            for key in destinations where loaded.records[key] == nil { loaded.records[key] = try bookkeeping.record(of: key) }
+            for key in destinations where loaded.records[key] == nil { loaded.records[key] = try metadata.record(of: key) }
         }
         var ends: Set<String> = []
         for key in needs.listings.map(\.owner) + needs.deleted {
             guard let name = loaded.records[key]?.recordName, ends.insert(name).inserted else { continue }
-            loaded.links += try bookkeeping.links(touching: name)
+            loaded.links += try metadata.links(touching: name)
         }
         for link in loaded.links {
             for end in [link.pair.first, link.pair.second] {
-                if let state = try bookkeeping.record(named: end) { loaded.records[state.key] = state }
+                if let state = try metadata.record(named: end) { loaded.records[state.key] = state }
             }
         }
         for key in needs.deleted {
-            if let name = loaded.records[key]?.recordName { loaded.parked += try bookkeeping.parked(source: name) }
+            if let name = loaded.records[key]?.recordName { loaded.parked += try metadata.deferredReferences(from: name) }
         }
-        // What has no row is deleted in this scan, or was in an earlier one. What has moved to a share is there: a pair of which only
-        // one end moves was taken apart before.
-        let there = loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }
-        loaded.existing = Set(needs.keys).union(there.map(\.key))
+        // An object without a row is deleted in this scan, or was in an earlier one. A relocated object has a row: a pair of which only one
+        // end is relocated was unlinked before.
+        loaded.existing = Set(needs.keys).union(loaded.records.values.filter(\.hasRow).map(\.key))
         loaded.existing.subtract(needs.deleted)
-        loaded.uniqueNames = try uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, writer, bookkeeping)
+        loaded.uniqueNames = try uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, writer, metadata)
         let names = NewRecordNames((0..<scan.namesAtMost(loaded)).map { _ in surroundings.makeName() })
         try self.writer(writer, zone: zone).write(scan.plan(loaded, names: names), now: now)
         try rank(after: scan, zone: zone, writer)

@@ -75,7 +75,7 @@ final class StoreSync: Sendable {
             // Saves of other processes are sent with the next save of this one, or the next sync.
             logger.warning("the store's file cannot be watched", metadata: ["store": "\(store.identifier ?? "")"])
         }
-        store.keepHistory { try MirrorState.read($0) }
+        store.keepHistory { try StateTable.historyRead($0) }
         state.withLock { $0.tasks.loop = begin { await self.runLoop() } }
         send(.started)
     }
@@ -257,16 +257,18 @@ final class StoreSync: Sendable {
 
     /// Runs a closure on the file's queue: the store blocks its thread, which must not be a thread of the task pool.
     func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        if environment.isDeterministic { return try mergingSideCommits(body) }
-        return try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try self.mergingSideCommits(body) }) }
-        }
+        if environment.isDeterministic { return try body() }
+        return try await withCheckedThrowingContinuation { continuation in queue.async { continuation.resume(with: Result(catching: body)) } }
     }
 
-    /// Merges rows into contexts that the closure wrote in addition to its result.
-    private func mergingSideCommits<T>(_ body: () throws -> T) throws -> T {
-        defer { if let commit = file.aside.take() { merge(commit) } }
-        return try body()
+    /// The same, for transactions that may relate rows. Contexts merge the rows before this returns.
+    func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> Committed<T>) async throws -> T {
+        let merged: @Sendable () throws -> T = {
+            let committed = try body()
+            if let commit = committed.commit { self.merge(commit) }
+            return committed.value
+        }
+        return try await onQueue(merged)
     }
 
     /// Merges a commit into the app's contexts.

@@ -4,14 +4,14 @@
 package import CloudWire
 package import ManagedModel
 
-/// The server's fields of a record as they were last seen and applied: what both sides' changes are measured against.
+/// The merge base of a record: the server's fields that were applied last. A merge compares the fields of both sides with it.
 package struct Ancestor: Hashable, Sendable {
-    /// Fields that the model understood when they were applied, without those that hold nothing.
+    /// Fields that the model had when they were applied, without empty ones.
     package var fields: [String: Field]
-    /// Fields of newer or other clients. They are kept apart so that a later version of the app, which knows
-    /// them, does not take their absence from its rows for a local change.
+    /// Fields of newer or other clients. They are stored separately: a later version of the app that has them in its model must not take
+    /// their absence in its rows for a change of this device.
     package var unapplied: [String: Field]
-    /// What the assets among ``fields`` contain, by field name.
+    /// Digests of the contents of assets among ``fields``, by field name.
     package var digests: [String: ContentDigest]
 
     package init(
@@ -23,18 +23,18 @@ package struct Ancestor: Hashable, Sendable {
     }
 }
 
-/// Where a record stands between this device and the server.
+/// The sync stage of a record.
 ///
 /// Raw values are stored in files and never reused.
 package enum MirrorStage: Int, Hashable, Sendable, CaseIterable {
     case uploaded = 0
     case needsUpload = 1
     case needsDelete = 2
-    /// The server said that it has no such record; the end of the next import deletes the row.
+    /// The server has no such record any more. The end of the next import deletes the row.
     case missing = 3
 }
 
-/// What the mirror knows of one object: its record's name and version, and the server's last known fields.
+/// The sync metadata of one record: its name, version, merge base and stage.
 package struct RecordState: Hashable, Sendable {
     package var recordName: String
     package var key: RowKey
@@ -42,26 +42,24 @@ package struct RecordState: Hashable, Sendable {
     package var changeTag: String?
     package var ancestor: Ancestor { didSet { written = nil } }
     package var modified: RecordStamp? { didSet { written = nil } }
-    /// ``ancestor`` and ``modified`` as they are kept, if that was written already.
+    /// ``ancestor`` and ``modified`` in their stored form, if they were encoded before.
     private var written: KeptAncestor?
     package var stage: MirrorStage
-    /// Number of the history transaction that last marked the record. An answer of the server about an older
-    /// mark does not clear a newer one.
+    /// The number of the history transaction that last changed the object. A response to an older change does not make the record
+    /// ``MirrorStage/uploaded``.
     package var mark: Int64
-    /// Why the server refused the record for good; it is not sent again until either side changes it.
+    /// The reason of a permanent rejection. The record is sent again after a change on either side.
     package var failure: String?
-    /// The full fetch in which the record was last seen.
+    /// The number of the last full fetch that returned the record.
     package var generation: Int64
-    /// What the server says of the record beside its fields.
+    /// System fields of the record.
     package var system = RecordSystemFields()
-    /// Whether the object is in another zone now, because it was shared: what is left is to delete the record here. What
-    /// others still write into it goes to the object.
-    package var isMovedOut = false
-    /// Whether nothing is kept of the record yet, as far as whoever made this knows: a hint for writing it.
+    package var role = RecordRole.current
+    /// Whether the record is not stored yet, as far as its creator knows: a hint for writing it.
     package var isNew = true
-    /// Where the object stands in the lists of others, by to-one relationship.
+    /// The position keys of the object in ordered relationships, by to-one relationship.
     package var ranks: [String: String] = [:]
-    /// Names of records whose objects were merged into this one.
+    /// Names of records that this one supersedes.
     package var merged = MergedNames()
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
@@ -73,14 +71,14 @@ package struct RecordState: Hashable, Sendable {
         generation = 0
     }
 
-    /// What is kept of the server's fields and of when they were saved; nil if there is nothing.
+    /// The merge base with its modification date, in stored form; nil if both are empty.
     package var keptAncestor: KeptAncestor? { written ?? KeptAncestor(ancestor, modified) }
 
-    /// - Parameter kept: What was written of ``ancestor`` and ``modified`` as they are now.
+    /// - Parameter kept: The stored form of ``ancestor`` and ``modified``.
     mutating func keep(_ kept: KeptAncestor?) { written = kept }
 }
 
-/// What the mirror knows of one link record. It waits here, too, for objects that have not come yet.
+/// The sync metadata of one join record. It may arrive before its objects.
 package struct LinkState: Hashable, Sendable {
     package var recordName: String
     package var pair: LinkPair
@@ -99,11 +97,11 @@ package struct LinkState: Hashable, Sendable {
         generation = 0
     }
 
-    /// Whether the record stands for a pair that is, or is to be, linked.
+    /// Whether the pair of the record is linked, or will be once its objects arrive.
     package var isLive: Bool { stage == .uploaded || stage == .needsUpload }
 }
 
-/// A to-one relationship whose target has not come, or is gone: the row holds nothing, the server holds a name.
+/// A deferred reference: the target of a to-one relationship has not arrived, or was deleted. The row is empty, the server has a name.
 package struct ParkedRelationship: Hashable, Sendable {
     package struct Key: Hashable, Sendable {
         package var source: String
@@ -125,15 +123,15 @@ package struct ParkedRelationship: Hashable, Sendable {
     }
 }
 
-/// A value that lost against another one. Nothing is lost in silence.
+/// An entry of the conflict log: a value that lost a merge.
 package struct ConflictEntry: Hashable, Sendable {
     /// Raw values are stored in files and never reused.
     package enum Winner: Int, Hashable, Sendable {
-        /// This device's value, which was not sent yet and so reaches the server later.
+        /// The value of this device, which reaches the server later.
         case local = 0
-        /// The object was deleted by somebody else.
+        /// Another device deleted the object.
         case remoteDeletion = 1
-        /// The object was deleted here.
+        /// This device deleted the object.
         case localDeletion = 2
         /// Another device's value, by the attribute's merge policy.
         case remote = 3
@@ -148,12 +146,25 @@ package struct ConflictEntry: Hashable, Sendable {
     /// nil for a change that was not sent: it has no time by the server's clock.
     package var losingStamp: RecordStamp?
     package var winningStamp: RecordStamp?
+
+    package init(
+        entity: String, recordName: String, property: String, losing: FieldValue?, winner: Winner, losingStamp: RecordStamp?,
+        winningStamp: RecordStamp?
+    ) {
+        self.entity = entity
+        self.recordName = recordName
+        self.property = property
+        self.losing = losing
+        self.winner = winner
+        self.losingStamp = losingStamp
+        self.winningStamp = winningStamp
+    }
 }
 
 extension ParkedRelationship {
-    /// What is lost where somebody decided who could not see the target.
+    /// Returns the conflict of a reference that was set to another target while its own was missing.
     ///
-    /// - Parameter stamp: When it reached the server.
+    /// - Parameter stamp: The stamp of the reference on the server.
     package func lost(of entity: String, to winner: ConflictEntry.Winner, at stamp: RecordStamp? = nil) -> ConflictEntry {
         ConflictEntry(
             entity: entity, recordName: key.source, property: key.relationship, losing: .string(destination), winner: winner, losingStamp: stamp,
@@ -161,7 +172,7 @@ extension ParkedRelationship {
     }
 }
 
-/// What a decision changes in the bookkeeping. It is written in one transaction with what it belongs to.
+/// Changes of the sync metadata by a decision. They are written in one transaction with its rows.
 package struct BookkeepingChanges: Hashable, Sendable {
     /// Inserted, or replaced by record name.
     package var records: [RecordState] = []
@@ -171,7 +182,7 @@ package struct BookkeepingChanges: Hashable, Sendable {
     package var parked: [ParkedRelationship] = []
     package var unparked: [ParkedRelationship.Key] = []
     package var conflicts: [ConflictEntry] = []
-    /// Names of records that are not, or no longer, incomplete unless they are among ``incomplete``.
+    /// Names of records that are not withheld any more, unless they are among ``incomplete``.
     package var arrived: [String] = []
     package var incomplete: [IncompleteRecord] = []
 

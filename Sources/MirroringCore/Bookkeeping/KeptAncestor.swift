@@ -3,12 +3,11 @@
 
 package import CloudWire
 
-/// The server's fields of a record, and when they were saved, as bookkeeping keeps them. Each record of a store has them, so they
-/// take little more room than their values: a byte 1, the stamp, the number of fields, and each field with its name, its kind and
-/// its value. Counts and whole numbers take as many bytes as they need, seven bits in each (LEB128); a text has its length before
-/// it. What has no kind of its own is the JSON of a record with that field alone.
+/// The stored form of a merge base with its modification date. Every record of a store has one, so it takes little more space than its
+/// values: a byte 1, the stamp, the number of fields, and each field with name, kind and value. Integers are variable-length (LEB128);
+/// strings have a length prefix. A value without a kind of its own is the JSON of a record with that field alone.
 ///
-/// Formats of the bookkeeping before 9 have the JSON of a record instead, which begins with a brace.
+/// Sync metadata formats before 9 have the JSON of a record instead, which begins with a brace.
 package struct KeptAncestor: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -26,7 +25,7 @@ package struct KeptAncestor: Hashable, Sendable {
         case user, userAndDevice
     }
 
-    /// - Returns: nil where there is nothing to be kept.
+    /// - Returns: nil for an empty merge base without a date.
     init?(_ ancestor: Ancestor, _ modified: RecordStamp?) {
         if ancestor.fields.isEmpty && modified == nil { return nil }
         var writer = PackedWriter()
@@ -72,9 +71,9 @@ package struct KeptAncestor: Hashable, Sendable {
         }
     }
 
-    /// What was kept.
+    /// Decodes a stored merge base.
     ///
-    /// - Throws: `WireError` with `.internalError` for what no version of this library wrote.
+    /// - Throws: `WireError` with `.internalError` for bytes that no version of this library wrote.
     package static func read(_ bytes: [UInt8]) throws(WireError) -> (fields: [String: Field], modified: RecordStamp?) {
         guard bytes.first == version else {
             let record = try Record(json: bytes)

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// Writes values one after the other, in as few bytes as they need.
+/// Encodes values in as few bytes as they need.
 struct PackedWriter {
     var bytes: [UInt8] = []
 
@@ -35,7 +35,7 @@ struct PackedWriter {
     }
 }
 
-/// Reads what ``PackedWriter`` wrote.
+/// Decodes values of ``PackedWriter``.
 struct PackedReader {
     private var rest: ArraySlice<UInt8>
 
@@ -43,7 +43,7 @@ struct PackedReader {
         rest = bytes
     }
 
-    static var broken: WireError { WireError(.internalError, "what is kept of a record in the store's file cannot be read") }
+    static var broken: WireError { WireError(.internalError, "a merge base in the store's file is corrupt") }
 
     var isAtEnd: Bool { rest.isEmpty }
 

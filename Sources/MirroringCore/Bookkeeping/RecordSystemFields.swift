@@ -3,12 +3,12 @@
 
 package import CloudWire
 
-/// System fields of a record that a device stores beside its change tag and modification stamp: who created it and when, and
-/// where it stands in a shared hierarchy.
+/// System fields of a record that a device stores in addition to its change tag and modification stamp: creator, creation date, and
+/// position in a shared hierarchy.
 package struct RecordSystemFields: Hashable, Sendable {
-    /// Record name of the user who created the record; nil until the server said it.
+    /// Record name of the creator; nil until a response has it.
     package var creator: String?
-    /// Milliseconds since 1970 UTC by the server's clock; nil until the server said it.
+    /// Milliseconds since 1970 UTC by the server's clock; nil until a response has it.
     package var created: Int64?
     /// Record name of the parent in the same zone.
     package var parent: String?
@@ -22,14 +22,14 @@ package struct RecordSystemFields: Hashable, Sendable {
         self.share = share
     }
 
-    /// The fields after a response that holds the record. A response that names no creation leaves it as it was.
+    /// Returns the fields after a response with the record. A response without a creation date does not change it.
     package func updated(by record: Record) -> RecordSystemFields {
         RecordSystemFields(
             creator: record.created?.userRecordName ?? creator, created: record.created?.timestamp ?? created,
             parent: record.sharing.parent, share: record.sharing.share)
     }
 
-    /// Puts the fields into a record as a response of the server has them.
+    /// Writes the fields to a record in the form of a response.
     package func write(to record: inout Record) {
         if created != nil || creator != nil {
             record.created = RecordStamp(timestamp: created ?? RecordStamp.unknownTime, userRecordName: creator ?? "")

@@ -19,7 +19,7 @@ package struct BatchPlan: Hashable, Sendable {
         package var names: [RowKey: String] = [:]
         package var parked: [ParkedRelationship] = []
         /// Relocation stamps for the first record of an object in its destination zone, by record name.
-        package var receipts: [String: MoveReceipt] = [:]
+        package var receipts: [String: RelocationStamp] = [:]
 
         package init() {}
     }
@@ -114,7 +114,7 @@ extension ExportBatch.Item {
 
     /// nil when the row equals the server's record.
     fileprivate init?(
-        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: MoveReceipt?
+        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: RelocationStamp?
     ) {
         let isNew = state.changeTag == nil
         let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)

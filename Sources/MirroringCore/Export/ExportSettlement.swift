@@ -106,7 +106,7 @@ package struct ExportSettlement: Hashable, Sendable {
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
-        case (.refused(let failure), .delete) where failure.code == .unknownItem && state.isMovedOut:
+        case (.refused(let failure), .delete) where failure.code == .unknownItem && state.isRelocated:
             // Another device deleted the relocated record in its source zone: the import reads the deletion.
             verdict.needImport += 1
             state.stage = .missing

@@ -34,7 +34,7 @@ extension RecordState {
     /// The change that the server rejected; nil if it rejected none. The old record of an object that moved to another zone doesn't
     /// count.
     package var rejectedChange: RejectedChange? {
-        guard let failure, !isMovedOut, stage == .needsUpload || stage == .needsDelete else { return nil }
+        guard let failure, !isRelocated, stage == .needsUpload || stage == .needsDelete else { return nil }
         return RejectedChange(recordName, isLink: false, stage: stage, changeTag: changeTag, reason: failure)
     }
 }

@@ -247,23 +247,11 @@ final class SimulatedDevice: @unchecked Sendable {
         return found
     }
 
-    func knowsItsUser() throws -> Bool { try remembers("user") }
+    func knowsItsUser() throws -> Bool { try store?.storage.read { try SyncMetadataUser.isKnown($0) } ?? false }
 
-    /// Whether a user was signed in that the server does not know yet, so that all objects may be archived.
-    func doubtsItsUser() throws -> Bool { try remembers("stranger") }
+    /// Returns `true` if a user signed in whom the server has not confirmed: the store may be archived and emptied.
+    func doubtsItsUser() throws -> Bool { try store?.storage.read { try SyncMetadataUser.isUnconfirmed($0) } ?? false }
 
-    private func remembers(_ key: String) throws -> Bool {
-        var isThere = false
-        try store?.storage.read { reader in
-            // A store has no such table before its first sync.
-            try reader.query("SELECT 1 FROM sqlite_master WHERE name = 'TARN_STATE'") { _ in isThere = true }
-            guard isThere else { return }
-            isThere = false
-            try reader.query("SELECT 1 FROM TARN_STATE WHERE key = ? AND value IS NOT NULL", [.text(key)]) { _ in isThere = true }
-        }
-        return isThere
-    }
-
-    /// Changes the sync metadata as only a defect would.
-    func tamper(_ sql: String) throws { try store?.storage.write { try $0.execute(sql) } }
+    /// Damages the sync metadata as only a broken sync engine would.
+    func tamper(_ damage: SyncMetadataDamage) throws { try store?.storage.write { try damage.apply($0) } }
 }

@@ -74,17 +74,17 @@ extension Simulation {
             let due = random.seconds(0...span)
             let device = devices[Int.random(in: 0..<devices.count, using: &random)]
             agenda.after(due) {
-                let sql =
+                let damage: SyncMetadataDamage? =
                     switch canary {
-                    case .forgetsPending: "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1"
-                    case .forgetsGuests: device.role == .guest ? "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1" : nil
-                    case .ignoresAncestor: "UPDATE TARN_RECORD SET ancestor = NULL"
-                    case .dropsConflicts: "DELETE FROM TARN_CONFLICT"
-                    case .losesOrder: "UPDATE TARN_RANK SET rank = 'V'"
-                    case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly: String?.none
+                    case .forgetsPending: .forgetsPendingUploads
+                    case .forgetsGuests: device.role == .guest ? .forgetsPendingUploads : nil
+                    case .ignoresAncestor: .forgetsMergeBases
+                    case .dropsConflicts: .emptiesConflictLog
+                    case .losesOrder: .flattensPositions
+                    case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly: nil
                     }
-                // Before the first sync, and on a failed disk, the tables do not exist.
-                if let sql { try? device.tamper(sql) }
+                // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
+                if let damage { try? device.tamper(damage) }
             }
         }
     }

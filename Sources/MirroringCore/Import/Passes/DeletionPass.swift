@@ -37,7 +37,7 @@ enum ObjectDeletion {
         if state.changeTag == nil, work.mapping.isUnique(state.key.entityIndex), !work.isReverted(name) { return }
         work.recordsApplied += 1
         // A relocated object lives on in another zone.
-        if state.isMovedOut { return work.objects.remove(name) }
+        if state.isRelocated { return work.objects.remove(name) }
         let entity = work.mapping.entities[state.key.entityIndex]
         if let entity, let row = work.rows[state.key] {
             // As it was before the page: another deletion of the page may have cleared references, which is not an edit.

@@ -48,7 +48,7 @@ struct LinkPass {
         guard let state = work.objects[name], state.stage == .needsDelete, !work.isMergedHere(state) || work.survivor(of: name) == nil else {
             return false
         }
-        return !state.isMovedOut || !work.rows.exists(state.key)
+        return !state.isRelocated || !work.rows.exists(state.key)
     }
 
     // MARK: Conclusion

@@ -20,7 +20,7 @@ struct ReferencePass {
             work.rows.set(.null, slot: property.slot, of: key)
             return nil
         }
-        if let destination = work.row(named: target, fitting: property, isRelocated: source.isMovedOut) {
+        if let destination = work.row(named: target, fitting: property, isRelocated: source.isRelocated) {
             work.rows.set(.reference(destination), slot: property.slot, of: key)
             return OneToOnePass.claim(of: reference.source, to: target, property, in: work)
         }

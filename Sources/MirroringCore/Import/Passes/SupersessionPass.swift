@@ -42,7 +42,7 @@ struct SupersessionPass {
     private static func postponedDeletions(_ work: ImportWorkspace) -> Set<String> {
         guard work.page.moreComing else { return [] }
         return Set(work.page.deletions.filter { name in
-            guard let state = work.objects[name], state.changeTag != nil, state.stage != .needsDelete, !state.isMovedOut else { return false }
+            guard let state = work.objects[name], state.changeTag != nil, state.stage != .needsDelete, !state.isRelocated else { return false }
             return work.mapping.isUnique(state.key.entityIndex) && work.rows.exists(state.key)
         })
     }

@@ -12,7 +12,7 @@ import SQLiteStore
 ///
 ///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, the body as `changes/zone` has it
 ///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes
-enum StagedTable {
+enum StagedPageTable {
     static let statements = [
         """
         CREATE TABLE IF NOT EXISTS TARN_STAGEDPAGE (zone INTEGER NOT NULL, number INTEGER NOT NULL, asked TEXT, token TEXT NOT NULL, \
@@ -37,7 +37,7 @@ enum StagedTable {
         var body: [UInt8]
     }
 
-    /// What is staged of a zone, without bodies.
+    /// The staged pages of a zone, without bodies.
     struct Summary: Sendable {
         var askedWith: String?
         var generation: Int64?
@@ -50,11 +50,11 @@ enum StagedTable {
     static func summary(_ zone: Int64, _ reader: StoreReader) throws -> Summary? {
         var summary: Summary?
         try reader.query("SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE WHERE zone = ? ORDER BY number", [.int(zone)]) { row in
-            var known = summary ?? Summary(askedWith: row.text(0), generation: row.optionalInt(1), token: "", count: 0, hasDeletions: false)
-            known.token = row.text(2) ?? ""
-            known.count += 1
-            known.hasDeletions = known.hasDeletions || row.int(3) == 1
-            summary = known
+            var total = summary ?? Summary(askedWith: row.text(0), generation: row.optionalInt(1), token: "", count: 0, hasDeletions: false)
+            total.token = row.text(2) ?? ""
+            total.count += 1
+            total.hasDeletions = total.hasDeletions || row.int(3) == 1
+            summary = total
         }
         return summary
     }
@@ -118,7 +118,7 @@ enum StagedTable {
         return isStaged ? try AssetFile.mapped(file.url) : nil
     }
 
-    /// Removes one page, so that what the transaction writes next finds room in the file.
+    /// Removes one page, so that later writes of the transaction reuse its space in the file.
     static func removePage(_ number: Int64, zone: Int64, _ writer: StoreWriter) throws {
         try writer.execute("DELETE FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?", [.int(zone), .int(number)])
     }

@@ -5,11 +5,19 @@ import Foundation
 import MirroringCore
 import SQLiteStore
 
-/// The mirror's events in the store's file, where they outlive the app.
+/// Sync events, stored so that they outlive the process.
 ///
 /// Source: the columns that are needed are observed in stores of Apple's (a table of events with type, start, end,
 /// success and error).
 enum EventTable {
+    /// Rows that are stored; older ones are removed.
+    static let rowsMax: Int64 = 1_000
+
+    static let statement = """
+        CREATE TABLE IF NOT EXISTS TARN_EVENT (id INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, type INTEGER NOT NULL, \
+        started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
+        """
+
     struct Row: Sendable {
         var identifier: UUID
         var type: Int
@@ -25,10 +33,10 @@ enum EventTable {
             "INSERT INTO TARN_EVENT (identifier, type, started, ended, code, reason) VALUES (?, ?, ?, ?, ?, ?)",
             [.text(row.identifier.uuidString), .int(Int64(row.type)), .double(row.started)] + result(row))
         try writer.execute(
-            "DELETE FROM TARN_EVENT WHERE id <= (SELECT MAX(id) FROM TARN_EVENT) - ?", [.int(Int64(BookkeepingTables.eventsMax))])
+            "DELETE FROM TARN_EVENT WHERE id <= (SELECT MAX(id) FROM TARN_EVENT) - ?", [.int(rowsMax)])
     }
 
-    /// Also of an event whose beginning was not written.
+    /// Stores the end of an event, also if its beginning was not written.
     static func end(_ row: Row, _ writer: StoreWriter) throws {
         let count = try writer.change(
             "UPDATE TARN_EVENT SET ended = ?, code = ?, reason = ? WHERE identifier = ?", result(row) + [.text(row.identifier.uuidString)])
@@ -42,7 +50,7 @@ enum EventTable {
         ]
     }
 
-    /// Ends the events of a life of the app that was cut off.
+    /// Ends the events of an earlier process that died before they ended.
     static func endAll(at now: Double, _ writer: StoreWriter) throws {
         try writer.execute(
             "UPDATE TARN_EVENT SET ended = ?, code = ?, reason = ? WHERE ended IS NULL",
@@ -51,9 +59,7 @@ enum EventTable {
 
     /// - Parameter instant: Events that began later; nil for all. None for a store that was never mirrored.
     static func rows(after instant: Double?, _ reader: StoreReader) throws -> [Row] {
-        var isThere = false
-        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_EVENT'") { _ in isThere = true }
-        guard isThere else { return [] }
+        guard try reader.hasTable("TARN_EVENT") else { return [] }
         var rows: [Row] = []
         try reader.query(
             "SELECT identifier, type, started, ended, code, reason FROM TARN_EVENT WHERE started > ? ORDER BY id",
@@ -67,21 +73,5 @@ enum EventTable {
                     failure: code.map { CloudFailure($0, row.text(5) ?? "") }))
         }
         return rows
-    }
-}
-
-extension MirrorFile {
-    func begin(_ event: EventTable.Row) throws { try store.write { try EventTable.insert(event, $0) } }
-
-    func end(_ event: EventTable.Row) throws { try store.write { try EventTable.end(event, $0) } }
-
-    /// Called once in each life of the app.
-    func begin() throws {
-        try store.write { writer in
-            try BookkeepingTables.open(writer, home: homeZone)
-            try EventTable.endAll(at: now, writer)
-            try forgiveRefusals(writer)
-            try OutboxTable.doubtAll(writer)
-        }
     }
 }

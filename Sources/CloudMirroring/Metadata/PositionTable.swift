@@ -5,9 +5,9 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-/// Where objects stand in ordered relationships. The ranks of a row are the row's, whatever its record is called and wherever
-/// it stands; those of a pair are its link's.
-enum RankTable {
+/// Position keys in ordered relationships. Those of a one-to-many relationship belong to the member's row, independent of the name and
+/// zone of its record; those of a many-to-many relationship belong to the link.
+enum PositionTable {
     static let statements = [
         """
         CREATE TABLE IF NOT EXISTS TARN_RANK (entity TEXT NOT NULL, pk INTEGER NOT NULL, relationship TEXT NOT NULL, \
@@ -17,7 +17,7 @@ enum RankTable {
     ]
 }
 
-extension BookkeepingReader {
+extension SyncMetadataReader {
     func ranks(of key: RowKey) throws -> [String: String] {
         var ranks: [String: String] = [:]
         try reader.query(
@@ -26,8 +26,8 @@ extension BookkeepingReader {
         return ranks
     }
 
-    /// The members of a list in the order of their keys, with what ranks them. Members without a record, or with one in another zone,
-    /// have no name.
+    /// Returns the members of a list in the order of their keys, with their position keys. Members without a record, or with one in another
+    /// zone, have no name.
     func ranking(of keys: [RowKey], in list: OrderedList) throws -> [Ranking.Member] {
         if let name = mapping.rankedName(list) { return try ranking(of: keys, rankedBy: name) }
         guard let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship), let owner = try name(of: list.owner) else {
@@ -43,29 +43,30 @@ extension BookkeepingReader {
     }
 
     private func ranking(of keys: [RowKey], rankedBy relationship: String) throws -> [Ranking.Member] {
-        var found: [RowKey: Ranking.Member] = [:]
+        var members: [RowKey: Ranking.Member] = [:]
         for (entity, keys) in Dictionary(grouping: keys, by: \.entityIndex) {
             let name = mapping.model.entities[entity].name
             // The CROSS JOIN reads the list first. Without it SQLite may read all records of the entity for each list.
             try reader.query(
                 """
-                SELECT r.pk, r.name, k.rank FROM json_each(?1) j CROSS JOIN TARN_RECORD r ON r.entity = ?2 AND r.pk = j.value \
+                SELECT r.pk, r.name, k.rank FROM json_each(?1) j CROSS JOIN TARN_RECORD r ON r.entity = ?2 AND r.pk = j.value AND r.isRelocated = 0 \
                 LEFT JOIN TARN_RANK k ON k.entity = r.entity AND k.pk = r.pk AND k.relationship = ?3
                 """,
                 [.text("[\(keys.map { String($0.primaryKey) }.joined(separator: ","))]"), .text(name), .text(relationship)]
             ) { row in
                 let key = RowKey(store: store, entity: entity, primaryKey: row.int(0))
-                found[key] = Ranking.Member(name: row.text(1) ?? "", rank: row.text(2).flatMap { Rank($0) })
+                members[key] = Ranking.Member(name: row.text(1) ?? "", rank: row.text(2).flatMap { Rank($0) })
             }
         }
-        return keys.map { found[$0] ?? Ranking.Member(name: "", rank: nil) }
+        return keys.map { members[$0] ?? Ranking.Member(name: "", rank: nil) }
     }
 }
 
-extension BookkeepingWriter {
-    func writeRanks(of state: RecordState) throws {
-        try RankTable.forget([state.key], mapping, writer)
-        if state.stage == .needsDelete { return }
+extension SyncMetadataWriter {
+    /// Stores the position keys of a record's object. The source record of a relocated object has them as well: edits of it are forwarded.
+    func writePositions(of state: RecordState) throws {
+        try PositionTable.remove([state.key], mapping, writer)
+        if !state.hasRow { return }
         for (relationship, rank) in state.ranks.sorted(by: { $0.key < $1.key }) { try write(rank: rank, of: state.key, in: relationship) }
     }
 
@@ -75,7 +76,7 @@ extension BookkeepingWriter {
             [.text(mapping.model.entities[key.entityIndex].name), .int(key.primaryKey), .text(relationship), .text(rank)])
     }
 
-    func writeRanks(of link: LinkState) throws {
+    func writePositions(of link: LinkState) throws {
         func text(_ rank: String?) -> SQLValue { rank.map { .text($0) } ?? .null }
         try writer.execute(
             "INSERT OR REPLACE INTO TARN_LINKRANK (name, firstRank, secondRank) VALUES (?, ?, ?)",
@@ -83,9 +84,13 @@ extension BookkeepingWriter {
     }
 }
 
-extension RankTable {
-    /// For rows that go.
-    static func forget(_ keys: [RowKey], _ mapping: RecordMapping, _ writer: StoreWriter) throws {
+extension PositionTable {
+    static func removePositions(ofLinks names: [String], _ writer: StoreWriter) throws {
+        for name in names { try writer.execute("DELETE FROM TARN_LINKRANK WHERE name = ?", [.text(name)]) }
+    }
+
+    /// Removes the position keys of rows that are deleted.
+    static func remove(_ keys: [RowKey], _ mapping: RecordMapping, _ writer: StoreWriter) throws {
         for key in keys where mapping.isRanked(key.entityIndex) {
             try writer.execute(
                 "DELETE FROM TARN_RANK WHERE entity = ? AND pk = ?",

@@ -4,10 +4,10 @@
 import Foundation
 import SQLiteStore
 
-/// Requests whose answers are not known, in the order in which they are sent: each one's key, its bodies, its bodies before they
-/// were sealed, what they do not say, and how often its outcome was uncertain.
+/// Unacknowledged requests, in the order in which they are sent: key, bodies, bodies before encryption, item details that the bodies lack,
+/// and the number of attempts without a response.
 ///
-/// The second is sent once the first was answered, and before that answer is written down.
+/// The second request is sent after the response to the first one has arrived, and before that response is stored.
 enum OutboxTable {
     static let statement = """
         CREATE TABLE IF NOT EXISTS TARN_OUTBOX (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL, \
@@ -16,7 +16,7 @@ enum OutboxTable {
 
     struct Row {
         let key: String
-        /// JSON has no line ends outside of texts, which escape them: in the file each body is a line.
+        /// One line each in the file: JSON has no line ends outside of strings, and escapes them there.
         let bodies: [[UInt8]]
         let opened: [[UInt8]]?
         let notes: String
@@ -41,9 +41,9 @@ enum OutboxTable {
 
     private static func lines(_ data: Data) -> [[UInt8]] { data.split(separator: UInt8(ascii: "\n")).map { [UInt8]($0) } }
 
-    /// How often the outcome of a request was uncertain; nil if it is not there.
+    /// Returns the number of attempts of a request without a response; nil for an unknown key.
     ///
-    /// - Parameter key: nil is for the first one.
+    /// - Parameter key: nil for the first request.
     static func attempts(of key: String? = nil, _ reader: StoreReader) throws -> Int64? {
         var attempts: Int64?
         let condition = key == nil ? "" : "WHERE key = ?"
@@ -59,17 +59,17 @@ enum OutboxTable {
 
     static func removeAll(_ writer: StoreWriter) throws { try writer.execute("DELETE FROM TARN_OUTBOX") }
 
-    /// Removes what this life of the app did not send.
+    /// Removes requests that this process has not sent.
     ///
-    /// - Parameter key: Of the request that was sent.
+    /// - Parameter key: The key of the request that was sent.
     static func removeUnsent(but key: String, _ writer: StoreWriter) throws {
         try writer.execute("DELETE FROM TARN_OUTBOX WHERE attempts = 0 AND key <> ?", [.text(key)])
     }
 
-    /// What was under way when an earlier life of the app ended may have arrived.
+    /// Marks requests that were in flight when an earlier process ended as in doubt: they may have arrived.
     static func doubtAll(_ writer: StoreWriter) throws { try writer.execute("UPDATE TARN_OUTBOX SET attempts = 1 WHERE attempts = 0") }
 
-    /// Takes over the one request that stood among the single values before there was this table.
+    /// Moves the request of formats before ``SyncMetadataFormat/outbox`` to this table. They had one, among the single values.
     static func adopt(_ writer: StoreWriter) throws {
         func value(_ name: String) -> String { "(SELECT value FROM TARN_STATE WHERE key = 'outbox\(name)')" }
         try writer.execute(

@@ -3,10 +3,10 @@
 
 import SQLiteStore
 
-/// Names of records that this device deleted because the user did. Another device may move such an object, or such a link, to
-/// a share's zone at the same moment, where it comes back under that name: then it is deleted there, too.
-enum DeletionTable {
-    /// Names that are kept; older ones go.
+/// Names of records that the user deleted on this device. If another device relocates such an object or link to a share's zone
+/// concurrently, it arrives there under that name, and is deleted again.
+enum DeletedNameTable {
+    /// Names that are stored; older ones are removed.
     static let namesMax: Int64 = 10_000
 
     static let statement = "CREATE TABLE IF NOT EXISTS TARN_DELETED (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
@@ -18,8 +18,8 @@ enum DeletionTable {
     }
 
     static func contains(_ name: String, _ reader: StoreReader) throws -> Bool {
-        var isThere = false
-        try reader.query("SELECT 1 FROM TARN_DELETED WHERE name = ?", [.text(name)]) { _ in isThere = true }
-        return isThere
+        var isStored = false
+        try reader.query("SELECT 1 FROM TARN_DELETED WHERE name = ?", [.text(name)]) { _ in isStored = true }
+        return isStored
     }
 }

@@ -6,21 +6,21 @@ import Foundation
 import MirroringCore
 import SQLiteStore
 
-/// The zones of a store: how far each was read, and what is shared with whom.
+/// The zones of a store, with their change tokens and shares.
 ///
-/// A zone's number stands in the tables of records, links and parked relationships, whose names count within it.
+/// The other tables refer to a zone by its number. Record names are unique in their zone.
 enum ZoneTable {
     struct Row: Sendable {
         var zone: MirrorZone
-        /// Up to where the zone was imported.
+        /// The change token of the last page that was imported.
         var token: String?
         /// Number of the last full fetch that was begun.
         var generation: Int64
-        /// Whether that fetch has not reached its end yet.
+        /// Whether that fetch is in progress.
         var isFullFetch: Bool
-        /// Whether the server said that something changed in it.
+        /// Whether the server has changes of the zone.
         var needsFetch: Bool
-        /// Whether objects of the home zone came to it since its last full page.
+        /// Whether objects of the home zone were relocated to it since its last page.
         var receives: Bool
         var share: Data?
         var shareGeneration: Int64
@@ -42,18 +42,23 @@ enum ZoneTable {
         try rows("name = ? AND owner = ?", [.text(id.zoneName), .text(id.ownerRecordName ?? "")], reader).first
     }
 
-    /// Whether there are zones besides the home zone.
+    /// Returns `true` if there are zones in addition to the home zone.
     static func hasShares(_ reader: StoreReader) throws -> Bool {
-        var isThere = false
-        try reader.query("SELECT 1 FROM TARN_ZONE WHERE number > 0 LIMIT 1") { _ in isThere = true }
-        return isThere
+        var hasShares = false
+        try reader.query("SELECT 1 FROM TARN_ZONE WHERE number > \(MirrorZone.home) LIMIT 1") { _ in hasShares = true }
+        return hasShares
     }
 
-    /// Of a store that was never synced there are none.
-    static func isThere(_ reader: StoreReader) throws -> Bool {
-        var isThere = false
-        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_ZONE'") { _ in isThere = true }
-        return isThere
+    /// Returns `false` for a store that was never synced.
+    static func exists(_ reader: StoreReader) throws -> Bool { try reader.hasTable("TARN_ZONE") }
+
+    /// Returns the numbers of shared zones that were missing in a full list of zones.
+    ///
+    /// - Parameter listing: The number of the list.
+    static func numbersNotListed(in listing: Int64, _ reader: StoreReader) throws -> [Int64] {
+        var numbers: [Int64] = []
+        try reader.query("SELECT number FROM TARN_ZONE WHERE number > \(MirrorZone.home) AND listing < ?", [.int(listing)]) { numbers.append($0.int(0)) }
+        return numbers
     }
 
     private static func rows(_ condition: String, _ arguments: [SQLValue], _ reader: StoreReader) throws -> [Row] {
@@ -91,10 +96,10 @@ enum ZoneTable {
         try writer.execute(
             "UPDATE TARN_ZONE SET token = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
             [.int(number)])
-        try StagedTable.remove(number, writer)
+        try StagedPageTable.remove(number, writer)
     }
 
-    /// Writes down that a page was imported.
+    /// Stores the token of an imported page.
     static func advance(_ number: Int64, to token: String, moreComing: Bool, _ writer: StoreWriter) throws {
         try writer.execute(
             """
@@ -103,12 +108,20 @@ enum ZoneTable {
             [.text(token), .int(moreComing ? 1 : 0), .int(number)])
     }
 
-    static func set(_ column: String, _ value: SQLValue, of number: Int64, _ writer: StoreWriter) throws {
-        try writer.execute("UPDATE TARN_ZONE SET \(column) = ? WHERE number = ?", [value, .int(number)])
+    /// Columns that are set on their own.
+    enum Column: String {
+        case token, needsFetch, receives, listing, share, shareGeneration
     }
+
+    static func set(_ column: Column, _ value: SQLValue, of number: Int64, _ writer: StoreWriter) throws {
+        try writer.execute("UPDATE TARN_ZONE SET \(column.rawValue) = ? WHERE number = ?", [value, .int(number)])
+    }
+
+    /// Removes all zones of shares.
+    static func removeShares(_ writer: StoreWriter) throws { try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)") }
 
     static func remove(_ number: Int64, _ writer: StoreWriter) throws {
         try writer.execute("DELETE FROM TARN_ZONE WHERE number = ?", [.int(number)])
-        try StagedTable.remove(number, writer)
+        try StagedPageTable.remove(number, writer)
     }
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import MirroringCore
+import SQLiteStore
+
+/// Withheld records: they lack a required object, or have unique values of another object.
+enum WithheldTable {
+    static let statements = [
+        """
+        CREATE TABLE IF NOT EXISTS TARN_INCOMPLETE (zone INTEGER NOT NULL, name TEXT NOT NULL, record BLOB NOT NULL, \
+        generation INTEGER NOT NULL, PRIMARY KEY (zone, name)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS TARN_LACKING (zone INTEGER NOT NULL, target TEXT NOT NULL, name TEXT NOT NULL, \
+        PRIMARY KEY (zone, target, name)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS TARN_LACKING_NAME ON TARN_LACKING (zone, name)",
+    ]
+
+    static let tables = ["TARN_INCOMPLETE", "TARN_LACKING"]
+}
+
+extension SyncMetadataReader {
+    /// Returns the withheld records that lack one of these names, directly or through other withheld records.
+    func incomplete(lacking names: [String]) throws -> [Record] {
+        var records: [Record] = []
+        var visited: Set<String> = []
+        var pending = names
+        while let target = pending.popLast() {
+            try reader.query(
+                """
+                SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+                WHERE l.zone = ? AND l.target = ? ORDER BY l.name
+                """, [.int(zone), .text(target)]
+            ) { row in
+                guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }), visited.insert(record.recordName).inserted else { return }
+                records.append(record)
+                pending.append(record.recordName)
+            }
+        }
+        return records
+    }
+
+    /// Returns the records that are withheld until unique values are free.
+    func heldBack() throws -> [Record] {
+        var records: [Record] = []
+        try reader.query(
+            """
+            SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+            WHERE l.zone = ? AND l.target = ? ORDER BY l.name
+            """, [.int(zone), .text(IncompleteRecord.freeValues)]
+        ) { row in
+            if let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) { records.append(record) }
+        }
+        return records
+    }
+
+    func hasIncomplete() throws -> Bool {
+        var hasAny = false
+        try reader.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in hasAny = true }
+        return hasAny
+    }
+
+    /// Returns the number of withheld records of all zones.
+    func incompleteCount() throws -> Int {
+        var count = 0
+        try reader.query("SELECT COUNT(*) FROM TARN_INCOMPLETE") { count = Int($0.int(0)) }
+        return count
+    }
+}
+
+extension SyncMetadataWriter {
+    func write(_ record: IncompleteRecord) throws {
+        try writer.execute(
+            "INSERT OR REPLACE INTO TARN_INCOMPLETE (zone, name, record, generation) VALUES (?, ?, ?, ?)",
+            [.int(zone), .text(record.record.recordName), .blob(Data(record.record.encoded())), .int(record.generation)])
+        try noteReferences(to: record.lacking.sorted())
+        for target in record.lacking {
+            try writer.execute(
+                "INSERT OR REPLACE INTO TARN_LACKING (zone, target, name) VALUES (?, ?, ?)",
+                [.int(zone), .text(target), .text(record.record.recordName)])
+        }
+    }
+
+    /// Removes withheld records that arrived or were deleted.
+    func removeWithheld(_ names: [String]) throws {
+        for name in names {
+            var isWithheld = false
+            try writer.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in isWithheld = true }
+            guard isWithheld else { continue }
+            try writer.execute("DELETE FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
+            try writer.execute("DELETE FROM TARN_LACKING WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// Relocations: objects of the home zone go to the zone of a share. `MirroringCore/Relocation` decides.
+//
+// A record cannot leave its zone: it is created in the destination zone under its name, with a stamp that names its source, and deleted in
+// the source zone after that. Devices that know the object by its source record keep it. Edits that they make there are forwarded.
+//
+// Records are never related across zones, so everything that is connected is relocated together.
+
+extension MirrorFile {
+    // MARK: Changes of this device
+
+    /// Returns the history of each zone, after it has relocated objects that were related to shared ones.
+    func partition(_ history: [LocalTransaction], _ writer: StoreWriter, _ related: inout RelatedRows) throws -> [(zone: Int64, history: [LocalTransaction])] {
+        let metadata = reader(writer)
+        let assignment = ZoneAssignment(history, mapping: mapping)
+        func zone(_ key: RowKey) throws -> Int64 { try metadata.zone(of: key) ?? MirrorZone.home }
+        let changes = try assignment.existing.map { key in
+            ZoneAssignment.Change(
+                key: key, zone: try zone(key),
+                neighbours: try neighbours(of: key, changed: assignment.changedProperties(of: key), writer).map { .init(key: $0, zone: try zone($0)) })
+        }
+        for relocation in ZoneAssignment.relocations(changes, home: MirrorZone.home) {
+            try relocate([relocation.key], to: relocation.zone, writer, &related)
+        }
+        var zones: [RowKey: Int64] = [:]
+        for key in assignment.keys { zones[key] = try zone(key) }
+        return assignment.parts(zones: zones)
+    }
+
+    /// Returns the rows that a row is related to.
+    ///
+    /// - Parameter changed: Only by these properties; nil for all. The many side of a one-to-many relationship is left out then: the
+    ///   objects that are related by it changed themselves.
+    private func neighbours(of key: RowKey, changed: Set<String>?, _ reader: StoreReader) throws -> [RowKey] {
+        let entity = mapping.model.entities[key.entityIndex]
+        guard let row = try reader.row(key) else { return [] }
+        var keys: [RowKey] = []
+        for (slot, declared) in entity.slots.enumerated() {
+            guard case .toOne(let relationship) = declared, !relationship.declaration.isTransient,
+                changed?.contains(declared.name) ?? true, let target = row.values[slot].reference
+            else { continue }
+            keys.append(target)
+        }
+        for (index, relationship) in entity.toMany.enumerated() where !relationship.declaration.isTransient {
+            if let changed { guard relationship.shape == .manyToMany, changed.contains(relationship.name) else { continue } }
+            keys += try reader.destinations(of: key, toMany: index)
+        }
+        return keys.filter { mapping.entities[$0.entityIndex] != nil }
+    }
+
+    // MARK: Relocating
+
+    /// Returns the rows that are connected with rows by relationships, the rows included.
+    ///
+    /// - Parameter isIncluded: Called with the zone of each row that is reached. A row that it leaves out leads nowhere.
+    private func connected(_ keys: [RowKey], _ reader: StoreReader, where isIncluded: (Int64) throws -> Bool) throws -> [RowKey] {
+        let metadata = self.reader(reader)
+        var connected = ConnectedObjects(from: keys)
+        while let key = connected.next() {
+            guard try isIncluded(try metadata.zone(of: key) ?? MirrorZone.home) else { continue }
+            connected.include(key, neighbours: try neighbours(of: key, changed: nil, reader))
+        }
+        return connected.keys
+    }
+
+    /// - Throws: `CloudFailure` with `.alreadyShared` if an object that is connected with the rows is in another share.
+    func checkShareable(_ keys: [RowKey], into target: Int64?) throws -> Committed<Void> {
+        try write { writer, related in
+            try scan(writer, &related)
+            _ = try connected(keys, writer) { zone in
+                guard zone == MirrorZone.home || zone == target else {
+                    throw CloudFailure(.alreadyShared, "an object, or one that is connected with it, is shared already")
+                }
+                return zone == MirrorZone.home
+            }
+        }
+    }
+
+    /// Relocates rows, with the rows that they are connected with, to the zone of a share.
+    ///
+    /// - Returns: The keys of all rows that were relocated.
+    func assign(_ keys: [RowKey], to id: ZoneID, share: Record) throws -> Committed<[RowKey]> {
+        try write { writer, related in
+            try scan(writer, &related)
+            let listing = try StateTable.int(.listing, writer) ?? 0
+            let id = normal(id)
+            let row = try ZoneTable.row(id, writer)
+            let zone = try row?.zone ?? ZoneTable.insert(id, listing: listing, writer)
+            // The app's copy of the share may be older than the stored one.
+            let known = try row?.sharing?.modified?.timestamp
+            if known.map({ $0 < share.modified?.timestamp ?? 0 }) ?? true { try keep(share, of: zone, writer) }
+            return try relocate(keys, to: zone.number, writer, &related)
+        }
+    }
+
+    @discardableResult
+    func relocate(_ keys: [RowKey], to zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws -> [RowKey] {
+        let moving = try connected(keys, writer) { $0 == MirrorZone.home }
+        let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
+        let mark = try writer.latestTransaction()
+        var names: [String] = []
+        var unrecorded: [LocalChange] = []
+        for key in moving {
+            guard let state = try home.reader.record(of: key) else {
+                unrecorded.append(LocalChange(key: key, kind: .insert))
+                continue
+            }
+            guard RelocatedRecord.isRelocatable(state) else { continue }
+            names.append(state.recordName)
+            let relocated = RelocatedRecord(state, mark: mark, keepsSource: scope == .private)
+            try home.moveRecord(named: state.recordName, to: destination, as: relocated.destination)
+            if let source = relocated.source { try home.writeSource(source) }
+        }
+        // First: a pair that is relocated may have been unlinked in history that is still to be read.
+        try relate(arrived: names, in: zone, writer, &related)
+        for name in names { try relocateLinks(of: name, to: zone, mark: mark, writer, &related) }
+        if !unrecorded.isEmpty {
+            try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: unrecorded)], zone: zone, writer)
+        }
+        return moving
+    }
+
+    /// Relocates the links of a record that have both ends in a zone now.
+    func relocateLinks(of name: String, to zone: Int64, mark: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
+        for link in try home.reader.links(touching: name) {
+            let other = link.pair.end(opposite: name)
+            guard try RelocatedLink.isRelocatable(link, isOtherEndAtDestination: destination.reader.record(named: other) != nil) else { continue }
+            let relocated = RelocatedLink(
+                link, mark: mark, keepsSource: scope == .private,
+                hasBothEndsAtSource: try scope != .private || [name, other].allSatisfy { try home.reader.record(named: $0) != nil })
+            var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
+            if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
+            atDestination.links = [relocated.destination]
+            try home.write(atSource, now: now)
+            try destination.write(atDestination, now: now)
+            if relocated.isLinkedOnArrival { try join(relocated.destination, writer, destination.reader, &related) }
+        }
+    }
+
+    // MARK: Edits of other devices
+
+    /// Relocates what this device alone connected with objects of a zone, after other devices have relocated objects to it.
+    func gather(into zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let metadata = reader(writer, zone: zone.number)
+        var nearby: [RowKey] = []
+        for key in try metadata.keys() {
+            nearby += try neighbours(of: key, changed: nil, writer).filter { try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
+        }
+        try relocate(nearby, to: zone.number, writer, &related)
+        // Links that the device that shared the objects did not have.
+        let mark = try writer.latestTransaction()
+        for key in try metadata.keys() {
+            guard let name = try metadata.name(of: key) else { continue }
+            try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
+        }
+    }
+
+    /// Forwards edits that other devices made to relocated objects in the home zone, and relocates objects that they connected with those.
+    func forwardEdits(_ plan: ImportPlan, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let home = self.writer(writer, zone: MirrorZone.home)
+        let edits = ForwardedEdits(plan)
+        for key in edits.edited { try home.markForUploadIfUploaded(key) }
+        for unapplied in edits.unapplied {
+            guard let zone = try home.reader.zone(of: unapplied.key), zone != MirrorZone.home, var state = try home.reader.record(of: unapplied.key),
+                state.changeTag == nil
+            else { continue }
+            state.ancestor.unapplied = unapplied.fields
+            try self.writer(writer, zone: zone).write(state)
+        }
+        guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
+        for connection in edits.connections {
+            try follow(connection.key, connection.references, writer, &related)
+            for key in connection.references { try follow(key, [connection.key], writer, &related) }
+        }
+        for link in edits.links {
+            let ends = try [link.pair.first, link.pair.second].compactMap { try home.reader.record(named: $0) }
+            guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
+            for (end, other) in [(0, 1), (1, 0)] { try follow(ends[end].key, [ends[other].key], writer, &related) }
+            guard let zone = try home.reader.zone(of: ends[0].key), zone != MirrorZone.home else { continue }
+            try relocateLinks(of: link.pair.first, to: zone, mark: try writer.latestTransaction(), writer, &related)
+        }
+    }
+
+    /// Relocates an object of the home zone to the zone of one of others.
+    private func follow(_ key: RowKey, _ others: [RowKey], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        if others.isEmpty { return }
+        let home = reader(writer)
+        guard let zone = try home.zone(of: key), zone == MirrorZone.home else { return }
+        let zones = try others.map { try home.zone(of: $0) }
+        guard let destination = ForwardedEdits.destination(ofObjectIn: zone, following: zones, home: MirrorZone.home) else { return }
+        try relocate([key], to: destination, writer, &related)
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// Zones that the server has deleted. `ZoneRemoval` decides what happens to their objects.
+
+extension MirrorFile {
+    /// Returns the reason for which the home zone was deleted, as the list of zones named it; nil while it exists, or if no list named it.
+    func homeDeletion() throws -> ZoneDeletionReason? {
+        try store.read { try StateTable.text(.homeDeletion, $0).flatMap { ZoneDeletionReason(rawValue: $0) } }
+    }
+
+    /// Removes a zone and its objects, as the server did.
+    ///
+    /// - Returns: The keys of rows that were deleted.
+    func remove(_ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining) throws -> Committed<[RowKey]> {
+        try write { writer, related in
+            guard try ZoneTable.row(zone.number, writer)?.zone == zone else { return [] }
+            return try remove(zone, keeping: remaining, writer, &related)
+        }
+    }
+
+    func remove(
+        _ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining, _ writer: StoreWriter, _ related: inout RelatedRows
+    ) throws -> [RowKey] {
+        let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
+        let metadata = self.writer(writer, zone: zone.number)
+        try scan(writer, &related)
+        try clearOutbox(of: zone, writer)
+        let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
+        if removal.marksEverythingUnsent { try metadata.forgetSent() }
+        let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
+        if removal.takesBackRelocations { try takeBackRelocations(from: metadata, writer) }
+        var keys = try removal.deletedRows == .all ? all : metadata.reader.keysOnServer()
+        if removal.archives, !keys.isEmpty { try archiveBeforeRemoval(writer) }
+        let dependents = try removal.unsentObjects == .areDeleted ? nil : dependents(of: keys, metadata.reader, writer)
+        keys += dependents?.keys ?? []
+        try delete(keys, writer)
+        if let dependents { try forget(dependents, metadata) }
+        switch removal.unsentObjects {
+        case .stay:
+            try metadata.removeSent()
+            try metadata.removeLinksWithoutEnds()
+            try metadata.removeDependents()
+        case .moveHome, .areDeleted:
+            for key in keys { try metadata.removeRecord(of: key) }
+            try metadata.removePendingRecordDeletions()
+            if removal.unsentObjects == .moveHome { try metadata.moveUnsent(to: MirrorZone.home) }
+            try metadata.removeEverything()
+        }
+        if removal.fetchesAgain { try ZoneTable.beginFullFetch(zone.number, writer) } else { try ZoneTable.remove(zone.number, writer) }
+        return keys + duplicates
+    }
+
+    private func archiveBeforeRemoval(_ writer: StoreWriter) throws {
+        let owner = try signIn(writer).owner
+        let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
+        try note(AccountChange(kind: .dataDeleted, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
+    }
+
+    /// Deletes objects that another device has sent to the home zone before this one learned that their zone was deleted. This device has
+    /// the objects, and merges them when the home zone is fetched again.
+    private func removeDuplicates(of zone: MirrorZone, _ writer: StoreWriter) throws -> [RowKey] {
+        let home = self.writer(writer, zone: MirrorZone.home)
+        let keys = try home.reader.keys(alsoNamedIn: zone.number)
+        try delete(keys, writer)
+        for key in keys {
+            guard let name = try home.reader.record(of: key)?.recordName else { continue }
+            try home.removeRecord(named: name)
+            try home.removeDeferredReferences(from: name)
+        }
+        try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+        return keys
+    }
+
+    /// Makes source records the current ones of objects that were relocated to a zone and have not arrived there.
+    private func takeBackRelocations(from zone: SyncMetadataWriter, _ writer: StoreWriter) throws {
+        let home = self.writer(writer, zone: MirrorZone.home)
+        let keys = try zone.reader.keysNotArrived(from: MirrorZone.home)
+        for key in keys {
+            guard let source = try home.reader.sourceRecord(of: key)?.state else { continue }
+            try zone.removeRecord(of: key)
+            try home.write(source.takenBack())
+        }
+        if !keys.isEmpty { try zone.takeBackLinks(to: MirrorZone.home) }
+    }
+
+    /// Returns the unsent objects of a zone that require one of the rows that are deleted.
+    private func dependents(of keys: [RowKey], _ metadata: SyncMetadataReader, _ writer: StoreWriter) throws -> RemovedRows {
+        var others: [(row: Row, state: RecordState)] = []
+        var names: [RowKey: String] = [:]
+        if mapping.hasRequirements {
+            let deleted = Set(keys)
+            for row in try writer.rows(try metadata.keys().filter { !deleted.contains($0) }) {
+                if let state = try metadata.record(of: row.key) { others.append((row, state)) }
+                for key in row.references where names[key] == nil { names[key] = try metadata.name(of: key) }
+            }
+        }
+        return RemovedRows(with: keys, among: others, names: names, mapping: mapping)
+    }
+
+    private func forget(_ removed: RemovedRows, _ metadata: SyncMetadataWriter) throws {
+        var changes = BookkeepingChanges()
+        changes.conflicts = removed.conflicts
+        for key in removed.keys { if let state = try metadata.reader.record(of: key) { changes.removedRecords.append(state.recordName) } }
+        try metadata.write(changes, now: now)
+    }
+}
+
+extension ZoneDeletionReason {
+    var remaining: ZoneRemoval.Remaining { self == .encryptedDataReset ? .all : .unsent }
+}

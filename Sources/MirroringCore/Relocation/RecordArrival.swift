@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import ManagedModel
+
+/// The relation of a share's record to the objects of this device. A record that another device has relocated names its source record: a
+/// device that has the object under that name keeps it, and shows nothing older than before.
+///
+///     this device has                                       decision
+///     no record of either name                              ordinary
+///     the source record in the home zone                    adopted
+///     its own relocation, which has not arrived             reconciled
+///     the record, with edits that are not forwarded yet     completed
+///     the record                                            ordinary
+package enum RecordArrival: Hashable, Sendable {
+    /// The import needs no preparation.
+    case ordinary
+    /// The record of the home zone becomes the record of this zone.
+    case adopted(RecordState, source: RecordState, Record)
+    /// This device and another one have relocated the object, and the other was first: it deletes the source record.
+    case reconciled(RecordState, source: RecordState, Record)
+    /// The record is shown with edits of its source record that the other device has not forwarded yet.
+    case completed(Record)
+
+    /// Stored records of the names that a record has and had.
+    package struct Stored: Sendable {
+        /// The record in the zone of the page.
+        package var record: RecordState?
+        /// The source record in the home zone of that record's object.
+        package var source: RecordState?
+        /// The record of the home zone that the relocation stamp names.
+        package var stamped: RecordState?
+
+        package init(record: RecordState? = nil, source: RecordState? = nil, stamped: RecordState? = nil) {
+            self.record = record
+            self.source = source
+            self.stamped = stamped
+        }
+    }
+
+    /// - Parameter isFullFetch: Whether the page belongs to a full fetch, in which the server is believed where it has another version.
+    package static func decide(_ record: Record, _ stored: Stored, isFullFetch: Bool, mapping: RecordMapping) -> RecordArrival {
+        let stamp = RelocationStamp.ofHomeZone(record)
+        guard let current = stored.record else {
+            guard let stamp, let source = stored.stamped, !source.isRelocated,
+                mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
+            else { return .ordinary }
+            let completed = mapping.entities[source.key.entityIndex]?.completed(record, with: source, stamp) ?? record
+            return .adopted(source.adopted(as: record.recordName), source: source, completed)
+        }
+        if current.changeTag == nil, !current.isRelocated {
+            guard let source = stored.source else { return .ordinary }
+            let completed = stamp.flatMap { mapping.entities[current.key.entityIndex]?.completed(record, with: source, $0) } ?? record
+            return .reconciled(current.reconciled(with: source), source: source, completed)
+        }
+        guard current.ancestor.unapplied[MirrorNames.awaited] != nil, !isFullFetch || record.recordChangeTag == current.changeTag,
+            let stamp, let entity = mapping.entities[current.key.entityIndex]
+        else { return .ordinary }
+        return .completed(entity.completedAgain(record, with: current, stamp))
+    }
+}
+
+/// The relation of a share's link to the pairs of this device.
+package enum LinkArrival: Hashable, Sendable {
+    case ordinary
+    /// The link of the home zone becomes the link of this zone.
+    case adopted(LinkState)
+    /// The link of the home zone is forgotten, so that the one of this zone links the rows: an end was missing in the home zone when it
+    /// arrived there, and no device shows it.
+    case forgotten
+
+    /// - Parameters:
+    ///   - isKnown: Whether the zone of the page has the link.
+    ///   - home: The link in the home zone.
+    ///   - hasBothEnds: Whether both objects are current, in either zone.
+    ///   - isLinked: Whether the rows of both objects are linked.
+    package static func decide(
+        isKnown: Bool, home: LinkState?, hasBothEnds: Bool, isLinked: Bool, mapping: RecordMapping
+    ) -> LinkArrival {
+        guard !isKnown, let home else { return .ordinary }
+        if home.isLive, mapping.links[home.pair.kind] != nil, !hasBothEnds || !isLinked { return .forgotten }
+        return .adopted(home.adopted())
+    }
+}
+
+extension RelocationStamp {
+    /// Returns the stamp of a record that comes from the home zone.
+    package static func ofHomeZone(_ record: Record) -> RelocationStamp? {
+        guard let stamp = RelocationStamp(record), stamp.zone.zoneName == MirrorNames.zone else { return nil }
+        return stamp
+    }
+}
+
+extension ImportPage {
+    /// Returns the records of a page of the home zone that say something new. Records that are in another zone already were deleted in the
+    /// home zone by the device that relocated them, or will be; it forwards what other devices edit there.
+    ///
+    /// - Parameters:
+    ///   - isInHome: Whether the home zone has a record or link.
+    ///   - isElsewhere: Whether another zone has it.
+    package func recordsOfHome(
+        isInHome: (Record) throws -> Bool, isElsewhere: (Record) throws -> Bool
+    ) rethrows -> [Record] {
+        try records.filter { record in try isInHome(record) || !isElsewhere(record) }
+    }
+}

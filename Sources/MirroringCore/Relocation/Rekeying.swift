@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// Gives an object that was never sent another record name, because a record of another object has arrived under its name. Record names of
+/// objects with unique values follow from the values: both objects had the same values once.
+package enum Rekeying {
+    /// A new name is derived from the values this often; after that the name is random.
+    private static let nameAttemptsMax = 8
+
+    /// Returns `true` if a record takes the name of an object with other unique values.
+    ///
+    /// - Parameters:
+    ///   - state: The record of that name on this device.
+    ///   - row: The row of the object.
+    package static func isNameTaken(from state: RecordState, _ row: Row, by record: Record, mapping: RecordMapping) -> Bool {
+        isRekeyable(state) && Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record))
+    }
+
+    /// Returns `true` for a record that the server never had.
+    package static func isRekeyable(_ state: RecordState) -> Bool { state.changeTag == nil && state.stage == .needsUpload && !state.isRelocated }
+
+    /// Returns the record name that follows from a row's unique values; nil if it has none, or all names are taken.
+    package static func name(of row: Row, mapping: RecordMapping, isFree: (String) throws -> Bool) rethrows -> String? {
+        guard let unique = mapping.uniqueValues(of: row).first else { return nil }
+        return try (0..<nameAttemptsMax).lazy.map { mapping.recordName(for: unique, attempt: $0) }.first(where: isFree)
+    }
+
+    /// Returns the links of an object after it was renamed. Links that other devices made belong to the object that keeps the name.
+    ///
+    /// - Parameters:
+    ///   - links: The links of the old name.
+    ///   - mark: The number of the last history transaction.
+    ///   - makeName: Returns a new record name.
+    package static func links(
+        _ links: [LinkState], renaming old: String, to new: String, mark: Int64, mapping: RecordMapping, makeName: () -> String
+    ) -> [LinkState] {
+        var changes: [LinkState] = []
+        for var link in links where link.changeTag == nil || link.mark > 0 {
+            let wasSent = link.changeTag != nil || link.stage == .uploaded
+            link.pair = link.pair.renaming(old, to: new, isSymmetric: mapping.links[link.pair.kind]?.isSymmetric == true)
+            if wasSent, link.isLive {
+                // A join record is immutable, and this one leads to the other object.
+                var replacement = LinkState(recordName: makeName(), pair: link.pair, stage: .needsUpload, mark: mark)
+                replacement.ranks = link.ranks
+                changes.append(replacement)
+                link.stage = .needsDelete
+                link.mark = mark
+                link.failure = nil
+            }
+            changes.append(link)
+        }
+        return changes
+    }
+}

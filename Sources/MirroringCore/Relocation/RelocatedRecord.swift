@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// The records of an object that is relocated to another zone. A record cannot leave its zone: it is created in the destination zone under
+/// its name, and deleted in the source zone after that.
+package struct RelocatedRecord: Hashable, Sendable {
+    /// The object's current record from now on. It is sent as a new one.
+    package let destination: RecordState
+    /// The record to be deleted in the source zone; nil if the server has no source zone.
+    package let source: RecordState?
+
+    /// - Parameters:
+    ///   - state: The current record in the source zone.
+    ///   - mark: The number of the last history transaction.
+    ///   - keepsSource: Whether the server has the source zone.
+    package init(_ state: RecordState, mark: Int64, keepsSource: Bool) {
+        var destination = state
+        destination.changeTag = nil
+        // Fields of newer versions of the app are sent unchanged; everything else is sent from the row.
+        destination.ancestor.fields = [:]
+        destination.ancestor.digests = [:]
+        destination.modified = nil
+        destination.failure = nil
+        destination.generation = 0
+        destination.system = RecordSystemFields(creator: state.system.creator)
+        destination.stage = .needsUpload
+        destination.mark = mark
+        self.destination = destination
+        guard keepsSource else {
+            source = nil
+            return
+        }
+        var source = state
+        source.role = .source(isObjectDeleted: false)
+        source.stage = .needsDelete
+        source.mark = mark
+        source.failure = nil
+        source.system = RecordSystemFields(creator: state.system.creator, created: state.system.created)
+        source.isNew = true
+        self.source = source
+    }
+
+    /// Returns `false` for an object that is being deleted, here or by another device.
+    package static func isRelocatable(_ state: RecordState) -> Bool { state.stage != .needsDelete && state.stage != .missing }
+}
+
+/// The records of an object after its relocation is undone: another device deleted the source record, so the object is deleted as any
+/// object of its source zone.
+package struct UndoneRelocation: Hashable, Sendable {
+    /// The record of the source zone, which is the object's current record again.
+    package let source: RecordState
+    /// The record to be deleted in the destination zone; nil if the server never had it.
+    package let destination: RecordState?
+
+    /// - Parameter mark: The number of the last history transaction.
+    package init(source: RecordState, current: RecordState, mark: Int64) {
+        var source = source
+        source.role = .current
+        source.stage = .uploaded
+        self.source = source
+        guard current.changeTag != nil else {
+            destination = nil
+            return
+        }
+        var destination = current
+        destination.role = .source(isObjectDeleted: false)
+        destination.stage = .needsDelete
+        destination.mark = mark
+        self.destination = destination
+    }
+}
+
+extension RecordState {
+    /// Returns the source record as the object's current record: the destination zone was deleted before the relocation arrived there. An
+    /// object that was deleted in the destination zone is deleted in the source zone.
+    package func takenBack() -> RecordState {
+        var state = self
+        state.stage = isDeletedAtDestination ? .needsDelete : .needsUpload
+        state.role = .current
+        return state
+    }
+
+    /// Returns the record in the zone and under the name where another device has created it.
+    ///
+    /// An empty change tag is older than any of the server, and is a tag: the next page merges the record and logs what differs. Each zone
+    /// counts its own full fetches.
+    package func adopted(as name: String) -> RecordState {
+        var state = self
+        state.recordName = name
+        state.changeTag = ""
+        state.failure = nil
+        state.generation = 0
+        return state
+    }
+
+    /// Returns the current record of an object that this device and another one have relocated. What both made of it is measured against
+    /// the merge base of the source record.
+    package func reconciled(with source: RecordState) -> RecordState {
+        var state = self
+        state.ancestor.fields = source.ancestor.fields
+        state.ancestor.digests = source.ancestor.digests
+        state.modified = source.modified
+        state.changeTag = ""
+        return state
+    }
+
+    /// Returns the record without merge bases of references, so that the next merge takes their values from the server again.
+    package func withoutMergeBase(of fields: [String]) -> RecordState {
+        var state = self
+        for field in fields { state.ancestor.fields[field] = nil }
+        return state
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// What happens to the objects of a zone that the server has deleted: the home zone, or the zone of a share.
+///
+///     zone      remaining   rows that are deleted      objects that stay
+///     share     nothing     all                        –
+///     share     unsent      those the server had       unsent ones go to the home zone, relocated ones back to it
+///     share     all         –                          all go to the home zone and are sent again
+///     home      unsent      those the server had       unsent ones
+///
+/// Objects that others share are not the user's to send: of them, `all` is `unsent`.
+package struct ZoneRemoval: Hashable, Sendable {
+    /// Which objects of a deleted zone stay on the device.
+    package enum Remaining: Hashable, Sendable {
+        case nothing
+        /// Objects that the server never had.
+        case unsent
+        /// All objects: the user's keys were reset, and the server's copies with them.
+        case all
+    }
+
+    package enum DeletedRows: Hashable, Sendable {
+        case all
+        /// Rows with records that the server had, and unsent ones that require one of them.
+        case onServer
+    }
+
+    package enum UnsentObjects: Hashable, Sendable {
+        case areDeleted
+        case stay
+        case moveHome
+    }
+
+    /// Whether everything in the zone becomes unsent. Another device may have sent the same objects to the home zone already: those are
+    /// deleted there, and merged when the home zone is fetched again.
+    package let marksEverythingUnsent: Bool
+    /// Whether objects that were relocated to the zone, and have not arrived, belong to the home zone again.
+    package let takesBackRelocations: Bool
+    package let deletedRows: DeletedRows
+    package let unsentObjects: UnsentObjects
+    /// Whether the store is archived before rows are deleted, and the app is informed.
+    package let archives: Bool
+    /// Whether the zone is fetched again from its beginning. The zone of a share is forgotten instead.
+    package let fetchesAgain: Bool
+
+    /// - Parameters:
+    ///   - isHome: Whether it is the home zone.
+    ///   - ownsObjects: Whether the objects are the user's to send, as in the private database.
+    package init(isHome: Bool, keeping remaining: Remaining, ownsObjects: Bool) {
+        marksEverythingUnsent = !isHome && remaining == .all && ownsObjects
+        takesBackRelocations = !isHome && remaining != .nothing
+        deletedRows = remaining == .nothing ? .all : .onServer
+        unsentObjects = remaining == .nothing ? .areDeleted : isHome ? .stay : .moveHome
+        archives = isHome && remaining != .nothing
+        fetchesAgain = isHome
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import MirroringCore
+import Testing
+
+private typealias Fixture = RelocationFixture
+
+/// What a record of a share's zone is to the objects of a device.
+@Suite struct RecordArrivalTests {
+    private func decide(_ record: Record, _ stored: RecordArrival.Stored, isFullFetch: Bool = false) -> RecordArrival {
+        RecordArrival.decide(record, stored, isFullFetch: isFullFetch, mapping: Fixture.mapping)
+    }
+
+    /// A source record that another device edited at a time of the server's clock.
+    private func edited(title: String, at milliseconds: Int64) -> RecordState {
+        var state = Fixture.uploaded(title: title)
+        state.modified = Fixture.stamp(milliseconds)
+        return state
+    }
+
+    /// The current record of an object that this device has relocated.
+    private func relocated(changeTag: String? = nil) -> RecordState {
+        var state = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true).destination
+        state.changeTag = changeTag
+        return state
+    }
+
+    // MARK: Unknown records
+
+    @Test func newObjectIsOrdinary() { #expect(decide(Fixture.arriving(source: nil), .init()) == .ordinary) }
+
+    @Test func relocatedObjectThatThisDeviceNeverHadIsOrdinary() { #expect(decide(Fixture.arriving(), .init()) == .ordinary) }
+
+    @Test func objectOfTheHomeZoneIsAdopted() {
+        let source = Fixture.uploaded()
+        guard case .adopted(let state, let adoptedSource, let record) = decide(Fixture.arriving("new-name"), .init(stamped: source)) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(state == source.adopted(as: "new-name"))
+        #expect(adoptedSource == source)
+        #expect(record.title == "Trip")
+    }
+
+    /// A stamp of another zone says nothing about the home zone's names.
+    @Test func stampOfAnotherZoneIsIgnored() {
+        let record = Fixture.arriving(zone: MirrorNames.shareZonePrefix + "1")
+        #expect(RelocationStamp.ofHomeZone(record) == nil)
+        #expect(decide(record, .init(stamped: Fixture.uploaded())) == .ordinary)
+    }
+
+    @Test func stampOfAnotherLibraryIsIgnored() {
+        var record = Fixture.arriving()
+        record.fields[MirrorNames.moveReceipt] = Field(.bytes([1, 2, 3]))
+        #expect(RelocationStamp.ofHomeZone(record) == nil)
+        #expect(decide(record, .init(stamped: Fixture.uploaded())) == .ordinary)
+    }
+
+    @Test func recordOfAnotherTypeIsNotTheObject() { #expect(decide(Fixture.arriving(type: "CD_Tag"), .init(stamped: Fixture.uploaded())) == .ordinary) }
+
+    /// The object was relocated by this device to another zone.
+    @Test func objectThatThisDeviceRelocatedElsewhereIsNotAdopted() { #expect(decide(Fixture.arriving(), .init(stamped: Fixture.source())) == .ordinary) }
+
+    // MARK: Edits of the source record
+
+    /// An object came into a share without what another device had written since, and showed that again when it was forwarded.
+    @Test func editsThatTheRelocatingDeviceHadNotSeenStayShown() throws {
+        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500))) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(record.title == "Journey")
+        #expect(record.fields[MirrorNames.awaited]?.value == .list([.string("title")], of: .string))
+    }
+
+    @Test func editsThatTheRelocatingDeviceHadSeenAreInItsRecord() {
+        guard case .adopted(_, _, let record) = decide(Fixture.arriving(title: "Walk", seen: 1500), .init(stamped: edited(title: "Journey", at: 1500))) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(record.title == "Walk")
+        #expect(record.fields[MirrorNames.awaited] == nil)
+    }
+
+    /// Values written at the source won against what was written in the share later.
+    @Test func propertiesThatTheRelocatingDeviceHadChangedAreItsOwn() {
+        let arriving = Fixture.arriving(title: "Walk", seen: 1000, edited: ["title"])
+        guard case .adopted(_, _, let record) = decide(arriving, .init(stamped: edited(title: "Journey", at: 1500))) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(record.title == "Walk")
+    }
+
+    @Test func propertiesThatOthersChangedInTheShareAreTheirs() {
+        let arriving = Fixture.arriving(title: "Walk", seen: 1000, created: 2000, modified: 3000)
+        guard case .adopted(_, _, let record) = decide(arriving, .init(stamped: edited(title: "Journey", at: 1500))) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(record.title == "Walk")
+    }
+
+    @Test func stampWithoutTimeCompletesNothing() {
+        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: nil), .init(stamped: edited(title: "Journey", at: 1500))) else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        #expect(record.title == "Trip")
+    }
+
+    // MARK: Two devices relocate one object
+
+    @Test func secondOfTwoDevicesReconciles() {
+        let source = Fixture.source()
+        guard case .reconciled(let state, let reconciledSource, let record) = decide(Fixture.arriving(), .init(record: relocated(), source: source)) else {
+            Issue.record("the record is not reconciled")
+            return
+        }
+        #expect(state == relocated().reconciled(with: source))
+        #expect(reconciledSource == source)
+        #expect(record.title == "Trip")
+    }
+
+    @Test func secondOfTwoDevicesGoesOnShowingLaterEditsOfTheSource() {
+        var source = edited(title: "Journey", at: 1500)
+        source.role = .source(isObjectDeleted: false)
+        guard case .reconciled(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(record: relocated(), source: source)) else {
+            Issue.record("the record is not reconciled")
+            return
+        }
+        #expect(record.title == "Journey")
+    }
+
+    /// A new object that this device created in the share under the name, as objects with unique values are.
+    @Test func objectThatWasCreatedInTheShareHasNoSource() {
+        #expect(decide(Fixture.arriving(), .init(record: relocated())) == .ordinary)
+    }
+
+    @Test func ownRelocationThatHasArrivedIsOrdinary() {
+        #expect(decide(Fixture.arriving(), .init(record: relocated(changeTag: "z"), source: Fixture.source())) == .ordinary)
+    }
+
+    // MARK: Edits that are not forwarded yet
+
+    /// The record in the share, shown with an edit of its source.
+    private func awaiting() -> RecordState {
+        var state = Fixture.uploaded(title: "Journey")
+        state.changeTag = "y"
+        state.ancestor.unapplied[MirrorNames.awaited] = Field(.list([.string("title")], of: .string))
+        return state
+    }
+
+    /// Edits of the source were shown, and were not when somebody changed another property in the share before they were forwarded.
+    @Test func editsStayShownUntilTheyAreForwarded() {
+        guard case .completed(let record) = decide(Fixture.arriving(seen: 1000), .init(record: awaiting())) else {
+            Issue.record("the record is not completed")
+            return
+        }
+        #expect(record.title == "Journey")
+    }
+
+    /// A full fetch returned the same version again.
+    @Test func editsStayShownInAFullFetchOfTheSameVersion() {
+        var known = awaiting()
+        known.changeTag = "z"
+        guard case .completed(let record) = decide(Fixture.arriving(seen: 1000), .init(record: known), isFullFetch: true) else {
+            Issue.record("the record is not completed")
+            return
+        }
+        #expect(record.title == "Journey")
+    }
+
+    @Test func fullFetchBelievesTheServerWhereItHasAnotherVersion() {
+        #expect(decide(Fixture.arriving(seen: 1000), .init(record: awaiting()), isFullFetch: true) == .ordinary)
+    }
+
+    @Test func knownRecordWithoutAwaitedEditsIsOrdinary() {
+        #expect(decide(Fixture.arriving(), .init(record: Fixture.uploaded())) == .ordinary)
+    }
+}
+
+/// What a link of a share's zone is to the pairs of a device.
+@Suite struct LinkArrivalTests {
+    private func decide(isKnown: Bool = false, home: LinkState?, hasBothEnds: Bool = true, isLinked: Bool = true) -> LinkArrival {
+        LinkArrival.decide(isKnown: isKnown, home: home, hasBothEnds: hasBothEnds, isLinked: isLinked, mapping: Fixture.mapping)
+    }
+
+    @Test func newLinkIsOrdinary() { #expect(decide(home: nil) == .ordinary) }
+
+    @Test func knownLinkIsOrdinary() { #expect(decide(isKnown: true, home: Fixture.link()) == .ordinary) }
+
+    @Test func linkOfTheHomeZoneIsAdopted() {
+        guard case .adopted(let link) = decide(home: Fixture.link()) else {
+            Issue.record("the link is not adopted")
+            return
+        }
+        #expect(link.changeTag == "")
+        #expect(link.generation == 0)
+        #expect(link.pair == Fixture.link().pair)
+    }
+
+    /// A link between two zones arrived in the one where both its objects were, and no device linked them.
+    @Test func linkWhoseRowsAreNotLinkedIsForgotten() {
+        #expect(decide(home: Fixture.link(), isLinked: false) == .forgotten)
+        #expect(decide(home: Fixture.link(), hasBothEnds: false, isLinked: false) == .forgotten)
+    }
+
+    /// This device has unlinked the rows, and its deletion is pending.
+    @Test func linkThatThisDeviceDeletesIsAdoptedAsDeleted() {
+        guard case .adopted(let link) = decide(home: Fixture.link("l", .needsDelete), isLinked: false) else {
+            Issue.record("the link is not adopted")
+            return
+        }
+        #expect(link.stage == .needsDelete)
+    }
+
+    @Test func linkOfARelationshipThatTheModelLacksIsAdopted() {
+        var link = LinkState(recordName: "l", pair: LinkPair(kind: LinkKind(entityNames: "A:B", relationships: "b:a"), first: "a", second: "b"), stage: .uploaded)
+        link.changeTag = "b"
+        #expect(decide(home: link, isLinked: false) == .adopted(link.adopted()))
+    }
+}
+
+/// What a page of the home zone says of relocated objects.
+@Suite struct HomePageTests {
+    private func names(inHome: Set<String>, elsewhere: Set<String>) -> [String] {
+        let records = ["a", "b", "c", "d"].map { Record(recordName: $0, recordType: "CD_Post") }
+        let page = ImportPage(records: records, deletions: [], askedWith: nil, token: "t", moreComing: false, generation: nil)
+        return page.recordsOfHome(isInHome: { inHome.contains($0.recordName) }, isElsewhere: { elsewhere.contains($0.recordName) }).map(\.recordName)
+    }
+
+    /// A new device saw an object in its share and in the home zone, from which it had not been deleted yet.
+    @Test func recordThatIsInAShareAlreadyIsSkipped() { #expect(names(inHome: [], elsewhere: ["b"]) == ["a", "c", "d"]) }
+
+    @Test func editsOfSourceRecordsAreRead() { #expect(names(inHome: ["b"], elsewhere: ["b"]) == ["a", "b", "c", "d"]) }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import MirroringCore
+import Testing
+
+private typealias Fixture = RelocationFixture
+
+/// The two records of a relocated object.
+@Suite struct RelocatedRecordTests {
+    @Test func destinationIsSentAsANewRecord() {
+        let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
+        #expect(destination.role == .current)
+        #expect(destination.stage == .needsUpload)
+        #expect(destination.changeTag == nil)
+        #expect(destination.mark == 9)
+        #expect(destination.generation == 0)
+        #expect(destination.modified == nil)
+        #expect(destination.ancestor.fields.isEmpty)
+        #expect(destination.ancestor.digests.isEmpty)
+    }
+
+    /// A later version of the app wrote fields that this version does not know.
+    @Test func destinationTakesFieldsOfNewerVersionsAlong() {
+        let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
+        #expect(destination.ancestor.unapplied == ["CD_later": Field(.string("newer"))])
+    }
+
+    @Test func destinationForgetsTheSystemFieldsOfTheSourceButItsCreator() {
+        let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
+        #expect(destination.system == RecordSystemFields(creator: "mia"))
+    }
+
+    @Test func destinationClearsARejection() {
+        var state = Fixture.uploaded()
+        state.failure = "not yours"
+        let relocated = RelocatedRecord(state, mark: 9, keepsSource: true)
+        #expect(relocated.destination.failure == nil)
+        #expect(relocated.source?.failure == nil)
+    }
+
+    @Test func destinationKeepsNameAndRow() {
+        let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
+        #expect(destination.recordName == "post-1")
+        #expect(destination.key == Fixture.key("Post", 1))
+    }
+
+    @Test func sourceIsDeletedWithTheChangeTagThatTheServerKnows() throws {
+        let source = try #require(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).source)
+        #expect(source.isRelocated)
+        #expect(source.stage == .needsDelete)
+        #expect(source.changeTag == "a")
+        #expect(source.mark == 9)
+    }
+
+    /// Edits of other devices are measured against it, and are forwarded.
+    @Test func sourceKeepsTheMergeBase() throws {
+        let source = try #require(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).source)
+        #expect(source.ancestor == Fixture.uploaded().ancestor)
+        #expect(source.modified == Fixture.stamp(1000))
+        #expect(source.generation == 4)
+    }
+
+    /// The home zone of a store for shared data is not on the server.
+    @Test func thereIsNoSourceWhereTheServerHasNoSourceZone() {
+        #expect(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: false).source == nil)
+    }
+
+    @Test(arguments: [(MirrorStage.uploaded, true), (.needsUpload, true), (.needsDelete, false), (.missing, false)])
+    func objectsThatAreBeingDeletedStay(stage: MirrorStage, isRelocatable: Bool) {
+        var state = Fixture.uploaded()
+        state.stage = stage
+        #expect(RelocatedRecord.isRelocatable(state) == isRelocatable)
+    }
+
+    // MARK: Roles
+
+    @Test(arguments: [(MirrorStage.uploaded, true), (.needsUpload, true), (.missing, true), (.needsDelete, false)])
+    func currentRecordHasARowUntilItIsDeleted(stage: MirrorStage, hasRow: Bool) {
+        var state = Fixture.uploaded()
+        state.stage = stage
+        #expect(state.hasRow == hasRow)
+    }
+
+    @Test func sourceRecordHasARowWhileTheObjectIsAtItsDestination() {
+        #expect(Fixture.source().hasRow)
+        #expect(!Fixture.source(isObjectDeleted: true).hasRow)
+        #expect(Fixture.source(isObjectDeleted: true).isDeletedAtDestination)
+        #expect(!Fixture.source().isDeletedAtDestination)
+    }
+
+    // MARK: Undoing
+
+    @Test func undoneRelocationMakesTheSourceCurrentAgain() {
+        let undone = UndoneRelocation(source: Fixture.source(), current: Fixture.uploaded(), mark: 9)
+        #expect(undone.source.role == .current)
+        #expect(undone.source.stage == .uploaded)
+        #expect(undone.source.changeTag == "a")
+    }
+
+    @Test func undoneRelocationDeletesTheRecordThatArrived() throws {
+        var current = Fixture.uploaded()
+        current.changeTag = "z"
+        let destination = try #require(UndoneRelocation(source: Fixture.source(), current: current, mark: 9).destination)
+        #expect(destination.isRelocated)
+        #expect(destination.stage == .needsDelete)
+        #expect(destination.mark == 9)
+        #expect(destination.changeTag == "z")
+    }
+
+    @Test func undoneRelocationForgetsARecordThatNeverArrived() {
+        let relocated = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true)
+        #expect(UndoneRelocation(source: Fixture.source(), current: relocated.destination, mark: 9).destination == nil)
+    }
+
+    @Test func relocationAndUndoLeaveTheServersKnowledgeOfTheRecord() throws {
+        let state = Fixture.uploaded()
+        let relocated = RelocatedRecord(state, mark: 5, keepsSource: true)
+        let undone = UndoneRelocation(source: try #require(relocated.source), current: relocated.destination, mark: 9).source
+        #expect(undone.ancestor == state.ancestor)
+        #expect(undone.changeTag == state.changeTag)
+        #expect(undone.key == state.key)
+    }
+
+    @Test func recordThatIsTakenBackIsSentAgain() {
+        let state = Fixture.source().takenBack()
+        #expect(state.role == .current)
+        #expect(state.stage == .needsUpload)
+        #expect(state.changeTag == "a")
+    }
+
+    /// Without a row, it could neither be sent nor be deleted.
+    @Test func deletedObjectThatIsTakenBackIsDeleted() {
+        let state = Fixture.source(isObjectDeleted: true).takenBack()
+        #expect(state.role == .current)
+        #expect(state.stage == .needsDelete)
+    }
+
+    // MARK: Adopting and reconciling
+
+    @Test func adoptedRecordIsOlderThanAnyOfTheServer() {
+        var state = Fixture.uploaded()
+        state.failure = "not yours"
+        let adopted = state.adopted(as: "post-9")
+        #expect(adopted.recordName == "post-9")
+        #expect(adopted.changeTag == "")
+        #expect(adopted.failure == nil)
+        #expect(adopted.key == state.key)
+        #expect(adopted.ancestor == state.ancestor)
+    }
+
+    /// Each zone counts its own full fetches.
+    @Test func adoptedRecordWasSeenInNoFullFetchOfItsZone() { #expect(Fixture.uploaded().adopted(as: "post-1").generation == 0) }
+
+    /// Two devices relocated one object; the second one had forgotten what the object was before, and showed an older value.
+    @Test func reconciledRecordIsMergedAgainstTheSource() {
+        let relocated = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true)
+        let reconciled = relocated.destination.reconciled(with: Fixture.source())
+        #expect(reconciled.ancestor.fields == Fixture.uploaded().ancestor.fields)
+        #expect(reconciled.ancestor.digests == Fixture.uploaded().ancestor.digests)
+        #expect(reconciled.modified == Fixture.stamp(1000))
+        #expect(reconciled.changeTag == "")
+        #expect(reconciled.stage == .needsUpload)
+    }
+
+    @Test func withoutMergeBaseOfAFieldTheOthersStay() {
+        var state = Fixture.uploaded()
+        state.ancestor.fields["CD_post"] = Field(.string("post-2"))
+        #expect(state.withoutMergeBase(of: ["CD_post"]).ancestor.fields == ["CD_title": Field(.string("Trip"))])
+    }
+}
+
+/// The two join records of a relocated pair.
+@Suite struct RelocatedLinkTests {
+    @Test func destinationIsSentAsANewLink() {
+        var link = Fixture.link()
+        link.failure = "not yours"
+        let destination = RelocatedLink(link, mark: 9, keepsSource: true, hasBothEndsAtSource: true).destination
+        #expect(destination.stage == .needsUpload)
+        #expect(destination.changeTag == nil)
+        #expect(destination.failure == nil)
+        #expect(destination.mark == 9)
+        #expect(destination.generation == 0)
+        #expect(destination.pair == link.pair)
+    }
+
+    @Test func sourceIsDeleted() throws {
+        let source = try #require(RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).source)
+        #expect(source.stage == .needsDelete)
+        #expect(source.mark == 9)
+        #expect(source.changeTag == "b")
+    }
+
+    @Test func thereIsNoSourceWhereTheServerHasNoSourceZone() {
+        #expect(RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).source == nil)
+    }
+
+    /// A link arrived in the home zone after one of its objects had left, and was deleted there instead of following.
+    @Test func rowsAreLinkedIfTheLinkArrivedAfterAnEndHadLeft() {
+        #expect(RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: false).isLinkedOnArrival)
+        #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).isLinkedOnArrival)
+    }
+
+    @Test func rowsOfAStoreForSharedDataWereLinkedByTheUser() {
+        #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
+    }
+
+    @Test func linkStaysWhileItsOtherEndDoes() {
+        #expect(!RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: false))
+        #expect(RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: true))
+    }
+
+    /// A pair was unlinked as one of its objects was relocated, and was linked again on another device.
+    @Test func linkThatWasUnlinkedStays() { #expect(!RelocatedLink.isRelocatable(Fixture.link("l", .needsDelete), isOtherEndAtDestination: true)) }
+
+    @Test func endsAreOppositeEachOther() {
+        #expect(Fixture.link().pair.end(opposite: "post-1") == "tag-1")
+        #expect(Fixture.link().pair.end(opposite: "tag-1") == "post-1")
+    }
+
+    @Test func linkOfAnObjectWithItselfLeadsBack() { #expect(Fixture.link(first: "a", second: "a").pair.end(opposite: "a") == "a") }
+}

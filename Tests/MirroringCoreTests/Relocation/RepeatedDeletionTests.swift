@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+import Testing
+
+private typealias Fixture = RelocationFixture
+
+/// One device deletes an object while another one relocates it.
+@Suite struct RepeatedDeletionTests {
+    private func isRepeated(_ source: RecordState?, wasDeleted: Bool = false, isKnown: Bool = false) -> Bool {
+        RepeatedDeletions.isRepeated(source: source, wasDeleted: wasDeleted, isKnown: isKnown, mapping: Fixture.mapping)
+    }
+
+    private func pending() -> RecordState {
+        var state = Fixture.uploaded()
+        state.stage = .needsDelete
+        return state
+    }
+
+    // MARK: Which are repeated
+
+    /// What was deleted came back with the share into which another device had put it.
+    @Test func objectThatThisDeviceDeletedOnTheServerIsDeletedAgain() { #expect(isRepeated(nil, wasDeleted: true)) }
+
+    /// An object was deleted before its device learned of its share, and came back from its source with a later version of the app.
+    @Test func objectWhoseDeletionIsPendingIsDeletedAgain() { #expect(isRepeated(pending())) }
+
+    /// A device relocated an object and deleted it before it was sent; it came back with another device that relocated it, too.
+    @Test func objectThatWasRelocatedAndDeletedHereIsDeletedAgain() { #expect(isRepeated(Fixture.source(isObjectDeleted: true))) }
+
+    @Test func objectThatExistsIsNotDeleted() {
+        #expect(!isRepeated(nil))
+        #expect(!isRepeated(Fixture.uploaded()))
+        #expect(!isRepeated(Fixture.source()))
+    }
+
+    @Test func recordThatTheZoneHasIsNotDeleted() { #expect(!isRepeated(pending(), wasDeleted: true, isKnown: true)) }
+
+    /// Its name follows from its values, and may belong to another object.
+    @Test func pendingDeletionOfAnObjectWithUniqueValuesIsNotRepeated() throws {
+        var tag = Entity(name: "Tag", attributes: [Attribute(name: "name", type: .string)])
+        tag.uniquenessConstraints = [["name"]]
+        let mapping = RecordMapping(model: try ResolvedModel(Model(entities: [tag])), allowing: [.uniquenessConstraints])
+        var state = RecordState(recordName: "tag", key: RowKey(store: 0, entity: 0, primaryKey: 1), stage: .needsDelete)
+        #expect(!RepeatedDeletions.isRepeated(source: state, wasDeleted: false, isKnown: false, mapping: mapping))
+        #expect(RepeatedDeletions.isRepeated(source: state, wasDeleted: true, isKnown: false, mapping: mapping))
+        state.role = .source(isObjectDeleted: true)
+        #expect(RepeatedDeletions.isRepeated(source: state, wasDeleted: false, isKnown: false, mapping: mapping))
+    }
+
+    /// A link that was unlinked in a share came back with a device that learned late that its objects were there.
+    @Test func linkThatThisDeviceUnlinkedIsDeletedAgain() {
+        #expect(RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: false, isInHome: false))
+        #expect(!RepeatedDeletions.isRepeated(wasDeleted: false, isKnown: false, isInHome: false))
+        #expect(!RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: true, isInHome: false))
+        #expect(!RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: false, isInHome: true))
+    }
+
+    // MARK: What is stored
+
+    private func deletion(_ record: Record, source: RecordState?, generation: Int64? = nil) throws -> RepeatedDeletions {
+        var repeated = RepeatedDeletions(mapping: Fixture.mapping, mark: 9, generation: generation)
+        let entity = try #require(Fixture.mapping.entity(of: record))
+        repeated.add(record, entity, key: Fixture.key("Post", 77), source: source, assets: [])
+        return repeated
+    }
+
+    @Test func recordIsDeletedWithItsChangeTag() throws {
+        let repeated = try deletion(Fixture.arriving(), source: nil, generation: 6)
+        let state = try #require(repeated.changes.records.first)
+        #expect(repeated.names == ["post-1"])
+        #expect(state.stage == .needsDelete)
+        #expect(state.changeTag == "z")
+        #expect(state.mark == 9)
+        #expect(state.generation == 6)
+        #expect(state.key == Fixture.key("Post", 77))
+    }
+
+    /// An edit of an object that was deleted while the edit was on its way is in the conflict log.
+    @Test func editsMadeMeanwhileAreInTheConflictLog() throws {
+        let repeated = try deletion(Fixture.arriving(title: "Journey"), source: Fixture.uploaded())
+        #expect(repeated.changes.conflicts.map(\.property) == ["title"])
+        #expect(repeated.changes.conflicts.map(\.losing) == [.string("Journey")])
+        #expect(repeated.changes.conflicts.map(\.winner) == [.localDeletion])
+    }
+
+    @Test func valuesThatThisDeviceKnewAreNotInTheConflictLog() throws {
+        #expect(try deletion(Fixture.arriving(), source: Fixture.uploaded()).changes.conflicts.isEmpty)
+    }
+
+    /// The merge base of an object that was deleted at its destination is that of the destination, which is gone.
+    @Test func allValuesOfAnObjectDeletedAtItsDestinationAreInTheConflictLog() throws {
+        #expect(try deletion(Fixture.arriving(), source: Fixture.source(isObjectDeleted: true)).changes.conflicts.map(\.property) == ["title"])
+    }
+
+    @Test func linkIsDeleted() throws {
+        var repeated = RepeatedDeletions(mapping: Fixture.mapping, mark: 9, generation: nil)
+        var record = Record(recordName: "link-1", recordType: MirrorNames.linkRecordType)
+        record.recordChangeTag = "z"
+        repeated.add(record, Fixture.link().pair)
+        let link = try #require(repeated.changes.links.first)
+        #expect(link.stage == .needsDelete)
+        #expect(link.changeTag == "z")
+        #expect(link.mark == 9)
+        #expect(repeated.names == ["link-1"])
+    }
+}
+
+/// The names of records that the user deleted.
+@Suite struct DeletedNameTests {
+    private func names(records: [String: RecordState], links: [String] = [], isHome: Bool = true, shared: Set<String> = []) -> [String] {
+        var changes = BookkeepingChanges()
+        changes.removedRecords = records.keys.sorted()
+        changes.removedLinks = links
+        return DeletedNames.decide(changes, records, isHome: isHome) { shared.contains($0) }
+    }
+
+    @Test func deletedObjectIsStored() { #expect(names(records: ["post-1": Fixture.uploaded()]) == ["post-1"]) }
+
+    /// Its record was deleted because it was relocated.
+    @Test func relocatedObjectIsNotStored() { #expect(names(records: ["post-1": Fixture.source()]).isEmpty) }
+
+    @Test func objectThatWasRelocatedAndDeletedIsStored() { #expect(names(records: ["post-1": Fixture.source(isObjectDeleted: true)]) == ["post-1"]) }
+
+    @Test func recordsOfOtherZonesAreNotStored() { #expect(names(records: ["post-1": Fixture.uploaded()], isHome: false).isEmpty) }
+
+    @Test func relocatedLinkIsNotStored() { #expect(names(records: [:], links: ["a", "b"], shared: ["a"]) == ["b"]) }
+
+    /// A device that learns late that its objects were relocated may take the link there once more.
+    @Test func linkThatWasUnlinkedInAShareIsStored() { #expect(names(records: [:], links: ["a"], isHome: false, shared: ["a"]) == ["a"]) }
+}
