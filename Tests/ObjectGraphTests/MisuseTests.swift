@@ -91,7 +91,7 @@ import Testing
 
     @Test func faultThatAContextRefusesEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            final class StrictContext: NSManagedObjectContext {
+            final class StrictContext: NSManagedObjectContext, @unchecked Sendable {
                 override func shouldHandleInaccessibleFault(
                     _ fault: NSManagedObject, for objectID: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
                 ) -> Bool { false }
