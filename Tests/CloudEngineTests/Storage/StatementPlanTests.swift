@@ -89,8 +89,6 @@ import Testing
             PlanException("SELECT a.name, p.container…", because: "An operator lists what all accounts store."),
             PlanException("SELECT coalesce(sum(record_bytes), 0)…", because: "An operator sees what the server stores."),
             PlanException("SELECT container FROM partitions UNION…", because: "An operator lists all containers."),
-            PlanException("DELETE FROM devices WHERE account = ? AND label = ?", because: "An operator removes a device."),
-            PlanException("DELETE FROM web_sessions WHERE account = ?", because: "A password changed."),
             PlanException("DELETE FROM grants WHERE…", because: "An operator removes a role; a container has some grants."),
             PlanException("DELETE FROM role_members WHERE…", because: "An operator removes a role."),
             PlanException("SELECT coalesce(sum(size), 0) FROM (…", because: "Uploads of a database that no record names; they are removed after a day."),
