@@ -63,6 +63,20 @@ test("a query sends its filters as fields and follows the continuation marker", 
   assert.equal((await rejected(database.performQuery(second))).ckErrorCode, "INVALID_ARGUMENTS");
 });
 
+test("a record of a response is fetched and deleted in its own zone", async () => {
+  const page = cloud([{ records: [] }, { records: [] }, { records: [] }]);
+  const database = page.container.privateCloudDatabase;
+  const zoneID = { zoneName: "Notes", ownerRecordName: "_owner" };
+  await database.fetchRecords([{ recordName: "a", zoneID }, "b"], { zoneName: "Other" });
+  assert.deepEqual(plain(page.requests[0].body), { records: [{ recordName: "a", zoneID }, { recordName: "b" }], zoneID: { zoneName: "Other" } });
+  await database.deleteRecords({ recordName: "a", recordChangeTag: "1", zoneID });
+  await database.deleteRecords("b", { zoneID });
+  assert.deepEqual(plain(page.requests.slice(1).map(request => request.body)), [
+    { operations: [{ operationType: "delete", record: { recordName: "a", zoneID, recordChangeTag: "1" } }] },
+    { operations: [{ operationType: "forceDelete", record: { recordName: "b" } }], zoneID }
+  ]);
+});
+
 test("dates, bytes and big integers are encoded with their type", async () => {
   const page = cloud([{ records: [] }]);
   const fields = page.evaluate(`({
