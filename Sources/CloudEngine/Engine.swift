@@ -32,6 +32,8 @@ package struct Outcome<Response: Sendable>: Sendable {
     package var notifications: [PushNotification]
     /// For the partitions of others.
     package var news: [ShareNews]
+    /// Changes for query subscriptions, which are evaluated after the commit; see ``Engine/evaluate(_:in:)``.
+    package var rounds: [SubscriptionRound] = []
     /// Whether those who listen to the public database are to be told.
     package var changesPublicDatabase = false
 

@@ -68,6 +68,8 @@ package struct Call: Sendable {
     package var makeIdentifier: @Sendable () -> String
     /// Where the caller reaches this server, such as `http://127.0.0.1:8080`; addresses of assets begin with it.
     package var baseURL: String
+    /// Scheduling key of the sender: an account, a server-to-server key or a network. Empty for the server itself.
+    package var requester = ""
     /// What to call the caller where others see it; filled in where it is needed.
     package var callerName = NameComponents()
     /// Whether the answer is to tell the present point of the zone's history.

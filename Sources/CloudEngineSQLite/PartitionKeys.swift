@@ -24,9 +24,9 @@ final class PartitionKeys: Sendable {
     }
 
     /// A partition in a transaction that reads; what it sees was committed.
-    func unit(reading partition: Partition, _ db: Database, allowance: ReadAllowance? = nil) throws -> SQLiteUnit {
+    func unit(reading partition: Partition, _ db: Database, allowance: ReadAllowance? = nil, clock: UnitClock? = nil) throws -> SQLiteUnit {
         let part = self[partition]
-        let unit = try SQLiteUnit(reading: partition, part: part, db, allowance: allowance)
+        let unit = try SQLiteUnit(reading: partition, part: part, db, allowance: allowance, clock: clock)
         if part == nil, let found = unit.part { self[partition] = found }
         return unit
     }

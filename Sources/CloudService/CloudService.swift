@@ -75,6 +75,9 @@ package struct CloudService: Sendable {
         } catch let failure as StorageFailure {
             response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
             response.failure = failure
+        } catch is CancellationError {
+            // The client is gone, so the response is not read.
+            response = Self.response(to: WireError(.tryAgainLater, "the request was cancelled", retryAfter: 1), uuid: uuid)
         } catch {
             response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
             response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
@@ -121,7 +124,7 @@ package struct CloudService: Sendable {
     private func respondWhetherReady() async throws -> ServiceResponse {
         let partition = Partition(
             containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
-        _ = try await storage.readBriefly(partition) { try $0.state() }
+        _ = try await storage.readBriefly(partition, .maintenance) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 

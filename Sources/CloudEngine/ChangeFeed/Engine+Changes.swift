@@ -58,25 +58,47 @@ extension Engine {
     package func zoneChanges(
         _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionReader, _ call: Call
     ) throws -> ZoneChangesResponse {
-        let asTexts = asTexts && !request.numbersAsStrings
+        var room = try pageRoom(for: request, call)
+        return try zoneChanges(request, asTexts: asTexts, room: &room, in: view, call)
+    }
+
+    /// The room that all zones of a request have together.
+    ///
+    /// - Throws: `WireError` with `.badRequest` for too many zones, or one that is named twice.
+    package func pageRoom(for request: ZoneChangesRequest, _ call: Call) throws(WireError) -> PageRoom {
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        guard Set(request.zones.map(\.zoneID)).count == request.zones.count else {
+            throw WireError(.badRequest, "a zone is named twice in one request")
+        }
+        let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
+        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
+    }
+
+    /// The same for a part of a request's zones.
+    ///
+    /// - Parameter room: Reduced by the records of the response.
+    package func zoneChanges(
+        _ request: ZoneChangesRequest, asTexts: Bool = false, room: inout PageRoom, in view: any PartitionReader, _ call: Call
+    ) throws -> ZoneChangesResponse {
+        let asTexts = asTexts && !request.numbersAsStrings
         let state = try view.state()
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
-        var room = PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
-        return ZoneChangesResponse(
-            zones: try request.zones.map { query in
-                do {
-                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
-                    return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
-                } catch var error as WireError {
-                    if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
-                    return .failure(query.zoneID, error)
-                }
-            })
+        var results: [ZoneChangesResult] = []
+        for query in request.zones {
+            do {
+                let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
+                results.append(.changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call)))
+            } catch var error as WireError {
+                if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
+                results.append(.failure(query.zoneID, error))
+            }
+        }
+        return ZoneChangesResponse(zones: results)
     }
 
-    private struct PageRoom {
+    /// Records and bytes that one response may still have.
+    package struct PageRoom: Sendable {
         var records: Int
         var bytes: Int
     }

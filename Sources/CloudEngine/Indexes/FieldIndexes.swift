@@ -71,17 +71,24 @@ package struct RecordIndex: Hashable, Sendable {
         RecordIndex(recordType: recordType, field: QueryKey.SystemField.recordName.internalName, kind: .values)
     }
 
-    /// Keys under which a record stands, in order and each once. A record that lacks the field stands under
-    /// `IndexKey.missing`, so that an index of values has every record of its type.
+    /// Keys of a record at most. One with more has the key ``IndexKey/overflow`` alone, to which every condition on lists and words leads.
+    static let keysPerRecord = 1000
+
+    /// Keys under which a record is listed, in order and each once. A record that lacks the field has the key `IndexKey.missing`, so
+    /// that an index of values has every record of its type.
     func keys(of record: Record) -> [[UInt8]] {
         switch kind {
         case .values:
             let value =
                 QueryKey.SystemField(internalName: field).map { $0.value(in: record) } ?? record.fields[field]?.value
-            return IndexKey.keys(of: value)
+            return IndexKey.keys(of: value, atMost: Self.keysPerRecord)
         case .tokens:
             let texts = field == Self.allFields ? record.fields.values.map(\.value) : [record.fields[field]?.value]
-            let words = texts.reduce(into: Set<String>()) { $0.formUnion(Tokens.words(in: $1)) }
+            var words: Set<String> = []
+            for text in texts {
+                words.formUnion(Tokens.words(in: text, atMost: Self.keysPerRecord + 1))
+                guard words.count <= Self.keysPerRecord else { return [IndexKey.overflow] }
+            }
             return words.map { IndexKey.key(ofToken: $0) }.sorted(by: IndexKey.isLess)
         }
     }

@@ -75,8 +75,8 @@ extension Engine {
             ModifyRecordsResponse(
                 results: results, syncToken: try currentToken(of: zone, in: unit, call),
                 nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
-            notifications: try told + notifications(for: batch.events, of: subscriptions, in: zone, unit, call),
-            news: batch.news)
+            notifications: told, news: batch.news)
+        outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
     }

@@ -225,6 +225,10 @@ struct RecordBatch {
             throw WireError(
                 .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
         }
+        for case .list(let elements, _)? in incoming.fields.values.map(\.value) where elements.count > engine.limits.elementsPerList {
+            throw WireError(
+                .badRequest, "a list has at most \(engine.limits.elementsPerList) elements", nativeCode: .limitExceeded)
+        }
         if record.recordType != ShareDetails.recordType { try schema.check(&record) }
         try AssetCheck(unit, over: current).check(&record)
         guard RecordSize.bytes(of: record) <= engine.limits.recordBytes else {

@@ -154,6 +154,7 @@ extension Outcome<ModifyRecordsResponse> {
         let known = Set(notifications.filter(\.isAboutZones).map(\.subscriptionID))
         notifications += other.notifications.filter { !$0.isAboutZones || !known.contains($0.subscriptionID) }
         news += other.news
+        rounds += other.rounds
         changesPublicDatabase = changesPublicDatabase || other.changesPublicDatabase
     }
 }

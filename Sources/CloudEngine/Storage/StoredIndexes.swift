@@ -65,10 +65,13 @@ package struct IndexScan: Hashable, Sendable {
 package struct IndexRow: Hashable, Sendable {
     package var key: [UInt8]
     package var record: StoredRecord
+    /// Bytes of the record's text.
+    package var bytes: Int
 
-    package init(key: [UInt8], record: StoredRecord) {
+    package init(key: [UInt8], record: StoredRecord, bytes: Int) {
         self.key = key
         self.record = record
+        self.bytes = bytes
     }
 }
 

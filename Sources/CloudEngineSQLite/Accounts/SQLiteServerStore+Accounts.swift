@@ -129,7 +129,7 @@ extension SQLiteServerStore {
     /// Reads outside partitions.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await readers.read(body)
+            return try await readers.read(.maintenance) { db, _ in try body(db) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
@@ -147,7 +147,7 @@ extension SQLiteServerStore {
     /// Writes outside partitions.
     func writing<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await writer.submit { db, _ in try body(db) }
+            return try await writer.submit(.maintenance) { db, _, _ in try body(db) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

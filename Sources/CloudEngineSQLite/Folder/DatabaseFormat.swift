@@ -36,6 +36,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case restores = 13
     /// Devices and web sessions have a last use; device tokens expire; web sessions name the device that made them; an audit log.
     case accesses = 14
+    /// An index lists a record with very many values or words under one key. Entries of older formats are made again when needed.
+    case boundedIndexes = 15
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -56,6 +58,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .saveGroups: Self.stagedRequestTable
         case .restores: Self.restoreTable
         case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
+        case .boundedIndexes: Self.indexReset
         }
     }
 
@@ -114,6 +117,11 @@ enum DatabaseFormat: Int, CaseIterable {
         ALTER TABLE web_sessions ADD COLUMN network TEXT;
         ALTER TABLE web_sessions ADD COLUMN platform TEXT;
         CREATE INDEX web_sessions_account ON web_sessions (account, device);
+        """
+
+    private static let indexReset = """
+        DELETE FROM index_entries;
+        DELETE FROM record_indexes;
         """
 
     private static let publicPermissionColumns = """

@@ -53,10 +53,9 @@ extension CloudService {
     /// What the caller's private database takes, for who asked.
     private func quota(_ call: Call) async throws -> QuotaStatus? {
         guard call.capabilities.contains(.quota) else { return nil }
-        var partition = call.partition
-        (partition.scope, partition.owner) = (.private, call.caller.userRecordName)
-        let (engine, own) = (engine, partition)
-        return try await storage.read(own) { try engine.quotaStatus(of: own, in: $0) }
+        var call = call
+        (call.partition.scope, call.partition.owner) = (.private, call.caller.userRecordName)
+        return try await read(call) { [engine, partition = call.partition] in try engine.quotaStatus(of: partition, in: $0) }
     }
 
     /// What the caller may do in the public database, for who asked.
@@ -64,7 +63,7 @@ extension CloudService {
         guard call.capabilities.contains(.permissions) else { return nil }
         var call = call
         (call.partition.scope, call.partition.owner) = (.public, Partition.publicOwner)
-        return try await storage.read(call.partition) { [call] view in
+        return try await read(call) { [call] view in
             var access = RecordAccess(view, call)
             return try access.permissions()
         }

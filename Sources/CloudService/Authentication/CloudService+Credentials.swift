@@ -30,6 +30,16 @@ struct Credentials: Sendable {
     var nextWebToken: String?
     /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
     var isRepeated = false
+
+    /// Key of rate limits and of scheduling: the account or the key, whatever container it asks for; the network of an anonymous client.
+    func requester(from network: String) -> String {
+        switch proof {
+        case .device(let device): "account \(device.account)"
+        case .session(let session, _): "account \(session.account)"
+        case .serverKey(let key): "key \(key.id)"
+        case .none: "network \(network)"
+        }
+    }
 }
 
 /// What becomes of a signed request that comes again, be it sent by its maker or by somebody who saw it.
@@ -194,6 +204,7 @@ extension CloudService {
                 containerIdentifier: containerIdentifier, environment: environment, scope: scope,
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
+        call.requester = credentials.requester(from: request.network)
         call.capabilities = capabilities(askedBy: request)
         call.form = AnswerForm(
             hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)

@@ -58,9 +58,6 @@ struct CourierAddress: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// Where addresses of couriers begin.
-    package static let courierPrefix = CourierAddress.prefix
-
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///

@@ -45,7 +45,7 @@ extension CloudService {
                 var isDone = false
                 while !isDone {
                     try Task.checkCancellation()
-                    isDone = try await storage.write(exchange.call.partition) { try engine.buildIndexes(missing.indexes, in: $0) }
+                    isDone = try await write(exchange.call) { try engine.buildIndexes(missing.indexes, in: $0) }
                 }
             }
         }

@@ -5,6 +5,12 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
+    /// Whether a request may take long and changes nothing that its client needs to know, so that it is cancelled when the client
+    /// disconnects.
+    package static func endsWithItsClient(_ request: ServiceRequest) -> Bool {
+        request.path.hasPrefix(CourierAddress.prefix) || request.path.hasSuffix("/\(ServicePath.Operation.queryRecords.rawValue)")
+    }
+
     /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
     func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
         guard let header = request.header(HeaderNames.authorization) else {

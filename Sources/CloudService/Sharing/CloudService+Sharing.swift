@@ -20,16 +20,22 @@ extension CloudService {
         return call
     }
 
-    /// Changes in zones of several owners, each from its own partition.
+    /// Changes in zones of several owners, each from its own partition. All zones share the room of one response.
     func sharedZoneChanges(_ request: ZoneChangesRequest, _ shared: Call) async throws -> ZoneChangesResponse {
-        try engine.checkCount(request.zones.count, of: "zones", atMost: engine.limits.recordsPerResponse)
+        var room = try engine.pageRoom(for: request, shared)
         var response = ZoneChangesResponse(zones: [])
         for query in request.zones {
             do {
                 let call = try await call(shared, for: query.zoneID)
                 let one = ZoneChangesRequest(zones: [query], resultsLimit: request.resultsLimit)
                 let engine = engine
-                response.zones += try await storage.read(call.partition) { try engine.zoneChanges(one, in: $0, call) }.zones
+                let (page, roomLeft) = try await read(call) { [room] view in
+                    var room = room
+                    let page = try engine.zoneChanges(one, room: &room, in: view, call)
+                    return (page, room)
+                }
+                response.zones += page.zones
+                room = roomLeft
             } catch let error as WireError {
                 response.zones.append(.failure(query.zoneID, error))
             }
@@ -40,12 +46,12 @@ extension CloudService {
     /// The zones of others, each with its token, which its own partition knows.
     func sharedZones(_ shared: Call) async throws -> ZonesResponse {
         let engine = engine
-        var response = try await storage.read(shared.partition) { try engine.listZones(in: $0, shared) }
+        var response = try await read(shared) { try engine.listZones(in: $0, shared) }
         for (index, result) in response.zones.enumerated() {
             guard case .zone(var zone) = result else { continue }
             do {
                 let call = try await call(shared, for: zone.zoneID)
-                zone.syncToken = try await storage.readBriefly(call.partition) { [zone] in
+                zone.syncToken = try await read(call, isBrief: true) { [zone] in
                     try engine.sharedToken(of: zone.zoneID, in: $0, call)
                 }
                 response.zones[index] = .zone(zone)
@@ -99,9 +105,9 @@ extension CloudService {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         guard isAccepting else {
-            return try await storage.read(reached.partition) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
+            return try await read(reached) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
         }
-        let outcome = try await storage.write(reached.partition) {
+        let outcome = try await write(reached) {
             try engine.accept(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)
@@ -113,7 +119,7 @@ extension CloudService {
     ) async throws -> AccessRequestResult {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
-        let outcome = try await storage.write(reached.partition) {
+        let outcome = try await write(reached) {
             try engine.requestAccess(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)

@@ -87,7 +87,7 @@ import Testing
     func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
-            let empty = try await storage.readBriefly(Self.mia) { try $0.state() }
+            let empty = try await storage.readBriefly(Self.mia, .maintenance) { try $0.state() }
             #expect(empty == PartitionState())
             try await storage.write(Self.mia) { unit in
                 let number = try unit.raiseCounter(by: 40)
@@ -108,15 +108,15 @@ import Testing
                 for reader in 0..<64 {
                     let limit = reader.isMultiple(of: 2) ? 2 : 40
                     group.addTask {
-                        let found = try await storage.readBriefly(Self.mia) { try names($0, limit: limit) }
+                        let found = try await storage.readBriefly(Self.mia, .maintenance) { try names($0, limit: limit) }
                         #expect(found == (1...limit).map { "r\($0)" })
                     }
                 }
                 try await group.waitForAll()
             }
             struct Refusal: Error {}
-            await #expect(throws: Refusal.self) { try await storage.readBriefly(Self.mia) { _ in throw Refusal() } }
-            let change = try await storage.readBriefly(Self.mia) { try $0.zone(named: "Garden")?.change }
+            await #expect(throws: Refusal.self) { try await storage.readBriefly(Self.mia, .maintenance) { _ in throw Refusal() } }
+            let change = try await storage.readBriefly(Self.mia, .maintenance) { try $0.zone(named: "Garden")?.change }
             #expect(change == 40)
         }
     }
