@@ -31,6 +31,7 @@ package struct CloudService: Sendable {
     package let surroundings: Surroundings
     /// What goes beyond the documented protocol and is given to who asks.
     let offered: Set<Capability>
+    let containerRules: ContainerRules
     let throttle = PasswordThrottle()
     let uses = CredentialUseLog()
     let refusals = RefusalGate()
@@ -38,11 +39,12 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
+    let reservations = UploadReservations()
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
         push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
-        auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
+        containerRules: ContainerRules = ContainerRules(), auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
         self.auditLog = auditLog
         self.engine = engine
@@ -52,6 +54,7 @@ package struct CloudService: Sendable {
         self.push = push
         self.surroundings = surroundings
         self.offered = offered
+        self.containerRules = containerRules
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
@@ -100,11 +103,19 @@ package struct CloudService: Sendable {
             return .json(OpenAPIDocument.bytes, endpoint: "openapi")
         }
         if request.path == "/ready" { return try await respondWhetherReady() }
-        if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
-        if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
+        if request.path.hasPrefix(AssetPath.prefix) || request.path.hasPrefix(CourierAddress.prefix) {
+            try takeBudget(of: .network("\(request.network) addresses"))
+            return request.path.hasPrefix(AssetPath.prefix) ? try await respondToAsset(request) : try await respondToCourier(request)
+        }
         if let refusal = Self.refusalOfCoding(request) { return refusal }
-        if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
-        return try await respondToDatabase(request)
+        do {
+            if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
+            return try await respondToDatabase(request)
+        } catch let error as WireError where error.code == .authenticationFailed {
+            // Guesses count, so that a network that makes too many of them learns nothing more.
+            try takeBudget(of: .network("\(request.network) failures"))
+            throw error
+        }
     }
 
     /// A body that is packed is not unpacked: what it becomes is not known before, and requests are small.

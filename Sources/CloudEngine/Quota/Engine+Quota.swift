@@ -38,6 +38,12 @@ extension Engine {
         return max(0, left - (try view.unusedUploadBytes()))
     }
 
+    /// Whether a database, files without a record included, takes more than it may.
+    package func isOverQuota(_ partition: Partition, in view: any PartitionReader) throws -> Bool {
+        guard let quota = try quota(of: partition, in: view) else { return false }
+        return try view.state().usage.total + view.unusedUploadBytes() > quota
+    }
+
     package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 

@@ -225,6 +225,7 @@ struct RecordBatch {
             throw WireError(
                 .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
         }
+        if call.isParticipant { try checkVisibleTargets(of: record, over: current) }
         for case .list(let elements, _)? in incoming.fields.values.map(\.value) where elements.count > engine.limits.elementsPerList {
             throw WireError(
                 .badRequest, "a list has at most \(engine.limits.elementsPerList) elements", nativeCode: .limitExceeded)
@@ -238,6 +239,17 @@ struct RecordBatch {
         }
         try quota.take(current, record)
         return .save(record)
+    }
+
+    /// Refuses a participant's new `VALIDATE` references to records that the participant does not see, as if they did not exist: they would
+    /// tell of hidden records, and keep the owner from deleting them.
+    private func checkVisibleTargets(of record: Record, over current: Record?) throws {
+        let oldLinks = current?.links ?? []
+        for link in record.links.subtracting(oldLinks) where link.action == .validate && !names.contains(link.target) {
+            guard let target = try unit.records(named: [link.target], in: zone.key)[link.target]?.record, !target.isDeleted,
+                try sharing.canSee(target)
+            else { throw WireError(.validatingReferenceError, "the target of a VALIDATE reference does not exist") }
+        }
     }
 
     private func stamped(_ record: Record, _ number: Int64) -> Record {

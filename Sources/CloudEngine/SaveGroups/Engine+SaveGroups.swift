@@ -154,7 +154,7 @@ extension Outcome<ModifyRecordsResponse> {
         let known = Set(notifications.filter(\.isAboutZones).map(\.subscriptionID))
         notifications += other.notifications.filter { !$0.isAboutZones || !known.contains($0.subscriptionID) }
         news += other.news
-        rounds += other.rounds
+        if !other.rounds.isEmpty, rounds.reduce(0, { $0 + $1.bytes }) < SubscriptionRound.groupBytesMax { rounds += other.rounds }
         changesPublicDatabase = changesPublicDatabase || other.changesPublicDatabase
     }
 }

@@ -158,8 +158,10 @@ extension Engine {
     ) throws -> ShareMetadata {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+        let permission = participant.flatMap { $0.kind == .publicUser ? nil : $0.permission } ?? details.publicPermission
+        let mayRead = isOwner || permission == .readOnly || permission == .readWrite
         var root: Record?
-        if shortGUID.shouldFetchRootRecord, let name = details.rootRecordName {
+        if mayRead, shortGUID.shouldFetchRootRecord, let name = details.rootRecordName {
             root = try view.records(named: [name], in: zone.key)[name]?.record
             root?.sharing.share = share.recordName
         }

@@ -11,6 +11,11 @@ package struct SubscriptionRound: Sendable {
     let subscriptions: [Subscription]
     package let call: Call
 
+    /// Bytes of the rounds of one group of requests, which are in memory until the commit; later rounds of a larger group are skipped.
+    static let groupBytesMax = 16_000_000
+
+    var bytes: Int { events.reduce(0) { $0 + ($1.old.map(RecordSize.bytes) ?? 0) + ($1.new.map(RecordSize.bytes) ?? 0) } }
+
     /// - Parameter subscriptions: Those of the partition.
     /// - Returns: Nil if no query subscription can fire.
     init?(_ events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ call: Call) {

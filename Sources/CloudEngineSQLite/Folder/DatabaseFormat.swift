@@ -120,8 +120,14 @@ enum DatabaseFormat: Int, CaseIterable {
         """
 
     private static let indexReset = """
-        DELETE FROM index_entries;
-        DELETE FROM record_indexes;
+        DROP TABLE index_entries;
+        DROP TABLE record_indexes;
+        CREATE TABLE record_indexes (
+            part INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, kind INTEGER NOT NULL, number INTEGER NOT NULL,
+            built INTEGER NOT NULL DEFAULT 0, zone INTEGER, name TEXT, PRIMARY KEY (part, type, field, kind)) WITHOUT ROWID;
+        CREATE TABLE index_entries (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
+            PRIMARY KEY (part, zone, number, key, name)) WITHOUT ROWID;
         """
 
     private static let publicPermissionColumns = """

@@ -48,9 +48,12 @@ extension CloudService {
         }
         let digest = try UploadHeaders.digest(request)
         let stored = try await withRoom(left ?? .max) {
-            try await assets.receive(
-                form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
-                in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now)
+            try await reservations.reserving(length ?? limit, of: left, in: path.partition) {
+                try await assets.receive(
+                    form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
+                    in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now,
+                    isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+            }
         }
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(checksum: stored.checksum, size: stored.size, receipt: path.file)

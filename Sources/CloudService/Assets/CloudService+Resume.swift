@@ -23,10 +23,14 @@ extension CloudService {
             let part = try UploadHeaders.part(request)
             // What is there of the file is among what is no longer left.
             let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
+            let length = request.header("content-length").flatMap(Int64.init) ?? engine.limits.assetBytes
             progress = try await withRoom(room) {
-                try await assets.receive(
-                    request.pieces, as: part, forUpload: path.file, in: path.partition,
-                    bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now)
+                try await reservations.reserving(min(max(0, length), engine.limits.assetBytes), of: left, in: path.partition) {
+                    try await assets.receive(
+                        request.pieces, as: part, forUpload: path.file, in: path.partition,
+                        bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now,
+                        isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+                }
             }
         }
         guard let progress else { throw WireError(.notFound, "no such upload was asked for") }

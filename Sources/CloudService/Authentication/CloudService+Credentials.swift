@@ -31,13 +31,21 @@ struct Credentials: Sendable {
     /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
     var isRepeated = false
 
-    /// Key of rate limits and of scheduling: the account or the key, whatever container it asks for; the network of an anonymous client.
-    func requester(from network: String) -> String {
+    /// Whose rate limit a request counts for: the account or the key, whatever container it asks for; the network of an anonymous client.
+    func sender(from network: String) -> RequestBudgets.Sender {
         switch proof {
-        case .device(let device): "account \(device.account)"
-        case .session(let session, _): "account \(session.account)"
-        case .serverKey(let key): "key \(key.id)"
-        case .none: "network \(network)"
+        case .device(let device): .account("account \(device.account)")
+        case .session(let session, _): .account("account \(session.account)")
+        case .serverKey(let key): .account("key \(key.id)")
+        case .none: .network(network)
+        }
+    }
+
+    /// Key of scheduling.
+    func requester(from network: String) -> String {
+        switch sender(from: network) {
+        case .account(let key): key
+        case .network(let network): "network \(network)"
         }
     }
 }
@@ -195,7 +203,7 @@ extension CloudService {
             let named = request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
             caller = Caller(
                 userRecordName: name,
-                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(id.prefix(8)))
+                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
         case .serverKey(let key):
             caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
         }

@@ -8,7 +8,8 @@ extension CloudService {
     func modifyRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         var message = try ModifyRecordsRequest(json: exchange.body)
         var exchange = try await route(exchange, toZone: message.zoneID)
-        exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
+        exchange.call.isFollowed = push.isFollowed(
+            audience(of: exchange.call), exceptDevice: exchange.call.isParticipant ? "" : exchange.call.caller.deviceID)
         try await prepare(&message, &exchange.call, exchange.credentials)
         if let group = message.saveGroup, exchange.call.capabilities.contains(.wholeSaves) {
             return try await modifyRecords(message, group, exchange)

@@ -23,10 +23,11 @@ extension CloudService {
         var budget: RequestBudget?
         var response: ServiceResponse
         do {
+            try await checkContainer(path.containerIdentifier, path.environment, credentials)
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
-            budget = budgets.take(call, from: request.network)
+            budget = budgets.take(credentials.sender(from: request.network), now: call.now)
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }

@@ -138,7 +138,10 @@ extension CloudService {
         return (target, call)
     }
 
-    /// Finds the people whom a request invites by address, and says who the owner is.
+    /// Fills in the record names of people whom a request invites by address, and the owner's name.
+    ///
+    /// Only people who agreed to be found are named. For others the invitation has the address alone, by which they are recognised when they
+    /// accept: else an invitation would tell who has an account.
     func prepare(_ message: inout ModifyRecordsRequest, _ call: inout Call, _ credentials: Credentials) async throws {
         guard message.operations.contains(where: { $0.record.sharing.details != nil }) else { return }
         if let account = credentials.account, let profile = try await accounts.profile(ofAccount: account) {
@@ -150,7 +153,8 @@ extension CloudService {
                 let identity = details.participants[place].identity
                 guard identity.userRecordName.isEmpty, let info = identity.lookupInfo,
                     let account = try await accounts.account(
-                        matching: info, containerIdentifier: call.partition.containerIdentifier)
+                        matching: info, containerIdentifier: call.partition.containerIdentifier),
+                    try await accounts.profile(ofAccount: account)?.isDiscoverable == true
                 else { continue }
                 details.participants[place].identity.userRecordName = try await userRecordName(
                     of: account, in: call.partition.containerIdentifier)
@@ -170,7 +174,8 @@ extension CloudService {
         for (user, notifications) in byUser.sorted(by: { $0.key < $1.key }) {
             var audience = audience(of: call)
             audience.userRecordName = user
-            push.publish(notifications, to: audience, exceptDevice: call.caller.deviceID)
+            // Devices of different users may have one name.
+            push.publish(notifications, to: audience, exceptDevice: user == call.caller.userRecordName ? call.caller.deviceID : "")
         }
         try? await deliver(news, of: call.partition, exceptDevice: call.caller.deviceID)
     }

@@ -10,12 +10,14 @@ package protocol AssetStorage: Sendable {
     /// - Parameters:
     ///   - bytesExpected: What the sender said there would be; nil if it said nothing.
     ///   - digest: SHA-256 of the file, if the sender told it.
+    ///   - isOverQuota: Asked in the unit of work that stores the file, once the file counts.
     /// - Returns: What arrived, or nil if no such upload was asked for.
-    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
+    /// - Throws: `WireError` with `.conflict` if the upload has another file already, `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
     ///   as many as expected, or not those; what the sequence throws.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64,
+        isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> StoredAsset?
 
     /// Takes a part of an upload, and what is complete to durable storage. What arrives before a break stays, also where the
@@ -26,7 +28,7 @@ package protocol AssetStorage: Sendable {
     ///   has another digest, which is forgotten; what the sequence throws.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
-        in partition: Partition, bytesMax: Int64, at now: Int64
+        in partition: Partition, bytesMax: Int64, at now: Int64, isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> UploadProgress?
 
     /// How far an upload in parts is. It ends a request that is under way.
@@ -34,6 +36,26 @@ package protocol AssetStorage: Sendable {
 
     /// Opens a file for reading, or returns nil if it is not there.
     func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)?
+}
+
+extension AssetStorage {
+    /// Takes the bytes of an upload whatever the quota.
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]? = nil, at now: Int64
+    ) async throws -> StoredAsset? {
+        try await receive(
+            pieces, forUpload: id, in: partition, bytesMax: bytesMax, bytesExpected: bytesExpected, digest: digest, at: now,
+            isOverQuota: { _ in false })
+    }
+
+    /// Takes a part of an upload whatever the quota.
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
+        in partition: Partition, bytesMax: Int64, at now: Int64
+    ) async throws -> UploadProgress? {
+        try await receive(pieces, as: part, forUpload: id, in: partition, bytesMax: bytesMax, at: now, isOverQuota: { _ in false })
+    }
 }
 
 /// A part of a file on its way.
