@@ -16,7 +16,7 @@ package final class SQLiteServerStore: Sendable {
     package enum Use: Sendable {
         /// A server: no other server may use the folder at the same time.
         case server
-        /// A command beside a server that may be running.
+        /// A command while a server may be running.
         case command
     }
 
@@ -29,7 +29,7 @@ package final class SQLiteServerStore: Sendable {
     let briefReaders: BriefReaders
     let parts = PartitionKeys()
     let userNames = Mutex<[UserNameKey: String]>([:])
-    /// Users whose data are not processed; nil until they were first read.
+    /// Users whose data must not be processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
     private let writeLock: FolderLock
@@ -71,7 +71,7 @@ package final class SQLiteServerStore: Sendable {
         writer = GroupCommit(pool, lock: writeLock)
     }
 
-    /// Closes all connections once those who read are done. Requests after it fail.
+    /// Closes all connections once running reads have ended. Requests after it fail.
     package func close() throws {
         readers.close()
         do {

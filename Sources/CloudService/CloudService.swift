@@ -14,7 +14,7 @@ package struct CloudService: Sendable {
     package struct Surroundings: Sendable {
         /// Milliseconds since 1970 UTC.
         package var now: @Sendable () -> Int64
-        /// That many bytes nobody can guess.
+        /// Unpredictable bytes.
         package var randomBytes: @Sendable (Int) -> [UInt8]
 
         package init(now: @escaping @Sendable () -> Int64, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
@@ -29,7 +29,7 @@ package struct CloudService: Sendable {
     let assets: any AssetStorage
     let push: any PushBus
     package let surroundings: Surroundings
-    /// What goes beyond the documented protocol and is given to who asks.
+    /// Offered extensions of the documented protocol.
     let offered: Set<Capability>
     let containerRules: ContainerRules
     let throttle = PasswordThrottle()
@@ -59,12 +59,12 @@ package struct CloudService: Sendable {
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 
-    /// What goes beyond the documented protocol and a request asks for. Unknown names are passed over.
+    /// Extensions of the documented protocol that a request asks for. Unknown names are skipped.
     func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
         request.header(HeaderNames.capabilities).map { Capability.parse($0).intersection(offered) } ?? []
     }
 
-    /// Answers a request. It never throws: whatever goes wrong is an answer.
+    /// Responds to a request. It never throws: any failure is a response.
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
         let uuid = Self.makeIdentifier(surroundings)
         if request.method == "OPTIONS" { return Self.preflight(request) }
@@ -118,7 +118,7 @@ package struct CloudService: Sendable {
         }
     }
 
-    /// A body that is packed is not unpacked: what it becomes is not known before, and requests are small.
+    /// A compressed body is not decompressed: its size would be unknown, and requests are small.
     ///
     /// - Returns: Nil for a body as it is.
     private static func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {

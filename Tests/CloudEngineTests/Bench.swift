@@ -159,7 +159,7 @@ extension ZoneChangesResult {
     }
 }
 
-/// What a call was refused with.
+/// The error of a rejected call.
 func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
     do {
         _ = try await body()

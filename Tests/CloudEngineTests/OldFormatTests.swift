@@ -31,7 +31,7 @@ import Testing
         try await bench.modify(.init(.forceUpdate, .plant("p2", ["name": .string("Savory")])), as: mia)
         #expect(try await bench.names(name, as: mia).names == ["p1", "p2"])
 
-        // What is counted from then on fits what there was.
+        // Usage that is counted from then on agrees with the stored records.
         let (kept, measured) = try await bench.read(mia) { _, view, _ in
             let zone = try #require(try view.zone(named: "Garden"))
             let records = try view.records(ChangeSlice(after: 0), in: zone.key, includingDeleted: false, limit: 100, bytesMax: .max)

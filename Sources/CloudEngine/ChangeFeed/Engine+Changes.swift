@@ -45,11 +45,11 @@ extension Engine {
 
     /// What changed in zones since a token of each: every record once, as it is now, oldest change first.
     ///
-    /// `reverse` begins with the newest change. The tokens of such pages say so, and the last one is the point at which
+    /// `reverse` begins with the newest change. The tokens of such pages contain that, and the last one is the point at which
     /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
     /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
-    /// together; a zone that gets no room answers an empty page with more to come. Who understands
+    /// together; a zone without room left has an empty page with `moreComing`. A client with
     /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
     ///
     /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
@@ -134,7 +134,7 @@ extension Engine {
         }
         var found: [StoredRecord] = []
         if limit > 0, room.bytes > 0 {
-            // One record more than the page holds tells whether there are more.
+            // One record more than the page holds shows that there are more.
             found = try self.records(
                 walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: limit + 1, bytesMax: room.bytes, view)
         }
@@ -166,13 +166,13 @@ extension Engine {
         return page
     }
 
-    /// What the caller's device sent last, for who asked.
+    /// The last token that the caller's device sent, if the caller requests it.
     private func clientToken(_ zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws -> [UInt8]? {
         guard call.capabilities.contains(.clientChangeToken), call.caller.isSignedIn else { return nil }
         return try view.clientToken(ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
     }
 
-    /// Changes that are still to come, for who asked.
+    /// Number of remaining changes, if the caller requests it.
     private func remaining(
         _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionReader, _ call: Call
     ) throws -> Int? {
@@ -212,7 +212,7 @@ extension Engine {
         return (texts, hasMore)
     }
 
-    /// Records of a zone by their changes, as far as the caller sees them. Without a token deletions are passed over, so a
+    /// Records of a zone by their changes, as far as they are visible to the caller. Without a token deletions are skipped, so a
     /// zone's last change may lie beyond the last record there is.
     private func records(
         _ slice: ChangeSlice, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,

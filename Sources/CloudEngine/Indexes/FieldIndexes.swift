@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// What a field may be asked for: the index words of the schema.
+/// The queries that a field supports: the index words of the schema.
 ///
 /// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*.
 package struct FieldIndexes: OptionSet, Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// What a field gets that comes into being by use: all it can have, as exported schemas of apps show it.
+    /// The indexes of a field that is created by use: all that its type allows, as exported schemas of apps have it.
     ///
     /// Source: published exports of mirrored schemas; Apple's documents leave it open (unverified).
     package static func byUse(type: String, isEncrypted: Bool) -> FieldIndexes {
@@ -41,7 +41,7 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
 
 /// One index that storage keeps for the records of a type in a partition.
 ///
-/// Indexes come into being when a query first needs them, and are kept up from then on: records that nobody queries
+/// An index is created when a query first needs it, and is updated from then on: records without queries
 /// cost nothing but themselves.
 package struct RecordIndex: Hashable, Sendable {
     /// Never renumbered.
@@ -104,7 +104,7 @@ extension QueryKey.SystemField {
         case .createdUserRecordName: record.created.map { .reference(RecordReference(recordName: $0.userRecordName)) }
         case .modifiedUserRecordName: record.modified.map { .reference(RecordReference(recordName: $0.userRecordName)) }
         case .parent: record.sharing.parent.map { .reference(RecordReference(recordName: $0)) }
-        // Not stored with the record: whoever compares with it completes the record before.
+        // Not stored with the record: callers complete the record before they compare it.
         case .share: record.sharing.share.map { .reference(RecordReference(recordName: $0)) }
         }
     }

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// Values as bytes whose order is the order of the values, so that one kind of index serves every type and every
+/// Values as bytes in the order of the values, so that one kind of index serves every type and every
 /// database that compares bytes.
 ///
 /// | value | bytes |

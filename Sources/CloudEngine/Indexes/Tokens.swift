@@ -6,7 +6,7 @@ import Foundation
 
 /// The words of texts, as token filters compare them: without upper case, diacritics and stop words.
 ///
-/// Letters, digits and marks make words; whatever else stands between ends one. Ideographs and kana are words each.
+/// Letters, digits and marks make words; any other character ends one. Ideographs and kana are words each.
 ///
 /// Source: Apple, `CKQuery`: tokens ignore case and diacritics, and the stop words below are dropped.
 enum Tokens {

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// A condition whose field, index and value were found right.
+/// A condition with a valid field, index and value.
 ///
 /// A condition without `NOT` never holds for a record that lacks the field; one with `NOT` holds wherever the other
 /// does not (unverified). Texts are equal when they differ in upper and lower case only; prefixes are compared exactly.
@@ -29,11 +29,11 @@ struct CheckedFilter {
     let field: QueryField
     let test: Test
     let isNegated: Bool
-    /// What an equal value is one of; empty for other tests.
+    /// The values of a test for equality; empty for other tests.
     private let options: ValueSet
 
     /// - Parameters:
-    ///   - caller: Whose condition it is, by the record name.
+    ///   - caller: Record name of the user that the condition belongs to.
     ///   - needsIndex: Whether the condition is to be answered from indexes.
     init(
         _ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits, caller: String, needsIndex: Bool = true

@@ -10,7 +10,7 @@ extension Engine {
     /// A page ends at the limit that was asked for, at `Limits.recordsPerResponse` records,
     /// `Limits.responseRecordBytes` bytes, or `Limits.recordsScannedPerPage` records or `Limits.queryBytesPerPage` bytes looked at; then it has
     /// a marker.
-    /// Indexes are part of the transaction that saves, so a query sees whatever was answered before.
+    /// Indexes are part of the transaction that saves, so a query sees every acknowledged save.
     ///
     /// - Throws: `WireError`: unknown type (`.notFound`); unknown field, field without the index, value of another
     ///   type, too many filters, foreign marker, more work than ``QueryMeter`` allows (`.badRequest`); no such zone. `IndexesMissing` if indexes are to be
@@ -94,7 +94,7 @@ extension Engine {
         return try view.zones().sorted { $0.key < $1.key }
     }
 
-    /// Tells queries apart whose markers must not be mixed.
+    /// Distinguishes queries, so that a marker of one is rejected by another.
     private func fingerprint(of request: QueryRecordsRequest) -> UInt64 {
         let meaning = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
         return Fingerprint(meaning.encoded()).value

@@ -165,7 +165,7 @@ extension QueryRun {
 
     /// What of a range lies behind a position, in the direction of the scan; nil if nothing does.
     ///
-    /// - Parameter includesKey: Whether entries with the position's key are wanted whatever their names are.
+    /// - Parameter includesKey: Whether entries with the position's key are included with any name.
     private func rest(
         of range: KeyRange, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, includesKey: Bool
     ) -> (KeyRange, IndexPlace?)? {

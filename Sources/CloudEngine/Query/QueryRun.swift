@@ -17,7 +17,7 @@ import CloudWire
 struct QueryRun {
     /// A filter that leaves at most so many records decides the way by itself.
     static let fewRecords = 1000
-    /// Drivers whose records are counted; later ones are not considered.
+    /// Drivers with counted records; later ones are not considered.
     private static let driversCounted = 256
 
     struct Match {
@@ -26,7 +26,7 @@ struct QueryRun {
         var zone: StoredZone
     }
 
-    /// Matches in order, and how far it is certain that there are no others.
+    /// Matches in order, and the position up to which they are complete.
     struct Page {
         var matches: [Match]
         /// Nil: to the end.

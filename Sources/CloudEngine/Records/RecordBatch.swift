@@ -17,7 +17,7 @@ struct RecordBatch {
     private var access: RecordAccess
     private var sharing: SharingBatch
     private var quota: QuotaCheck
-    /// What participants of shares are to be told.
+    /// Notifications for participants of shares.
     private(set) var news: [ShareNews] = []
     /// Shares that the caller leaves: to the caller they are gone.
     private var left: Set<String> = []
@@ -27,7 +27,7 @@ struct RecordBatch {
     private var cascaded: [StoredRecord] = []
     /// What changed, for subscriptions.
     private(set) var events: [RecordEvent] = []
-    /// The number of the last change, if the results tell of each.
+    /// The number of the last change, if the results contain each one.
     private(set) var lastOwnChange: Int64?
 
     init(
@@ -92,7 +92,7 @@ struct RecordBatch {
         cascaded = []
     }
 
-    /// Stores what was decided and fills `results`.
+    /// Stores the accepted decisions and fills `results`.
     ///
     /// - Returns: How many records changed.
     mutating func write() throws -> Int {
@@ -242,7 +242,7 @@ struct RecordBatch {
     }
 
     /// Refuses a participant's new `VALIDATE` references to records that the participant does not see, as if they did not exist: they would
-    /// tell of hidden records, and keep the owner from deleting them.
+    /// reveal hidden records, and keep the owner from deleting them.
     private func checkVisibleTargets(of record: Record, over current: Record?) throws {
         let oldLinks = current?.links ?? []
         for link in record.links.subtracting(oldLinks) where link.action == .validate && !names.contains(link.target) {
@@ -267,7 +267,7 @@ struct RecordBatch {
         var tombstone = Record(
             recordName: record.recordName, recordType: record.recordType, recordChangeTag: String(number, radix: 36),
             isDeleted: true)
-        // Who may read records of their own only hears of the deletion of these only.
+        // A reader of their own records only receives deletions of those only.
         if call.partition.scope == .public { tombstone.created = record.created }
         return tombstone
     }

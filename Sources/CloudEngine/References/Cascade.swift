@@ -9,7 +9,7 @@ import CloudWire
 ///
 ///     deleted a ◀── DELETE_SELF ── b ◀── DELETE_SELF ── c ◀── VALIDATE ── h
 ///
-/// `h` stays, so it holds `c`; a record that would be deleted with a held one is held as well, up to `a`, whose deletion is refused.
+/// `h` stays, so it holds `c`. A record that another held one would be deleted with is held, too, up to `a`: its deletion is rejected.
 ///
 /// Invariant: ``names`` are exactly the records that can be reached from ``roots``.
 struct Cascade {

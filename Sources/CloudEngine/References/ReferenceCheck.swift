@@ -44,7 +44,7 @@ struct ReferenceCheck {
 
     // MARK: Saves
 
-    /// Refuses saves whose targets do not exist, and then those that relied on a refused one.
+    /// Rejects saves with missing targets, and then those that relied on a rejected one.
     private mutating func refuseSaves(_ names: [String], _ decisions: inout [Result<RecordDecision, WireError>]) throws {
         var batch = BatchNames(names, decisions)
         var dependents: [String: [Int]] = [:]

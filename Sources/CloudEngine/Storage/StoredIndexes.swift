@@ -49,7 +49,7 @@ package struct IndexScan: Hashable, Sendable {
     package var index: Int64
     package var zone: Int64
     package var range: KeyRange
-    /// Only what comes behind this entry, in the direction of the scan.
+    /// Only entries after this one, in the direction of the scan.
     package var after: IndexPlace?
     package var descending: Bool
 

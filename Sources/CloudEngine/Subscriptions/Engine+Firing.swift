@@ -41,8 +41,8 @@ package struct FiredSubscriptions: Sendable {
 extension Engine {
     /// Evaluates the query subscriptions that a request's changes may concern, after the commit and on a reader.
     ///
-    /// A creation or a change fires if the record as it was saved matches the query, a deletion if the record that existed before
-    /// did (unverified for changes by which a record stops to match). In the public database subscribers are told of records
+    /// A creation or a change fires if the saved record matches the query, a deletion if the record that existed before
+    /// did (unverified for changes after which a record no longer matches). In the public database subscribers are notified of records
     /// that they may read.
     ///
     /// All subscriptions together look at `Limits.subscriptionWorkPerRequest` bytes, those of one user in the public database at an eighth
@@ -178,7 +178,7 @@ private struct Firing {
 }
 
 extension RecordEvent {
-    /// What a subscription looks at, if it fires for this kind of change.
+    /// The record that a subscription evaluates, if it fires for this kind of change.
     fileprivate func subject(_ firesOn: Set<QuerySubscription.Event>) -> (Record, PushNotification.Reason)? {
         switch (old, new) {
         case (nil, let new?): firesOn.contains(.create) ? (new, .recordCreated) : nil
@@ -190,7 +190,7 @@ extension RecordEvent {
 }
 
 extension FieldValue {
-    /// What a notification may carry of a field; nil for kinds it cannot carry.
+    /// The part of a field's value that a notification carries; nil for kinds it cannot carry.
     ///
     /// Source: Apple, `CKSubscription.NotificationInfo.desiredKeys`: texts are cut at 100 characters.
     fileprivate var shortened: FieldValue? {

@@ -115,7 +115,7 @@ extension SQLiteServerStore {
             arguments: [hash(token), account, device, label, now, expires])
     }
 
-    /// 192 random bits. The prefix lets scanners of source code tell what leaked.
+    /// 192 random bits. The prefix lets scanners of source code recognise a leaked token.
     private static func makeToken() -> String { "tarn_" + randomHex(bytes: 24) }
 
     private static func makeDeviceID() -> String { randomHex(bytes: 8) }

@@ -139,7 +139,7 @@ extension SQLiteServerStore {
     /// How long deletions are remembered. A device that was away for longer starts again from the beginning.
     private static let deletedMilliseconds: Int64 = 90 * 24 * 60 * 60 * 1000
 
-    /// Removes what is no longer needed: at start, and every hour.
+    /// Removes expired rows and files: at start, and every hour.
     package func removeExpired(now: Int64) async throws {
         let folder = folder
         try await writing { db in

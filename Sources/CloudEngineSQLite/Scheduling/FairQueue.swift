@@ -60,7 +60,7 @@ struct FairQueue<Job> {
 
     /// Takes the next job out.
     ///
-    /// - Parameter runningMax: Jobs of one requester that may run at once. The server itself, the empty requester, is exempt.
+    /// - Parameter runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
     /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
     mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
         var best: (requester: String, start: Int64, arrival: Int)?

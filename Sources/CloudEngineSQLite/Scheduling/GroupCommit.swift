@@ -28,7 +28,7 @@ final class GroupCommit: Sendable {
     private static let unitsWaitingOfOthersMax = 16_384
     private static let fewUnits = 64
 
-    /// Runs a unit and returns what is to be called once its commit succeeded or failed.
+    /// Runs a unit and returns a function to be called once its commit succeeded or failed.
     private struct Unit: Sendable {
         let run: @Sendable (Database) -> @Sendable ((any Error)?) -> Void
         let abandon: @Sendable (any Error) -> Void
@@ -51,7 +51,7 @@ final class GroupCommit: Sendable {
         self.lock = lock
     }
 
-    /// Commits so far; tests tell from it that units shared one.
+    /// Commits so far; tests see from it that units shared one.
     var commits: Int { state.withLock { $0.commits } }
 
     /// Units that wait.

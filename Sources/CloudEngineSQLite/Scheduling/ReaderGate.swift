@@ -7,7 +7,7 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Runs reads until the store closes, as many at once as there are connections, and lets the store close once they have ended.
+/// Runs reads until the store closes, as many concurrently as there are connections, and lets the store close once they have ended.
 ///
 /// The order is that of ``FairQueue``, and one requester has at most three fifths of the connections, so that a read of another one
 /// never waits for all of them.
@@ -100,7 +100,7 @@ final class ReaderGate: Sendable {
                 return next
             }
         }
-        // A job that could not run beside this requester's others may do so now.
+        // A job that had to wait for another job of this requester may run now.
         startJobs()
     }
 

@@ -8,7 +8,7 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Ends a unit of work that has used up its processor time, or whose client is gone: between statements, between rows, and inside
+/// Ends a unit of work that has used up its processor time, or has lost its client: between statements, between rows, and inside
 /// statements by SQLite's progress handler.
 ///
 /// A statement that writes is never interrupted: SQLite would undo the transaction, with the units of others in it.
@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// Source: SQLite's documentation, "sqlite3_progress_handler", "sqlite3_interrupt".
 final class UnitClock {
-    /// Tells a unit that its client is gone.
+    /// Set when the client of a unit disconnects.
     final class Cancellation: Sendable {
         private let state = Atomic(false)
 
@@ -30,7 +30,7 @@ final class UnitClock {
     struct TimeIsUp: Error {
         static var wireError: WireError {
             WireError(
-                .badRequest, "the request takes more processor time than one may: send less at once, or narrow the query down",
+                .badRequest, "the request takes more processor time than allowed: send less in one request, or narrow the query",
                 nativeCode: .limitExceeded)
         }
     }

@@ -13,9 +13,9 @@ struct SQLiteUnit: PartitionWriter {
     /// Key of the partition; nil while it was never written to.
     let part: Int64?
 
-    /// What a brief read may still take; nil for reads that may be long.
+    /// The remaining allowance of a brief read; nil for reads that may be long.
     let allowance: ReadAllowance?
-    /// What the writer remembers; nil for reads, and for what is done once in a while.
+    /// The writer's cache; nil for reads, and for rare writes.
     private let memory: WriterMemory?
     /// Ends the unit when its time is up; nil for units that are brief, or the server's own.
     let clock: UnitClock?

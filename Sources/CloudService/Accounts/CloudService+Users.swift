@@ -50,7 +50,7 @@ extension CloudService {
             emailAddress: address)
     }
 
-    /// What the caller's private database takes, for who asked.
+    /// Usage of the caller's private database, if the caller requests it.
     private func quota(_ call: Call) async throws -> QuotaStatus? {
         guard call.capabilities.contains(.quota) else { return nil }
         var call = call
@@ -58,7 +58,7 @@ extension CloudService {
         return try await read(call) { [engine, partition = call.partition] in try engine.quotaStatus(of: partition, in: $0) }
     }
 
-    /// What the caller may do in the public database, for who asked.
+    /// The caller's permissions in the public database, if the caller requests them.
     private func permissions(_ call: Call) async throws -> [TypePermissions]? {
         guard call.capabilities.contains(.permissions) else { return nil }
         var call = call
@@ -81,7 +81,7 @@ extension CloudService {
         return identity
     }
 
-    /// Who is found and agreed to be found; the caller always is.
+    /// Users that match and agreed to be found; the caller always does.
     private func discover(_ infos: [LookupInfo], _ call: Call) async throws -> [UserIdentity] {
         try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
         var found: [UserIdentity] = []

@@ -4,7 +4,7 @@
 import CloudEngine
 import Synchronization
 
-/// Bytes of uploads that are in flight, so that uploads begun at once do not count on the same room. The quota itself is checked again in
+/// Bytes of uploads in flight, so that concurrent uploads do not count on the same room. The quota itself is checked again in
 /// the unit of work that stores a file.
 final class UploadReservations: Sendable {
     private let bytesByPartition = Mutex<[Partition: Int64]>([:])

@@ -11,7 +11,7 @@ struct RequestBudget: Hashable, Sendable {
     private var left: Double
     /// Milliseconds since 1970 UTC.
     private var time: Int64
-    /// Nil, or the seconds after which there is a request again for who had none left.
+    /// Seconds until the next request is allowed; nil if this one is.
     private(set) var wait: Double?
 
     init(perMinute: Int, now: Int64) {
@@ -46,7 +46,7 @@ struct RequestBudget: Hashable, Sendable {
 
 /// The budgets of all callers. They are forgotten when the server ends.
 ///
-/// An account has one, whatever container and endpoint it asks for and wherever its requests come from. Anonymous clients share one per
+/// An account has one, with any container and endpoint and from any network. Anonymous clients share one per
 /// network; so do requests with wrong credentials, and those to addresses of assets and couriers.
 final class RequestBudgets: Sendable {
     /// Callers that are remembered; beyond it those go that have their whole budget.
@@ -54,7 +54,7 @@ final class RequestBudgets: Sendable {
 
     private struct Table {
         var budgets: [String: RequestBudget] = [:]
-        /// When those that are full were looked for; once in a second is enough, also when thousands come at once.
+        /// Time of the last search for full ones; once a second is enough, even for thousands of requests.
         var cleared: Int64 = .min
 
         mutating func makeRoom(atMost most: Int, now: Int64) {
@@ -87,12 +87,12 @@ final class RequestBudgets: Sendable {
         self.networksMax = networksMax
     }
 
-    /// Budgets that are held in memory for who is no user.
+    /// Budgets of networks in memory.
     var networkCount: Int { networks.withLock { $0.budgets.count } }
 
     /// Takes a request out of the budget of its sender.
     ///
-    /// - Returns: What is left, or how long to wait; nil if there is no limit.
+    /// - Returns: The remaining budget, or the time to wait; nil without a limit.
     func take(_ sender: Sender, now: Int64) -> RequestBudget? {
         guard perMinute > 0 else { return nil }
         switch sender {
@@ -130,7 +130,7 @@ extension CloudService {
 }
 
 extension ServiceResponse {
-    /// Publishes what the caller has left.
+    /// Publishes the remaining budget of the caller.
     mutating func publish(_ budget: RequestBudget) {
         headers.append((name: HeaderNames.rateLimit, value: String(budget.perMinute)))
         headers.append((name: HeaderNames.rateLimitRemaining, value: String(budget.remaining)))

@@ -11,7 +11,7 @@ extension CloudService {
     ///     part 1 ─▶ staged ─┼─▶ one transaction: all parts, and the answer under the key of the last one
     ///     part 2 ───────────┘
     ///
-    /// The last request has the answer for all. If its answer is lost it is sent again, and is answered as it was.
+    /// The response to the last request covers the group. If it is lost, a retry gets the same response.
     func modifyRecords(_ message: ModifyRecordsRequest, _ group: SaveGroup, _ exchange: Exchange) async throws -> ServiceResponse {
         let engine = engine
         guard let key = exchange.storedKey else { throw WireError(.badRequest, "a request of a group needs an idempotency key") }

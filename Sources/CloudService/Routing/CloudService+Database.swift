@@ -12,7 +12,7 @@ extension CloudService {
         }
         let signed = try SignedRequest(request)
         if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
-        // Who sent a token is one sender wherever the request came from; a token that is not known is refused before the body is read.
+        // A token identifies a sender on any network; an unknown token is rejected before the body is read.
         let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
         defer { lease.end() }
         let signedBody: [UInt8]? =

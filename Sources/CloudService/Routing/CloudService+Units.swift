@@ -43,8 +43,8 @@ extension CloudService {
         do {
             return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, parts: parts, body)
         } catch let error as WireError where error.code == .zoneNotFound {
-            // Its user may make the zone again, and the same request come late: whoever sent it has given it up by then. In databases of
-            // others nothing is written down for who names a zone that is not there.
+            // The user may create the zone again, and the same request arrive late: its client has given it up by then. In databases of
+            // others nothing is stored for a missing zone.
             guard let key = exchange.storedKey, !exchange.call.isParticipant else { throw error }
             let earlier = try await write(exchange.call) { unit -> StoredAnswer? in
                 if let stored = try unit.answer(toKey: key) { return stored }
@@ -72,11 +72,11 @@ extension CloudService {
                 if let refusal = try stored.refusal() { throw refusal }
                 return (stored.body, nil)
             }
-            // The key is no part of what was signed: a repeated request with a key of its own would write again.
+            // The key is not signed: a repeated request with another key would write again.
             if exchange.credentials.isRepeated { throw Self.sentBefore }
             let outcome = try body(unit, call)
             let answer = encode(outcome.response)
-            // What is sent again once something has come before it is not answered as it was.
+            // A request that is repeated once its missing parts have arrived gets another response.
             if let incomplete = outcome.response as? ModifyRecordsResponse, case .missing? = incomplete.saveGroup { return (answer, nil) }
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome)
@@ -87,7 +87,7 @@ extension CloudService {
             if outcome.changesPublicDatabase { tellEverybody(call) }
         }
         guard let answer = stored ?? outcome.map({ encode($0.response) }) else {
-            preconditionFailure("a request is answered by what it did or by what is stored")
+            preconditionFailure("a request has an outcome or a stored response")
         }
         return .json(answer, endpoint: exchange.operation.rawValue)
     }

@@ -4,9 +4,9 @@
 import CloudEngine
 import CloudWire
 
-/// Which containers and environments the server has for whom.
+/// The containers and environments of the server, and their callers.
 package struct ContainerRules: Hashable, Sendable {
-    /// Who may use the development environment, where types and fields come into being by use.
+    /// Callers that may use the development environment, where types and fields are created by use.
     package enum Development: String, Hashable, Sendable, CaseIterable {
         case all
         /// Accounts of operators, and server-to-server keys, which operators make.

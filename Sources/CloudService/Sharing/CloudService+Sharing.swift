@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
-    /// The call with which an operation of the shared database reaches the zone of somebody else.
+    /// The call with which an operation of the shared database reaches another user's zone.
     ///
     /// - Throws: `WireError` with `.zoneNotFound` for a zone without an owner, or of the caller's own.
     func call(_ call: Call, for zoneID: ZoneID?) async throws -> Call {
@@ -138,10 +138,10 @@ extension CloudService {
         return (target, call)
     }
 
-    /// Fills in the record names of people whom a request invites by address, and the owner's name.
+    /// Fills in the record names of people that a request invites by address, and the owner's name.
     ///
-    /// Only people who agreed to be found are named. For others the invitation has the address alone, by which they are recognised when they
-    /// accept: else an invitation would tell who has an account.
+    /// Only people that agreed to be found are named. For others the invitation has the address alone, by which they are found when they
+    /// accept: otherwise an invitation would reveal accounts.
     func prepare(_ message: inout ModifyRecordsRequest, _ call: inout Call, _ credentials: Credentials) async throws {
         guard message.operations.contains(where: { $0.record.sharing.details != nil }) else { return }
         if let account = credentials.account, let profile = try await accounts.profile(ofAccount: account) {
@@ -165,9 +165,9 @@ extension CloudService {
 
     // MARK: News
 
-    /// Tells the listening devices of the owner, and the participants, whose lists of shared zones change.
+    /// Notifies the listening devices of the owner, and updates the participants' lists of shared zones.
     ///
-    /// It comes after the commit. What cannot be delivered now is delivered by ``deliverPendingNews()``.
+    /// It runs after the commit. ``deliverPendingNews()`` delivers updates that fail here.
     func tell(_ notifications: [PushNotification], _ news: [ShareNews], _ call: Call) async {
         // Subscriptions of several users can fire for one change.
         let byUser = Dictionary(grouping: notifications) { $0.userRecordName ?? call.caller.userRecordName }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Who a unit of work is done for, and how much of the processor it may take.
+/// The requester of a unit of work, and its limit of processor time.
 package struct WorkTerms: Hashable, Sendable {
     /// Scheduling key: an account, a server-to-server key or a network. Empty for the server itself.
     package var requester: String

@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// 200 deletions lead to the same 2,000 records, beside a chain of 200 saves of which the last refers to nothing. Walked for each
+    /// 200 deletions lead to the same 2,000 records, next to a chain of 200 saves of which the last refers to nothing. Walked for each
     /// deletion again after each refusal this would be 80 million steps.
     @Test func aCascadeIsWalkedOnce() async throws {
         let bench = try await Bench.withGarden()

@@ -7,7 +7,7 @@ import CloudWire
 import Foundation
 import Testing
 
-/// What the engine relies on, whatever keeps the data.
+/// The engine's requirements on any storage.
 @Suite struct StorageConformanceTests {
     private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
     private static let bo = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_bo")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Whether it is short or long, and however many read at once.
+    /// Short or long reads, with any number of concurrent ones.
     @Test(arguments: StorageKind.allCases)
     func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
         try await with(kind) { test in
@@ -136,7 +136,7 @@ import Testing
                     }
                 }
                 group.addTask {
-                    // Whoever reads meanwhile sees all numbers up to the counter.
+                    // A concurrent reader sees all numbers up to the counter.
                     for _ in 0..<50 {
                         let (counter, seen) = try await storage.read(Self.mia) { view in
                             let records = try view.records(ChangeSlice(after: 0), in: 1, includingDeleted: true, limit: 100, bytesMax: .max)
