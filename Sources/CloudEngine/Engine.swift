@@ -15,7 +15,7 @@ package struct Engine: Sendable {
     package let sealer: Sealer
     /// Environments in which record types and fields come into being by use.
     let schemaByUse: Set<CloudEnvironment>
-    /// Tells these data from those of any other server: it follows from the storage's key, which backups have, too.
+    /// Distinguishes these data from those of any other server. It is derived from the storage's key, which backups contain.
     package let serverIdentity: String
 
     package init(limits: Limits = Limits(), sealer: Sealer, schemaByUse: Set<CloudEnvironment> = [.development]) {
@@ -26,13 +26,15 @@ package struct Engine: Sendable {
     }
 }
 
-/// The answer to a request that wrote, and whom to tell once it is durable.
+/// The response to a request that wrote, and the effects to carry out once it is durable.
 package struct Outcome<Response: Sendable>: Sendable {
     package var response: Response
     package var notifications: [PushNotification]
     /// For the partitions of others.
     package var news: [ShareNews]
-    /// Whether those who listen to the public database are to be told.
+    /// Changes for query subscriptions, which are evaluated after the commit; see ``Engine/evaluate(_:in:)``.
+    package var rounds: [SubscriptionRound] = []
+    /// Whether listeners of the public database are notified.
     package var changesPublicDatabase = false
 
     package init(_ response: Response, notifications: [PushNotification] = [], news: [ShareNews] = []) {
@@ -50,7 +52,7 @@ extension Engine {
         }
     }
 
-    /// What stands for the caller's own record name in zone identifiers, and in conditions on who wrote a record.
+    /// Stands for the caller's own record name in zone identifiers, and in conditions on creators of records.
     ///
     /// Source: Apple's documentation of `CKCurrentUserDefaultName`.
     static let currentUser = "__defaultOwner__"
@@ -78,7 +80,7 @@ extension Engine {
         }
         let zone = try view.zone(named: zoneID.zoneName)
         if let zone, !zone.isDeleted {
-            // To who has no share of it the zone is not there.
+            // For a user without a share of it the zone does not exist.
             if call.isParticipant, try view.memberships(ofUser: call.caller.userRecordName, in: zone.key).isEmpty {
                 throw WireError(.zoneNotFound, "zone not found")
             }

@@ -28,15 +28,15 @@ package struct Partition: Hashable, Sendable {
     var seed: String { "\(containerIdentifier)/\(environment.rawValue)/\(scope.rawValue)/\(owner)" }
 }
 
-/// Who sends a request, from which device.
+/// The sender of a request, with its device.
 package struct Caller: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// Nobody is signed in.
+        /// A client without a user.
         case anonymous
         case user
-        /// A program with a server-to-server key: a user of its own, who has the public database only.
+        /// A program with a server-to-server key: a user of its own, limited to the public database.
         case serverKey
-        /// Whoever runs the server, through its console and commands.
+        /// The operator of the server, through its console and commands.
         case `operator`
     }
 
@@ -58,7 +58,7 @@ package struct Caller: Hashable, Sendable {
     package var isOperator: Bool { kind == .operator }
 }
 
-/// What a request brings besides its body. The engine has no clock and no source of randomness: both stand here.
+/// The context of a request. The engine has no clock and no source of randomness: both are here.
 package struct Call: Sendable {
     package var partition: Partition
     package var caller: Caller
@@ -68,15 +68,17 @@ package struct Call: Sendable {
     package var makeIdentifier: @Sendable () -> String
     /// Where the caller reaches this server, such as `http://127.0.0.1:8080`; addresses of assets begin with it.
     package var baseURL: String
+    /// Scheduling key of the sender: an account, a server-to-server key or a network. Empty for the server itself.
+    package var requester = ""
     /// What to call the caller where others see it; filled in where it is needed.
     package var callerName = NameComponents()
-    /// Whether the answer is to tell the present point of the zone's history.
+    /// Whether the response contains the current token of the zone.
     package var wantsSyncToken = false
     /// Up to where the caller knows the zone, if they asked for ``Capability/ownChanges``.
     package var knownSyncToken: String?
-    /// Whether a device listens that wants to be told what changed: ``Capability/pushedChanges``.
+    /// Whether a listening device requests the changes themselves: ``Capability/pushedChanges``.
     package var isFollowed = false
-    /// What goes beyond the documented protocol, and the caller asked for.
+    /// Extensions of the documented protocol that the caller requests.
     package var capabilities: Set<Capability> = []
     package var form = AnswerForm()
 

@@ -11,7 +11,7 @@ final class PartitionKeys: Sendable {
 
     private let known = Mutex<[Partition: Int64]>([:])
 
-    /// The key of a partition, if it is known. Only what was committed may be set.
+    /// The key of a partition, if it is cached. Only committed keys may be set.
     subscript(_ partition: Partition) -> Int64? {
         get { known.withLock { $0[partition] } }
         set {
@@ -23,10 +23,10 @@ final class PartitionKeys: Sendable {
         }
     }
 
-    /// A partition in a transaction that reads; what it sees was committed.
-    func unit(reading partition: Partition, _ db: Database, allowance: ReadAllowance? = nil) throws -> SQLiteUnit {
+    /// A partition in a transaction that reads, and so sees committed rows only.
+    func unit(reading partition: Partition, _ db: Database, allowance: ReadAllowance? = nil, clock: UnitClock? = nil) throws -> SQLiteUnit {
         let part = self[partition]
-        let unit = try SQLiteUnit(reading: partition, part: part, db, allowance: allowance)
+        let unit = try SQLiteUnit(reading: partition, part: part, db, allowance: allowance, clock: clock)
         if part == nil, let found = unit.part { self[partition] = found }
         return unit
     }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
-import CloudService
+package import CloudService
 import Crypto
 import Foundation
 import GRDB
@@ -16,7 +16,7 @@ package final class SQLiteServerStore: Sendable {
     package enum Use: Sendable {
         /// A server: no other server may use the folder at the same time.
         case server
-        /// A command beside a server that may be running.
+        /// A command while a server may be running.
         case command
     }
 
@@ -29,7 +29,7 @@ package final class SQLiteServerStore: Sendable {
     let briefReaders: BriefReaders
     let parts = PartitionKeys()
     let userNames = Mutex<[UserNameKey: String]>([:])
-    /// Users whose data are not processed; nil until they were first read.
+    /// Users whose data must not be processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
     private let writeLock: FolderLock
@@ -71,7 +71,7 @@ package final class SQLiteServerStore: Sendable {
         writer = GroupCommit(pool, lock: writeLock)
     }
 
-    /// Closes all connections once those who read are done. Requests after it fail.
+    /// Closes all connections once running reads have ended. Requests after it fail.
     package func close() throws {
         readers.close()
         do {
@@ -117,17 +117,17 @@ package final class SQLiteServerStore: Sendable {
 
 extension SQLiteServerStore: EngineStorage {
     package func read<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value {
         do {
-            return try await readers.read { [parts] in try body(try parts.unit(reading: partition, $0)) }
+            return try await readers.read(terms) { [parts] db, clock in try body(try parts.unit(reading: partition, db, clock: clock)) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
     }
 
     package func readBriefly<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
         do {
@@ -138,16 +138,16 @@ extension SQLiteServerStore: EngineStorage {
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
-        return try await read(partition, body)
+        return try await read(partition, terms, body)
     }
 
     package func write<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         do {
             let known = parts[partition]
-            let (value, part) = try await writer.submit { db, memory in
-                let unit = try SQLiteUnit(writing: partition, part: known, db, memory)
+            let (value, part) = try await writer.submit(terms) { db, memory, clock in
+                let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
                 return (try body(unit), unit.writtenPart)
             }
             if known == nil { parts[partition] = part }

@@ -4,11 +4,11 @@
 import CloudWire
 import GRDB
 
-/// What the writer read of tables that hardly ever change: schemas, shares, quotas, subscriptions. Nearly every request
+/// The writer's cache of tables that rarely change: schemas, shares, quotas, subscriptions. Nearly every request
 /// asks for the same few rows.
 ///
-/// It holds for as long as nobody writes: any change that was not made through ``keeping(_:_:)`` empties it, as does what
-/// another process committed, and a unit that is undone. So whoever adds a statement has nothing to think of.
+/// It is valid until a write: any change that was not made through ``keeping(_:_:)`` empties it, as does a commit of
+/// another process, and a unit that is undone. So a new statement cannot make it stale.
 ///
 /// Only the transaction that the writer is in uses it, which is what makes it safe to be sent along with one.
 final class WriterMemory: @unchecked Sendable {
@@ -21,7 +21,7 @@ final class WriterMemory: @unchecked Sendable {
         case subscriptions(part: Int64)
     }
 
-    /// Tells a value that is nil from one that was never read.
+    /// Distinguishes a cached nil from a missing value.
     private struct Read<Value> {
         let value: Value
     }
@@ -43,7 +43,7 @@ final class WriterMemory: @unchecked Sendable {
         version = now
     }
 
-    /// To be called when changes are undone: what was read after them was never true.
+    /// Must be called when changes are undone: values that were read after them are wrong.
     func forget() { known.removeAll() }
 
     func value<Value>(_ key: Key, _ db: Database, _ read: () throws -> Value) rethrows -> Value {

@@ -22,6 +22,7 @@ package struct ServiceResponder: HTTPResponder {
     private let hostRule: HostRule
     private let speaksTLS: Bool
     private let logger: Logger
+    private let running = RunningRequests()
 
     package init(
         service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
@@ -95,13 +96,12 @@ package struct ServiceResponder: HTTPResponder {
         return hasBody && !reader.isAtEnd ? reader : nil
     }
 
-    /// Who waits for a notification and goes takes none with it: it stays for the next wait.
+    /// Cancels a request that may take long when its client disconnects: a poll then leaves its notification for the next one, and a query
+    /// ends.
     private func answer(to request: ServiceRequest, _ context: ServiceContext) async -> ServiceResponse {
-        guard request.path.hasPrefix(CloudService.courierPrefix) else { return await service.respond(to: request) }
+        guard CloudService.endsWithItsClient(request) else { return await service.respond(to: request) }
         let service = service
-        let waiting = Task { await service.respond(to: request) }
-        context.whenClosed { waiting.cancel() }
-        return await withTaskCancellationHandler { await waiting.value } onCancel: { waiting.cancel() }
+        return await running.respond(context) { await service.respond(to: request) }
     }
 
     private func measurements() async -> Response {

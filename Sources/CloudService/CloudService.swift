@@ -14,7 +14,7 @@ package struct CloudService: Sendable {
     package struct Surroundings: Sendable {
         /// Milliseconds since 1970 UTC.
         package var now: @Sendable () -> Int64
-        /// That many bytes nobody can guess.
+        /// Unpredictable bytes.
         package var randomBytes: @Sendable (Int) -> [UInt8]
 
         package init(now: @escaping @Sendable () -> Int64, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
@@ -29,8 +29,9 @@ package struct CloudService: Sendable {
     let assets: any AssetStorage
     let push: any PushBus
     package let surroundings: Surroundings
-    /// What goes beyond the documented protocol and is given to who asks.
+    /// Offered extensions of the documented protocol.
     let offered: Set<Capability>
+    let containerRules: ContainerRules
     let throttle = PasswordThrottle()
     let uses = CredentialUseLog()
     let refusals = RefusalGate()
@@ -38,11 +39,12 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
+    let reservations = UploadReservations()
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
         push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
-        auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
+        containerRules: ContainerRules = ContainerRules(), auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
         self.auditLog = auditLog
         self.engine = engine
@@ -52,16 +54,17 @@ package struct CloudService: Sendable {
         self.push = push
         self.surroundings = surroundings
         self.offered = offered
+        self.containerRules = containerRules
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 
-    /// What goes beyond the documented protocol and a request asks for. Unknown names are passed over.
+    /// Extensions of the documented protocol that a request asks for. Unknown names are skipped.
     func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
         request.header(HeaderNames.capabilities).map { Capability.parse($0).intersection(offered) } ?? []
     }
 
-    /// Answers a request. It never throws: whatever goes wrong is an answer.
+    /// Responds to a request. It never throws: any failure is a response.
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
         let uuid = Self.makeIdentifier(surroundings)
         if request.method == "OPTIONS" { return Self.preflight(request) }
@@ -75,6 +78,9 @@ package struct CloudService: Sendable {
         } catch let failure as StorageFailure {
             response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
             response.failure = failure
+        } catch is CancellationError {
+            // The client is gone, so the response is not read.
+            response = Self.response(to: WireError(.tryAgainLater, "the request was cancelled", retryAfter: 1), uuid: uuid)
         } catch {
             response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
             response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
@@ -97,14 +103,22 @@ package struct CloudService: Sendable {
             return .json(OpenAPIDocument.bytes, endpoint: "openapi")
         }
         if request.path == "/ready" { return try await respondWhetherReady() }
-        if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
-        if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
+        if request.path.hasPrefix(AssetPath.prefix) || request.path.hasPrefix(CourierAddress.prefix) {
+            try takeBudget(of: .network("\(request.network) addresses"))
+            return request.path.hasPrefix(AssetPath.prefix) ? try await respondToAsset(request) : try await respondToCourier(request)
+        }
         if let refusal = Self.refusalOfCoding(request) { return refusal }
-        if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
-        return try await respondToDatabase(request)
+        do {
+            if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
+            return try await respondToDatabase(request)
+        } catch let error as WireError where error.code == .authenticationFailed {
+            // Guesses count, so that a network that makes too many of them learns nothing more.
+            try takeBudget(of: .network("\(request.network) failures"))
+            throw error
+        }
     }
 
-    /// A body that is packed is not unpacked: what it becomes is not known before, and requests are small.
+    /// A compressed body is not decompressed: its size would be unknown, and requests are small.
     ///
     /// - Returns: Nil for a body as it is.
     private static func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
@@ -121,7 +135,7 @@ package struct CloudService: Sendable {
     private func respondWhetherReady() async throws -> ServiceResponse {
         let partition = Partition(
             containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
-        _ = try await storage.readBriefly(partition) { try $0.state() }
+        _ = try await storage.readBriefly(partition, .maintenance) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A request as it reaches the service, whatever carried it.
+/// A request to the service, from any carrier.
 package struct ServiceRequest: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
@@ -19,7 +19,7 @@ package struct ServiceRequest: Sendable {
     package var body: Body
     /// Where the caller reached this server, such as `http://127.0.0.1:8080`.
     package var baseURL: String
-    /// The network that the request came from, as far as the carrier knows. Who is no user has one budget with it.
+    /// Client network prefix, if the carrier knows it. Anonymous clients share one rate limit per prefix.
     package var network: String
     /// Joins the answer to the log; given by the service.
     package internal(set) var requestUUID = ""

@@ -4,24 +4,24 @@
 package import CloudEngine
 import CloudWire
 
-/// An answer of the service, whatever carries it.
+/// A response of the service, for any carrier.
 package struct ServiceResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
         /// A part of a file, to be read while it is sent.
         case file(any AssetReader, Range<Int64>)
-        /// Held open. Whoever sends it calls `close` at the end, whatever the end was.
+        /// A long-lived response. The carrier calls `close` at its end.
         case events(PushListener)
     }
 
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: Body
-    /// What was asked for, without names and identifiers, for the log.
+    /// The endpoint without names and identifiers, for the log.
     package var endpoint: String
     /// Wire code of the error in the answer, for the log.
     package var errorCode: String?
-    /// What a storage failure was about, for the log; never in the answer.
+    /// A storage failure, for the log; never part of the response.
     package var failure: StorageFailure?
     package var requestUUID: String
 

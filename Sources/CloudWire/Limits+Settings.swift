@@ -36,12 +36,16 @@ extension Limits {
             "bytes per second at which a request must arrive after its grace period; 0 for no minimum", least: 0, most: 1_000_000),
         Setting("bodyGraceSeconds", \.bodyGraceSeconds, "seconds for which a request may arrive at any speed", least: 0, most: 3600),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
+        Setting("elementsPerList", \.elementsPerList, "elements of one list of a record", most: 1_000_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, "filters of one query", most: 1000),
         Setting("historyDays", \.historyDays, "days for which earlier versions of records are stored; 0 stores none", least: 0, most: 3650),
         Setting("idleSeconds", \.idleSeconds, "seconds after which a connection without a request is closed", most: 86_400),
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
         Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
+        Setting("queryBytesPerPage", \.queryBytesPerPage, "bytes scanned for one page of a query", least: 1_000_000, most: 1 << 30),
+        Setting(
+            "readMilliseconds", \.readMilliseconds, "milliseconds of processor time of a unit of work that reads", least: 100, most: 600_000),
         Setting("recordBytes", \.recordBytes, "bytes of one record without its files", most: 16_000_000),
         Setting(
             "recordsPerLargePage", \.recordsPerLargePage, "records in one change page, for clients that request large pages",
@@ -49,6 +53,7 @@ extension Limits {
         Setting("recordsPerResponse", \.recordsPerResponse, "records in one response", most: 2000),
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records scanned for one page of a query", most: 1_000_000),
         Setting("recordsTakenAlong", \.recordsTakenAlong, "records that the deletion of one record deletes by cascade", most: 100_000),
+        Setting("referencesPerRequest", \.referencesPerRequest, "new references with an action in one request", most: 1_000_000),
         Setting("requestBodyBytes", \.requestBodyBytes, "of one request", most: messageBytes),
         Setting("requestMemoryBytes", \.requestMemoryBytes, "bytes of memory for all concurrent requests", least: 1_000_000, most: 1 << 40),
         Setting("requestRecordBytes", \.requestRecordBytes, "bytes of the records in one request", most: 16_000_000),
@@ -57,12 +62,18 @@ extension Limits {
         Setting("shortBodyBytes", \.shortBodyBytes, "bytes of one request without records", most: messageBytes),
         Setting("sortsPerQuery", \.sortsPerQuery, "sort keys of one query", most: 32),
         Setting("stopSeconds", \.stopSeconds, "seconds for requests in flight to finish when the server stops", most: 86_400),
+        Setting("subscriptionBytes", \.subscriptionBytes, "bytes of one subscription", most: 16_000_000),
+        Setting(
+            "subscriptionWorkPerRequest", \.subscriptionWorkPerRequest, "bytes that query subscriptions scan after one request", most: 1 << 30),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, "subscriptions of a user in one database", most: 10_000),
         Setting(
             "userBytes", \.userBytes, "bytes of records and files in a user's private database; 0 for no limit", least: 0,
             most: 1 << 50),
         Setting("valuesPerFilter", \.valuesPerFilter, "values in the list of one filter", most: 10_000),
         Setting("valuesPerRequest", \.valuesPerRequest, "members and elements in one request", most: 10_000_000),
+        Setting(
+            "writeMilliseconds", \.writeMilliseconds, "milliseconds of processor time of a unit of work that writes", least: 100,
+            most: 600_000),
         Setting("zonesPerDatabase", \.zonesPerDatabase, "zones of one database", most: 100_000),
     ]
 

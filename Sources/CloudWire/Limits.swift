@@ -71,6 +71,19 @@ package struct Limits: Hashable, Sendable {
     package var valuesPerFilter = 256
     /// Records scanned for one page of a query. A page that ends at this limit is short and has a continuation marker.
     package var recordsScannedPerPage = 10_000
+    /// Bytes that one page of a query may look at, comparisons included. A query that cannot end a page early may look at four times as many.
+    package var queryBytesPerPage = 32_000_000
+    /// Bytes that the query subscriptions of all users may look at after one request; those that are left are skipped.
+    package var subscriptionWorkPerRequest = 16_000_000
+    /// Bytes of one subscription.
+    package var subscriptionBytes = 64_000
+    /// Elements of one list of a record.
+    package var elementsPerList = 50_000
+    /// New references with an action in one request.
+    package var referencesPerRequest = 20_000
+    /// Milliseconds of processor time of one unit of work that reads, and of one that writes.
+    package var readMilliseconds = 10_000
+    package var writeMilliseconds = 5000
 
     /// Seconds for which a web auth token is valid, and the same for sessions that stay signed in.
     package var webTokenSeconds = 1800

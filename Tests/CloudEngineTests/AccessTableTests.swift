@@ -7,7 +7,7 @@ import CloudService
 import CloudWire
 import Testing
 
-/// Who may do what: role × operation × database, each cell.
+/// Permissions by role, operation and database, each cell.
 @Suite struct AccessTableTests {
     static let mia = "_" + String(repeating: "a", count: 32)
     static let bo = "_" + String(repeating: "b", count: 32)

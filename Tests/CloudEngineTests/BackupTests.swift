@@ -53,7 +53,7 @@ import Testing
         let data = TemporaryFolder()
         try await SQLiteServerStore.restore(from: copy.path, to: data.path)
         #expect(try await Bench(folder: data).lookup("first").map(\.word) == ["saved"])
-        // A folder of somebody's own is left alone.
+        // A folder of another program is not touched.
         let other = TemporaryFolder()
         let own = other.path + ".partial"
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)

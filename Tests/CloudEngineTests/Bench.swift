@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudEngineSQLite
 import CloudWire
 import Foundation
@@ -158,7 +159,7 @@ extension ZoneChangesResult {
     }
 }
 
-/// What a call was refused with.
+/// The error of a rejected call.
 func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
     do {
         _ = try await body()

@@ -47,7 +47,7 @@ import Testing
         #expect(try await bench.zoneChanges(since: token, limit: limit).picture == "")
     }
 
-    /// What is sent without being read is what would be sent if it were read.
+    /// Records that are sent as texts are equal to records that are decoded.
     @Test(arguments: [1, 3, 200]) func textsSayWhatRecordsSay(_ limit: Int) async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(
@@ -92,7 +92,7 @@ import Testing
         #expect(seen == "+p0 +p1|+p2|")
     }
 
-    /// Who asked gets more than others, as far as the operator goes, and only as many as it asked for.
+    /// A client with the capability gets larger pages, up to the operator's limit and its own.
     @Test func largePagesAreForWhoAsksForThem() async throws {
         var limits = Limits()
         (limits.recordsPerResponse, limits.recordsPerLargePage) = (2, 3)

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudEngineSQLite
 import CloudWire
 import Testing
 
 @Suite struct ClosingTests {
-    /// Requests are under way when a server ends: each is answered or fails, and nothing else happens.
+    /// Requests are in flight when a server ends: each gets a response or fails, and nothing else happens.
     @Test func whoReadsOrWritesWhileTheStoreClosesIsAnsweredOrRefused() async throws {
         for _ in 0..<40 {
             let folder = TemporaryFolder()

@@ -22,7 +22,14 @@ import Testing
     /// `id:reason:record` of each notification of a query subscription.
     private func save(_ bench: Bench, _ operations: RecordOperation..., in zone: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [PushNotification] {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: false)
-        return try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2).notifications }
+        let outcome = try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2) }
+        var notifications = outcome.notifications
+        for round in outcome.rounds {
+            let fired = try await bench.read(round.call) { engine, reader, _ in try engine.evaluate(round, in: reader) }
+            notifications += fired.notifications
+            try await bench.write(round.call) { engine, unit, call in try engine.retire(fired.retired, in: unit, call.partition) }
+        }
+        return notifications
     }
 
     private func picture(_ notifications: [PushNotification]) -> String {
@@ -119,5 +126,35 @@ import Testing
         let delete = SubscriptionsModifyRequest(operations: [.delete(subscriptionID: "s")])
         _ = try await bench.write(call("_bo", subscriptions: true)) { try $0.modifySubscriptions(delete, in: $1, $2) }
         #expect(try await save(bench, .init(.create, .plant("e")), in: .defaultZone, as: call("_bo")).isEmpty)
+    }
+
+    /// Subscriptions are evaluated after the commit; a user with costly ones uses up their own share.
+    @Test func costlySubscriptionsOfOneUserAreSkipped() async throws {
+        var limits = Limits()
+        limits.subscriptionWorkPerRequest = 100_000
+        let bench = try Bench(limits: limits)
+        func call(_ user: String) -> Call {
+            var call = bench.call(user: user)
+            call.partition.scope = .public
+            call.partition.owner = user
+            return call
+        }
+        let values = FieldValue.list((0..<256).map { .string("v\($0)") }, of: .string)
+        var author = call("_mia")
+        author.partition.owner = Partition.publicOwner
+        _ = try await save(bench, .init(.create, .plant("first", ["name": .string("x")])), in: .defaultZone, as: author)
+        for number in 0..<10 {
+            let costly = Query.plants(QueryFilter(.field("name"), .isNotIn, values))
+            #expect(try await subscribe(bench, "c\(number)", costly, as: call("_ann")) == nil)
+        }
+        #expect(try await subscribe(bench, "cheap", .plants(), as: call("_bob")) == nil)
+        let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1", ["name": .string("Sage")]))], zoneID: .defaultZone)
+        let outcome = try await bench.write(author) { try $0.modifyRecords(request, in: $1, $2) }
+        #expect(outcome.notifications.isEmpty, "nothing was evaluated in the transaction")
+        let round = try #require(outcome.rounds.first)
+        let fired = try await bench.read(author) { engine, reader, _ in try engine.evaluate(round, in: reader) }
+        #expect(fired.skippedCount > 0)
+        #expect(fired.notifications.contains { $0.subscriptionID == "cheap" })
+        #expect(fired.notifications.contains { $0.subscriptionID == "c0" })
     }
 }

@@ -13,7 +13,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: (1...12).map { "format\($0)" })
+    @Test(arguments: (1...13).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -31,7 +31,7 @@ import Testing
         try await bench.modify(.init(.forceUpdate, .plant("p2", ["name": .string("Savory")])), as: mia)
         #expect(try await bench.names(name, as: mia).names == ["p1", "p2"])
 
-        // What is counted from then on fits what there was.
+        // Usage that is counted from then on agrees with the stored records.
         let (kept, measured) = try await bench.read(mia) { _, view, _ in
             let zone = try #require(try view.zone(named: "Garden"))
             let records = try view.records(ChangeSlice(after: 0), in: zone.key, includingDeleted: false, limit: 100, bytesMax: .max)
@@ -41,7 +41,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: (5...12).map { "format\($0)" })
+    @Test(arguments: (5...13).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 import Testing
 
-/// `nextSyncToken`: who knew a zone and changed it needs not fetch it, and nobody else is told so.
+/// `nextSyncToken`: a client that was up to date and changed a zone needs no fetch; no other client gets the token.
 @Suite struct OwnChangesTests {
     private func token(_ bench: Bench) async throws -> String { try #require(try await bench.zoneChanges().changes).syncToken }
 
@@ -28,7 +28,7 @@ import Testing
             #expect(echo.records.count == 1, "step \(index): without the token the change comes back")
             known = next
         }
-        // One that is refused changes nothing, and is told of.
+        // A rejected operation changes nothing, and is part of the response.
         #expect(try await next(bench, knowing: known, .init(.create, .plant("a")), .init(.create, .plant("c"))) != nil)
     }
 

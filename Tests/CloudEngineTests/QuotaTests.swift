@@ -14,7 +14,7 @@ import Testing
         try await bench.read(call) { _, view, _ in try view.state().usage }
     }
 
-    /// What a look at every record says.
+    /// Usage, computed from every record.
     private func measured(_ bench: Bench) async throws -> StoredBytes {
         try await bench.read { _, view, _ in
             var bytes = StoredBytes()
@@ -110,7 +110,7 @@ import Testing
         let atomic = try await bench.modify(
             .init(.create, .plant("d", ["name": Self.text(10)])), .init(.create, .plant("e", ["name": Self.text(900)]))).map(\.word)
         #expect(atomic == ["ATOMIC_ERROR", "QUOTA_EXCEEDED"])
-        // Who deletes in the same request makes room.
+        // A deletion in the same request makes room.
         let swapped = try await bench.modify(
             .init(.forceDelete, .plant("a")), .init(.create, .plant("b", ["name": Self.text(600)])), in: .defaultZone
         ).map(\.word)

@@ -29,7 +29,7 @@ import Testing
         try leases[4].take(250)
     }
 
-    /// One request may be longer than a sender's part; then there is no second one.
+    /// One request may be longer than a sender's part; a second one is rejected.
     @Test func oneSenderLeavesRoomForOthers() throws {
         let (long, second, other) = (memory.lease(for: "mia"), memory.lease(for: "mia"), memory.lease(for: "bo"))
         try long.take(700)

@@ -48,7 +48,7 @@ import Testing
         let query = Query.plants(QueryFilter(.field("name"), .equals, .string("one")))
         #expect(try await bench.names(query, as: at(bench, 4)).names == ["a"])
 
-        // What was restored is history, too.
+        // A restore is part of the history, too.
         _ = try await restore(bench, to: 3, now: 5)
         #expect(try await bench.lookup("a", "c", "d").map { name($0) } == ["three", nil, "new"])
     }

@@ -22,7 +22,7 @@ import Testing
 
         let first = try await page(bench, limit: 2)
         #expect(names(first) == ["b", "e"] && first.moreComing, "without a token deletions are not listed")
-        // Changes that come meanwhile do not disturb the walk.
+        // Concurrent changes do not disturb the traversal.
         try await bench.modify(.init(.forceUpdate, .plant("a")), .init(.create, .plant("f")))
         let second = try await page(bench, since: first.syncToken, limit: 2)
         #expect(names(second) == ["c"] && !second.moreComing, "a moved on, to behind the point at which the walk began")

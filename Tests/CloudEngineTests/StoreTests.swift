@@ -57,7 +57,7 @@ import Testing
     @Test func whatWasAnsweredIsInTheFilesAlready() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))
-        // The server is still running: this is what a kill at this moment would leave.
+        // The server is still running: a kill at this moment would leave this state.
         let copy = TemporaryFolder()
         try FileManager.default.copyItem(atPath: bench.folder.path, toPath: copy.path)
         let survivor = try Bench(folder: copy)

@@ -178,11 +178,13 @@ import Testing
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
             let (second, third) = (try await address(server, token: token), try await address(server, token: token))
+            let fourth = try await address(server, token: token)
             let receipt = try await upload(server, token: token)
             // The same file again takes no more room.
             #expect(try await server.send("POST", second, token: nil, body: Self.photo).status == 200)
             let other = Self.photo.reversed() as [UInt8]
-            #expect(try await server.send("POST", second, token: nil, body: other).status == 200)
+            #expect(try await server.send("POST", second, token: nil, body: other).status == 409, "an address is good for one file")
+            #expect(try await server.send("POST", fourth, token: nil, body: other).status == 200)
             #expect(try await server.send("POST", third, token: nil, body: Array(other.dropLast())).status == 413)
             // Parts count as far as they came, and are not counted twice when they go on.
             let part = try await address(server, token: token)

@@ -59,16 +59,13 @@ import Testing
     @Test func networksAreRememberedUpToANumber() async throws {
         try await LiveServer.run { server in
             let budgets = RequestBudgets(perMinute: 2, networksMax: 3)
-            func take(_ network: String, in container: String = "c") -> Bool? {
-                let partition = Partition(
-                    containerIdentifier: container, environment: .development, scope: .public, owner: Partition.publicOwner)
-                let call = server.service.call(partition, .anonymous, baseURL: "")
-                return budgets.take(call, from: network).map { $0.wait == nil }
+            func take(_ network: String) -> Bool? {
+                budgets.take(.network(network), now: server.service.now).map { $0.wait == nil }
             }
             for network in ["a", "b", "c"] { #expect(take(network) == true) }
             // Those that come new have one budget together, and those that are known go on with their own.
             #expect(["d", "e", "f", "a", "a"].map { take($0) } == [true, true, false, true, false])
-            for number in 0..<1000 { _ = take("n\(number)", in: "c\(number)") }
+            for number in 0..<1000 { _ = take("n\(number)") }
             #expect(budgets.networkCount == 4, "three networks, and all others")
             server.clock.advance(seconds: 60)
             #expect(["n", "n", "n"].map { take($0) } == [true, true, false], "who has its whole budget need not be remembered")

@@ -183,7 +183,7 @@ import Testing
         ("host", "192.0.2.1"), ("port", "81"), ("log-level", "warning"), ("log-format", "json"), ("tls-certificate", "c.pem"),
         ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
         ("trusted-proxies", "10.0.0.7,fd00::/8"), ("public-address", "https://cloud.example.com"),
-        ("without", "model-extensions, quota"),
+        ("without", "model-extensions, quota"), ("containers", "iCloud.org.example.notes"), ("development", "operators"),
     ])
     func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
         let folder = TemporaryFolder()
@@ -200,7 +200,7 @@ import Testing
         let command = try ServeCommand.parse(["--\(name)", value])
         #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
         // A flag goes over a variable, and that over a file.
-        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8", "public-address": "https://other.example"]
+        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8", "public-address": "https://other.example", "development": "off"]
         let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
@@ -214,11 +214,11 @@ import Testing
     }
 
     @Test func everySettingAndLimitIsExplained() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 12, "the test above knows them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 14, "the test above knows them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {
-            #expect(help.contains("\(limit.name) (\(Limits()[keyPath: limit.key])): \(limit.what)"))
+            #expect(help.contains("\(limit.name) (\(ServerSettings.defaultLimits[keyPath: limit.key])): \(limit.what)"))
             var settings = ServerSettings()
             try settings.setLimit("\(limit.name)=\(limit.most)")
             #expect(settings.limits[keyPath: limit.key] == limit.most)

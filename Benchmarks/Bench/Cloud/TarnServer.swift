@@ -32,7 +32,7 @@ final class TarnServer {
         let program = try Program(
             path,
             [
-                "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000",
+                "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit", "requestsPerMinute=0",
                 "--exit-with-parent",
             ], log: folder.appendingPathComponent("log"))
         let line = try program.line()

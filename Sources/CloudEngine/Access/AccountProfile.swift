@@ -3,9 +3,9 @@
 
 package import CloudWire
 
-/// What is known of a person.
+/// The profile of a person with an account.
 package struct AccountProfile: Hashable, Sendable {
-    /// What the person signs in with.
+    /// The name that the person signs in with.
     package var accountName: String
     package var name: NameComponents
     package var emailAddress: String?

@@ -3,18 +3,18 @@
 
 package import CloudWire
 
-/// Which operation is there in which database, and who may ask for it at all. What is not named here is refused.
+/// The operations of each database, and the callers that may request them. Anything else is rejected.
 ///
 /// Source: *CloudKit Web Services Reference*, the endpoint table.
 package enum DatabaseRules {
     package enum Rule: Hashable, Sendable {
-        /// Anybody; records are still checked one by one.
+        /// All callers; records are still checked one by one.
         case everyone
         /// Users and server-to-server keys.
         case signedIn
         /// Users, but no server-to-server key.
         case users
-        /// Anybody who asked for the capability; for others the database has no such operation.
+        /// Callers that request the capability; for others the database has no such operation.
         case capable(Capability)
         /// The database has no such operation.
         case notApplicable

@@ -4,7 +4,7 @@
 import CloudWire
 
 extension Engine {
-    /// Sets what the roles may do with records of a type, in place of what was set before.
+    /// Sets the permissions of roles on records of a type, and replaces earlier ones.
     ///
     /// - Throws: `WireError` with `.badRequest` for a type that cannot be, a role that is not there, or more than reading
     ///   for `_world`; with `.accessDenied` unless the operator asks.
@@ -38,8 +38,8 @@ extension Engine {
         _ roles: Set<String>, ofUser userRecordName: String, in unit: any PartitionWriter, _ call: Call
     ) throws {
         try checkOperator(call)
-        guard roles.isSubset(of: Set(try unit.roles())) else { throw WireError(.badRequest, "there is no role of this name") }
-        guard try unit.userSince(userRecordName) != nil else { throw WireError(.badRequest, "there is no user of this name") }
+        guard roles.isSubset(of: Set(try unit.roles())) else { throw WireError(.badRequest, "no role has this name") }
+        guard try unit.userSince(userRecordName) != nil else { throw WireError(.badRequest, "no user has this name") }
         try unit.setRoles(roles, ofUser: userRecordName)
     }
 

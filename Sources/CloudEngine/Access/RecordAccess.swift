@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// What the caller of one request may do with records of the public database, by type and creator.
+/// The caller's permissions on records of the public database in one request, by type and creator.
 ///
 /// In the private database the owner may do everything; requests to it come from the owner only.
 package struct RecordAccess {
@@ -25,7 +25,7 @@ package struct RecordAccess {
         self.call = call
     }
 
-    /// - Parameter creator: User record name of who created the record; for a record to be created, nil.
+    /// - Parameter creator: User record name of the record's creator; for a record to be created, nil.
     package mutating func allows(
         _ permission: RolePermissions, recordType: String, creator: String?
     ) throws -> Bool {
@@ -47,7 +47,7 @@ package struct RecordAccess {
         return try allows(.read, recordType: recordType, creator: name) ? .own(name) : .none
     }
 
-    /// What the caller may do with records of each type that the schema has.
+    /// The caller's permissions on records of each type of the schema.
     package mutating func permissions() throws -> [TypePermissions] {
         let name = call.caller.userRecordName
         return try view.recordTypes().map { recordType in
@@ -63,7 +63,7 @@ package struct RecordAccess {
     }
 
     /// What change tokens of the public database are sealed for: they expire when the caller may read more, or less, than
-    /// before. Types that the caller may read whole do not count, so that a new one disturbs nobody.
+    /// before. Types that the caller may read whole do not count, so that a new one expires no token.
     mutating func feed(_ partition: Partition) throws -> Partition {
         var rights = ""
         for recordType in try view.recordTypes() {
@@ -78,13 +78,13 @@ package struct RecordAccess {
         return feed
     }
 
-    /// What a refused caller hears: who is not signed in may try again as somebody.
+    /// The error of a rejected caller: an anonymous client may retry with a user.
     package var refusal: WireError {
         guard call.caller.isSignedIn else { return WireError(.authenticationRequired, "request needs authorization") }
         return WireError(.accessDenied, "the caller's roles do not allow this")
     }
 
-    /// Refuses an operation before it tells anything about the record there is.
+    /// Rejects an operation before an error reveals anything about the stored record.
     mutating func check(_ operation: RecordOperation, over current: Record?) throws {
         guard call.partition.scope == .public else { return }
         let isAllowed =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a role may do with records of a type.
+/// A permission of a role on records of a type.
 ///
 /// Source: *CloudKit Quick Start*, "Security roles"; the schema language's `GRANT`.
 package struct RolePermissions: OptionSet, Hashable, Sendable {
@@ -17,14 +17,14 @@ package struct RolePermissions: OptionSet, Hashable, Sendable {
     package static let write = RolePermissions(rawValue: 4)
 }
 
-/// Who may do what with records of one type in the public database: permissions by role. Permissions add up over the
+/// The permissions on records of one type in the public database, by role. Permissions add up over the
 /// roles a caller has; what no role grants is refused.
 package struct SecurityGrants: Hashable, Sendable {
     /// Everyone, signed in or not. Only reading may be granted.
     package static let world = "_world"
     /// Every signed-in user.
     package static let signedIn = "_icloud"
-    /// Who created the record.
+    /// The creator of the record.
     package static let creator = "_creator"
 
     package static let builtInRoles: Set<String> = [world, signedIn, creator]
@@ -36,19 +36,19 @@ package struct SecurityGrants: Hashable, Sendable {
         self.byRole = byRole
     }
 
-    /// What a record type grants as long as nobody set anything else.
+    /// The default grants of a record type.
     ///
     /// Source: *CloudKit Web Services schema*: the default grants of a new type.
     package static let standard = SecurityGrants(byRole: [world: .read, signedIn: .create, creator: .write])
 
-    /// What the type `Users` grants: records come into being with their users.
+    /// The grants of the type `Users`: records are created with their users.
     package static let ofUsers = SecurityGrants(byRole: [world: .read, creator: .write])
 
     package static func standard(ofType recordType: String) -> SecurityGrants {
         recordType == UsersType.name ? ofUsers : standard
     }
 
-    /// What a caller may do.
+    /// The permissions of a caller.
     ///
     /// - Parameters:
     ///   - roles: Custom roles of the caller.

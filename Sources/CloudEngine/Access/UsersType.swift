@@ -4,7 +4,7 @@
 import CloudWire
 
 /// The record type of which every user has one record in the public database, named as the user. The server makes it;
-/// its user may write fields of it; nobody can query the type.
+/// its user may write fields of it; the type cannot be queried.
 ///
 /// Source: *CloudKit Web Services Reference*, "Users"; the schema language's implicit field `roles`.
 package enum UsersType {
@@ -19,7 +19,7 @@ package enum UsersType {
             && bytes.dropFirst().allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
-    /// Adds the records of users that nobody wrote to yet to what is stored.
+    /// Adds the records of users without a stored record.
     static func complete(
         _ stored: inout [String: StoredRecord], named names: [String], in view: any PartitionReader, _ call: Call
     ) throws {

@@ -3,9 +3,9 @@
 
 import CloudWire
 
-/// Replaces the receipts of uploads in a record by what was uploaded.
+/// Replaces the receipts of uploads in a record by the uploaded assets.
 ///
-/// A value without a receipt is accepted only if the record has that asset already: knowing a checksum is no proof
+/// A value without a receipt is accepted only if the record has that asset already: a checksum does not prove
 /// of having the file.
 struct AssetCheck {
     private let view: any PartitionReader

@@ -6,7 +6,7 @@ package import CloudWire
 extension Engine {
     /// Gives assets of records receipts, by which they can be stored in other records of the database.
     ///
-    /// The receipt lives as long as that of an upload; the file stays meanwhile.
+    /// The receipt expires as that of an upload does, and keeps the file until then.
     ///
     /// Source: *CloudKit Web Services Reference*, "Rereferencing Assets".
     package func rereferenceAssets(

@@ -6,7 +6,7 @@ import SystemSupport
 
 /// A point in the history of a database or of a zone.
 ///
-/// To clients it is opaque. Inside: a format version, what it is a point of, the partition's epoch, the zone's key,
+/// Opaque to clients. Contents: a format version, its subject, the partition's epoch, the zone's key,
 /// the number of the last change seen, for a walk from newest to oldest where it began and where it ends, and a code
 /// over these and the partition.
 struct ChangeToken: Hashable, Sendable {
@@ -22,7 +22,7 @@ struct ChangeToken: Hashable, Sendable {
     struct Walk: Hashable, Sendable {
         /// The last change when the walk began; what came later is asked for from here, oldest first.
         var top: Int64
-        /// The change that the caller knew when the walk began; nil for a caller who knew nothing.
+        /// The last change that the caller had received when the reverse traversal began; nil for a caller without a token.
         var bottom: Int64?
     }
 

@@ -45,11 +45,11 @@ extension Engine {
 
     /// What changed in zones since a token of each: every record once, as it is now, oldest change first.
     ///
-    /// `reverse` begins with the newest change. The tokens of such pages say so, and the last one is the point at which
+    /// `reverse` begins with the newest change. The tokens of such pages contain that, and the last one is the point at which
     /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
     /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
-    /// together; a zone that gets no room answers an empty page with more to come. Who understands
+    /// together; a zone without room left has an empty page with `moreComing`. A client with
     /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
     ///
     /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
@@ -58,25 +58,47 @@ extension Engine {
     package func zoneChanges(
         _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionReader, _ call: Call
     ) throws -> ZoneChangesResponse {
-        let asTexts = asTexts && !request.numbersAsStrings
+        var room = try pageRoom(for: request, call)
+        return try zoneChanges(request, asTexts: asTexts, room: &room, in: view, call)
+    }
+
+    /// The room that all zones of a request have together.
+    ///
+    /// - Throws: `WireError` with `.badRequest` for too many zones, or one that is named twice.
+    package func pageRoom(for request: ZoneChangesRequest, _ call: Call) throws(WireError) -> PageRoom {
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        guard Set(request.zones.map(\.zoneID)).count == request.zones.count else {
+            throw WireError(.badRequest, "a zone is named twice in one request")
+        }
+        let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
+        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
+    }
+
+    /// The same for a part of a request's zones.
+    ///
+    /// - Parameter room: Reduced by the records of the response.
+    package func zoneChanges(
+        _ request: ZoneChangesRequest, asTexts: Bool = false, room: inout PageRoom, in view: any PartitionReader, _ call: Call
+    ) throws -> ZoneChangesResponse {
+        let asTexts = asTexts && !request.numbersAsStrings
         let state = try view.state()
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
-        var room = PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
-        return ZoneChangesResponse(
-            zones: try request.zones.map { query in
-                do {
-                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
-                    return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
-                } catch var error as WireError {
-                    if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
-                    return .failure(query.zoneID, error)
-                }
-            })
+        var results: [ZoneChangesResult] = []
+        for query in request.zones {
+            do {
+                let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
+                results.append(.changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call)))
+            } catch var error as WireError {
+                if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
+                results.append(.failure(query.zoneID, error))
+            }
+        }
+        return ZoneChangesResponse(zones: results)
     }
 
-    private struct PageRoom {
+    /// Records and bytes that one response may still have.
+    package struct PageRoom: Sendable {
         var records: Int
         var bytes: Int
     }
@@ -112,7 +134,7 @@ extension Engine {
         }
         var found: [StoredRecord] = []
         if limit > 0, room.bytes > 0 {
-            // One record more than the page holds tells whether there are more.
+            // One record more than the page holds shows that there are more.
             found = try self.records(
                 walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: limit + 1, bytesMax: room.bytes, view)
         }
@@ -144,13 +166,13 @@ extension Engine {
         return page
     }
 
-    /// What the caller's device sent last, for who asked.
+    /// The last token that the caller's device sent, if the caller requests it.
     private func clientToken(_ zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws -> [UInt8]? {
         guard call.capabilities.contains(.clientChangeToken), call.caller.isSignedIn else { return nil }
         return try view.clientToken(ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
     }
 
-    /// Changes that are still to come, for who asked.
+    /// Number of remaining changes, if the caller requests it.
     private func remaining(
         _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionReader, _ call: Call
     ) throws -> Int? {
@@ -190,7 +212,7 @@ extension Engine {
         return (texts, hasMore)
     }
 
-    /// Records of a zone by their changes, as far as the caller sees them. Without a token deletions are passed over, so a
+    /// Records of a zone by their changes, as far as they are visible to the caller. Without a token deletions are skipped, so a
     /// zone's last change may lie beyond the last record there is.
     private func records(
         _ slice: ChangeSlice, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,

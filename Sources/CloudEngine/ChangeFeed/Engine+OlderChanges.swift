@@ -6,7 +6,7 @@ package import CloudWire
 extension Engine {
     /// What changed in one zone: ``zoneChanges(_:in:_:)`` in its older form.
     ///
-    /// - Throws: What is a failure of the zone there.
+    /// - Throws: `WireError` with the failure of the zone.
     package func recordChanges(
         _ request: RecordChangesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> RecordChangesResponse {

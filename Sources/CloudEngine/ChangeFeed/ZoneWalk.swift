@@ -11,12 +11,12 @@ struct ZoneWalk {
     private let reversed: ChangeToken.Walk?
     /// The part of the history that is still to come.
     private(set) var slice: ChangeSlice
-    /// Whoever starts from nothing needs no deletions.
+    /// A client without a token needs no deletions.
     let includesDeleted: Bool
 
     /// Goes on from the token of a query. The token of a walk decides its direction.
     ///
-    /// - Throws: `ChangeToken.expired`, `ChangeToken.historyLost`, or what the storage throws.
+    /// - Throws: `ChangeToken.expired`, `ChangeToken.historyLost`, or an error of the storage.
     init(
         _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer, _ view: any PartitionReader
     ) throws {

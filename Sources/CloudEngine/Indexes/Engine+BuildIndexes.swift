@@ -9,7 +9,7 @@ extension Engine {
 
     /// Takes one more slice of the partition's records into indexes.
     ///
-    /// Whoever writes meanwhile keeps the indexes up, so a record that changes while they are built is right in any
+    /// Concurrent writers update the indexes, so a record that changes while they are built is indexed correctly in any
     /// case. Building that was interrupted goes on where it was.
     ///
     /// - Returns: Whether all of them are complete.

@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// What a field may be asked for: the index words of the schema.
+/// The queries that a field supports: the index words of the schema.
 ///
 /// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*.
 package struct FieldIndexes: OptionSet, Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// What a field gets that comes into being by use: all it can have, as exported schemas of apps show it.
+    /// The indexes of a field that is created by use: all that its type allows, as exported schemas of apps have it.
     ///
     /// Source: published exports of mirrored schemas; Apple's documents leave it open (unverified).
     package static func byUse(type: String, isEncrypted: Bool) -> FieldIndexes {
@@ -41,7 +41,7 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
 
 /// One index that storage keeps for the records of a type in a partition.
 ///
-/// Indexes come into being when a query first needs them, and are kept up from then on: records that nobody queries
+/// An index is created when a query first needs it, and is updated from then on: records without queries
 /// cost nothing but themselves.
 package struct RecordIndex: Hashable, Sendable {
     /// Never renumbered.
@@ -71,17 +71,24 @@ package struct RecordIndex: Hashable, Sendable {
         RecordIndex(recordType: recordType, field: QueryKey.SystemField.recordName.internalName, kind: .values)
     }
 
-    /// Keys under which a record stands, in order and each once. A record that lacks the field stands under
-    /// `IndexKey.missing`, so that an index of values has every record of its type.
+    /// Keys of a record at most. One with more has the key ``IndexKey/overflow`` alone, to which every condition on lists and words leads.
+    static let keysPerRecord = 1000
+
+    /// Keys under which a record is listed, in order and each once. A record that lacks the field has the key `IndexKey.missing`, so
+    /// that an index of values has every record of its type.
     func keys(of record: Record) -> [[UInt8]] {
         switch kind {
         case .values:
             let value =
                 QueryKey.SystemField(internalName: field).map { $0.value(in: record) } ?? record.fields[field]?.value
-            return IndexKey.keys(of: value)
+            return IndexKey.keys(of: value, atMost: Self.keysPerRecord)
         case .tokens:
             let texts = field == Self.allFields ? record.fields.values.map(\.value) : [record.fields[field]?.value]
-            let words = texts.reduce(into: Set<String>()) { $0.formUnion(Tokens.words(in: $1)) }
+            var words: Set<String> = []
+            for text in texts {
+                words.formUnion(Tokens.words(in: text, atMost: Self.keysPerRecord + 1))
+                guard words.count <= Self.keysPerRecord else { return [IndexKey.overflow] }
+            }
             return words.map { IndexKey.key(ofToken: $0) }.sorted(by: IndexKey.isLess)
         }
     }
@@ -97,7 +104,7 @@ extension QueryKey.SystemField {
         case .createdUserRecordName: record.created.map { .reference(RecordReference(recordName: $0.userRecordName)) }
         case .modifiedUserRecordName: record.modified.map { .reference(RecordReference(recordName: $0.userRecordName)) }
         case .parent: record.sharing.parent.map { .reference(RecordReference(recordName: $0)) }
-        // Not stored with the record: whoever compares with it completes the record before.
+        // Not stored with the record: callers complete the record before they compare it.
         case .share: record.sharing.share.map { .reference(RecordReference(recordName: $0)) }
         }
     }

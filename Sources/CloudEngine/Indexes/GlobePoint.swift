@@ -11,7 +11,7 @@ struct GlobePoint {
     /// No two points are farther apart, in metres.
     static let distanceMax = Double.pi * radius + 1
 
-    /// What a location has, for errors of those that have it not.
+    /// The valid range of a location, for error messages.
     static let range = "latitude from -90 to 90 and a longitude from -180 to 180"
 
     let latitude: Double

@@ -3,12 +3,13 @@
 
 import CloudWire
 
-/// Values as bytes whose order is the order of the values, so that one kind of index serves every type and every
+/// Values as bytes in the order of the values, so that one kind of index serves every type and every
 /// database that compares bytes.
 ///
 /// | value | bytes |
 /// |---|---|
 /// | none | 0 |
+/// | more than an index lists | 0, 1 |
 /// | number, date | 1, ordered bits of the nearest `Double`, ordered bits of the nearest `Int64` |
 /// | text | 1, lower-case UTF-8, 0, UTF-8; at most ``bytesMax`` |
 /// | reference | 1, record name |
@@ -20,17 +21,23 @@ enum IndexKey {
     static let bytesMax = 240
 
     static let missing: [UInt8] = [0]
+    /// The key of a record with too many values or words to list each. No value has it, and it is outside ``values``.
+    static let overflow: [UInt8] = [0, 1]
     private static let present: UInt8 = 1
     /// Every key of a value is between these two.
     static let values = KeyRange(lower: [1], upper: [2])
     static let everything = KeyRange(lower: [], upper: [2])
 
-    /// Keys of a field's value: one, or one for each different element of a list.
-    static func keys(of value: FieldValue?) -> [[UInt8]] {
+    /// Keys of a field's value: one, or one for each different element of a list; ``overflow`` alone if there are more than `most`.
+    static func keys(of value: FieldValue?, atMost most: Int) -> [[UInt8]] {
         guard let value else { return [missing] }
         guard case .list(let elements, _) = value else { return [key(of: value) ?? missing] }
-        let keys = Set(elements.compactMap { key(of: $0) }).sorted(by: isLess)
-        return keys.isEmpty ? [missing] : keys
+        var keys: Set<[UInt8]> = []
+        for element in elements {
+            if let key = key(of: element) { keys.insert(key) }
+            guard keys.count <= most else { return [overflow] }
+        }
+        return keys.isEmpty ? [missing] : keys.sorted(by: isLess)
     }
 
     /// Nil for values that have no order: bytes, assets, lists, locations outside the globe.

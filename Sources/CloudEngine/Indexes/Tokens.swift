@@ -6,7 +6,7 @@ import Foundation
 
 /// The words of texts, as token filters compare them: without upper case, diacritics and stop words.
 ///
-/// Letters, digits and marks make words; whatever else stands between ends one. Ideographs and kana are words each.
+/// Letters, digits and marks make words; any other character ends one. Ideographs and kana are words each.
 ///
 /// Source: Apple, `CKQuery`: tokens ignore case and diacritics, and the stop words below are dropped.
 enum Tokens {
@@ -18,24 +18,29 @@ enum Tokens {
         "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
     ]
 
-    static func words(in value: FieldValue?) -> Set<String> {
+    /// - Parameter most: Splitting ends once there are so many different words.
+    static func words(in value: FieldValue?, atMost most: Int = .max) -> Set<String> {
         switch value {
-        case .string(let text): words(in: text)
+        case .string(let text): return words(in: text, atMost: most)
         case .list(let elements, of: .string):
-            elements.reduce(into: []) { $0.formUnion(words(in: $1)) }
-        default: []
+            var words: Set<String> = []
+            for element in elements where words.count < most { words.formUnion(Self.words(in: element, atMost: most)) }
+            return words
+        default: return []
         }
     }
 
-    static func words(in text: String) -> Set<String> {
+    static func words(in text: String, atMost most: Int = .max) -> Set<String> {
         var words: Set<String> = []
         var word = String.UnicodeScalarView()
         func end() {
             guard !word.isEmpty else { return }
-            words.insert(String(word))
+            let text = String(word)
+            if !stopWords.contains(text) { words.insert(text) }
             word.removeAll()
         }
         for scalar in text.decomposedStringWithCanonicalMapping.lowercased().unicodeScalars {
+            guard words.count < most else { return words }
             if isIdeograph(scalar) {
                 end()
                 words.insert(String(scalar))
@@ -48,7 +53,7 @@ enum Tokens {
             }
         }
         end()
-        return words.subtracting(stopWords)
+        return words
     }
 
     private static func isIdeograph(_ scalar: Unicode.Scalar) -> Bool {

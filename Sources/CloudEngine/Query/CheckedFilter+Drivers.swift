@@ -16,7 +16,8 @@ extension CheckedFilter {
         // Shares are listed apart from records, so no index has them.
         guard !isNegated, field.subject != .system(.share) else { return [] }
         let values = RecordIndex(recordType: recordType, field: field.indexName, kind: .values)
-        func driver(_ ranges: [KeyRange?]) -> Driver { Driver(index: values, ranges: KeyRange.merged(ranges.compactMap { $0 })) }
+        let overflow = field.isList ? [KeyRange(only: IndexKey.overflow)] : []
+        func driver(_ ranges: [KeyRange?]) -> Driver { Driver(index: values, ranges: KeyRange.merged(ranges.compactMap { $0 } + overflow)) }
         switch test {
         case .equals(let value): return [driver([IndexKey.equal(value)])]
         case .equalsList(let elements), .containsAll(let elements): return elements.map { driver([IndexKey.equal($0)]) }
@@ -27,9 +28,10 @@ extension CheckedFilter {
         case .begins(let prefix), .memberBegins(let prefix): return [driver([IndexKey.prefix(prefix)])]
         case .words(let words, let all):
             let index = RecordIndex(recordType: recordType, field: field.indexName, kind: .tokens)
+            let overflow = KeyRange(only: IndexKey.overflow)
             let ranges = words.sorted().map { KeyRange(only: IndexKey.key(ofToken: $0)) }
-            guard all, !ranges.isEmpty else { return [Driver(index: index, ranges: KeyRange.merged(ranges))] }
-            return ranges.map { Driver(index: index, ranges: [$0]) }
+            guard all, !ranges.isEmpty else { return [Driver(index: index, ranges: KeyRange.merged(ranges + [overflow]))] }
+            return ranges.map { Driver(index: index, ranges: KeyRange.merged([overflow, $0])) }
         }
     }
 

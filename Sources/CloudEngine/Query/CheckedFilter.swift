@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// A condition whose field, index and value were found right.
+/// A condition with a valid field, index and value.
 ///
 /// A condition without `NOT` never holds for a record that lacks the field; one with `NOT` holds wherever the other
 /// does not (unverified). Texts are equal when they differ in upper and lower case only; prefixes are compared exactly.
@@ -29,9 +29,11 @@ struct CheckedFilter {
     let field: QueryField
     let test: Test
     let isNegated: Bool
+    /// The values of a test for equality; empty for other tests.
+    private let options: ValueSet
 
     /// - Parameters:
-    ///   - caller: Whose condition it is, by the record name.
+    ///   - caller: Record name of the user that the condition belongs to.
     ///   - needsIndex: Whether the condition is to be answered from indexes.
     init(
         _ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits, caller: String, needsIndex: Bool = true
@@ -50,11 +52,18 @@ struct CheckedFilter {
             throw WireError(
                 .badRequest, "a filter has at most \(limits.valuesPerFilter) values", nativeCode: .limitExceeded)
         }
-        test = try Self.test(form, field, value, caller, distance: filter.distance)
+        test = try Self.test(form, field, value, caller, distance: filter.distance, wordsMax: limits.valuesPerFilter)
+        options =
+            switch test {
+            case .equals(let value): ValueSet([value])
+            case .isOneOf(let values): ValueSet(values)
+            default: ValueSet([])
+            }
     }
 
     private static func test(
-        _ form: QueryFilter.Comparator.Form, _ field: QueryField, _ value: FieldValue, _ caller: String, distance: Double?
+        _ form: QueryFilter.Comparator.Form, _ field: QueryField, _ value: FieldValue, _ caller: String, distance: Double?,
+        wordsMax: Int
     ) throws(WireError) -> Test {
         func one() throws(WireError) -> FieldValue { try field.coerce(value, caller: caller) }
         func elements() throws(WireError) -> [FieldValue] {
@@ -99,7 +108,14 @@ struct CheckedFilter {
             return .near(point, metres: distance)
         case .tokens(let all):
             let words: Set<String>
-            if case .list = value { words = Tokens.words(in: value) } else { words = Tokens.words(in: try text()) }
+            if case .list = value {
+                words = Tokens.words(in: value, atMost: wordsMax + 1)
+            } else {
+                words = Tokens.words(in: try text(), atMost: wordsMax + 1)
+            }
+            guard words.count <= wordsMax else {
+                throw WireError(.badRequest, "a filter has at most \(wordsMax) words", nativeCode: .limitExceeded)
+            }
             return .words(words, all: all)
         case .isOneOf:
             try need(list: false)
@@ -122,46 +138,70 @@ struct CheckedFilter {
         }
     }
 
-    func matches(_ record: Record, inZone zoneName: String) -> Bool {
-        holds(field.value(in: record), record, zoneName) != isNegated
+    func matches(_ record: Record, inZone zoneName: String) -> Bool { matches(FilterSubject(record, inZone: zoneName)) }
+
+    func matches(_ subject: FilterSubject) -> Bool {
+        subject.charge(values: valueCount)
+        return holds(subject) != isNegated
     }
 
-    private func holds(_ value: FieldValue?, _ record: Record, _ zone: String) -> Bool {
-        if case .words(let wanted, let all) = test { return holds(words: wanted, all: all, value, record) }
-        guard let value else { return false }
-        var elements: [FieldValue] = []
-        if case .list(let list, _) = value { elements = list }
+    private func holds(_ subject: FilterSubject) -> Bool {
+        if case .words(let wanted, let all) = test {
+            // Words that are all dropped match nothing, as with an empty text.
+            guard !wanted.isEmpty else { return false }
+            let words = subject.words(of: field)
+            return all ? wanted.isSubset(of: words) : !wanted.isDisjoint(with: words)
+        }
+        guard let value = field.value(in: subject.record) else { return false }
+        if case .list(let elements, _) = value { return holds(elements, subject) }
         switch test {
-        case .equals(let other): return ValueOrder.areEqual(value, other, inZone: zone)
-        case .equalsList(let others):
-            guard case .list = value, elements.count == others.count else { return false }
-            return zip(elements, others).allSatisfy { ValueOrder.areEqual($0, $1, inZone: zone) }
-        case .less(let other): return ValueOrder.compare(value, other).map { $0 < 0 } ?? false
-        case .lessOrEquals(let other): return ValueOrder.compare(value, other).map { $0 <= 0 } ?? false
-        case .greater(let other): return ValueOrder.compare(value, other).map { $0 > 0 } ?? false
-        case .greaterOrEquals(let other): return ValueOrder.compare(value, other).map { $0 >= 0 } ?? false
+        case .equals, .isOneOf:
+            if case .string(let text) = value { return options.contains(foldedText: subject.foldedText(text, of: field)) }
+            return options.contains(value, inZone: subject.zoneName)
+        case .less(let other): return compare(value, other, subject).map { $0 < 0 } ?? false
+        case .lessOrEquals(let other): return compare(value, other, subject).map { $0 <= 0 } ?? false
+        case .greater(let other): return compare(value, other, subject).map { $0 > 0 } ?? false
+        case .greaterOrEquals(let other): return compare(value, other, subject).map { $0 >= 0 } ?? false
         case .near(let centre, let metres):
             guard case .location(let location) = value, let point = GlobePoint(location) else { return false }
             return centre.distance(to: point) <= metres
-        case .isOneOf(let others): return others.contains { ValueOrder.areEqual(value, $0, inZone: zone) }
-        case .containsAny(let others):
-            return others.contains { other in elements.contains { ValueOrder.areEqual($0, other, inZone: zone) } }
-        case .containsAll(let others):
-            return others.allSatisfy { other in elements.contains { ValueOrder.areEqual($0, other, inZone: zone) } }
         case .begins(let prefix): return Self.begins(value, prefix)
-        case .memberBegins(let prefix): return elements.contains { Self.begins($0, prefix) }
-        case .words: return false
+        // An empty list is part of anything.
+        case .containsAll(let others): return others.isEmpty
+        case .equalsList, .containsAny, .memberBegins, .words: return false
         }
     }
 
-    private func holds(words wanted: Set<String>, all: Bool, _ value: FieldValue?, _ record: Record) -> Bool {
-        var words = Tokens.words(in: value)
-        if case .allSearchable(let names) = field.subject {
-            for name in names { words.formUnion(Tokens.words(in: record.fields[name]?.value)) }
+    private func holds(_ elements: [FieldValue], _ subject: FilterSubject) -> Bool {
+        switch test {
+        case .equalsList(let others):
+            guard elements.count == others.count else { return false }
+            return zip(elements, others).allSatisfy { ValueOrder.areEqual($0, $1, inZone: subject.zoneName) }
+        case .containsAny(let others):
+            let set = subject.elementSet(elements, of: field)
+            return others.contains { set.contains($0, inZone: subject.zoneName) }
+        case .containsAll(let others):
+            let set = subject.elementSet(elements, of: field)
+            return others.allSatisfy { set.contains($0, inZone: subject.zoneName) }
+        case .memberBegins(let prefix):
+            subject.charge(values: elements.count)
+            return elements.contains { Self.begins($0, prefix) }
+        case .equals, .less, .lessOrEquals, .greater, .greaterOrEquals, .near, .words, .isOneOf, .begins: return false
         }
-        // Words that are all dropped match nothing, as with an empty text.
-        guard !wanted.isEmpty else { return false }
-        return all ? wanted.isSubset(of: words) : !wanted.isDisjoint(with: words)
+    }
+
+    private func compare(_ value: FieldValue, _ other: FieldValue, _ subject: FilterSubject) -> Int? {
+        subject.charge(bytes: RecordSize.bytes(of: value) + RecordSize.bytes(of: other))
+        return ValueOrder.compare(value, other)
+    }
+
+    /// Values that the condition compares with.
+    private var valueCount: Int {
+        switch test {
+        case .equalsList(let values), .isOneOf(let values), .containsAny(let values), .containsAll(let values): values.count
+        case .words(let words, _): words.count
+        case .equals, .less, .lessOrEquals, .greater, .greaterOrEquals, .near, .begins, .memberBegins: 1
+        }
     }
 
     private static func begins(_ value: FieldValue, _ prefix: String) -> Bool {

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// An order whose field and index were found right.
+/// An order with a valid field and index.
 ///
 /// Records that lack the field come first in ascending order (unverified); ordered by distance, they are farther
 /// than all others.
@@ -37,7 +37,7 @@ struct CheckedSort {
         centre = point
     }
 
-    /// Bytes in whose order records come when the order is ascending.
+    /// Bytes that order records as an ascending sort does.
     func key(of record: Record) -> [UInt8] {
         let value = field.value(in: record)
         guard let centre else { return value.flatMap { IndexKey.key(of: $0) } ?? IndexKey.missing }

@@ -6,7 +6,7 @@ import CloudWire
 /// Where a page of a query ended. To clients it is opaque.
 ///
 /// Inside: a version, a fingerprint of the query and its zones, the driver in use, the position, and a code over these and
-/// the partition. It names a position and not a state: what is saved between two pages may be missed or come twice.
+/// the partition. It names a position and not a state: a record that is saved between two pages may be missed or come twice.
 struct ContinuationMarker: Hashable {
     private static let version: UInt8 = 1
 
@@ -14,7 +14,7 @@ struct ContinuationMarker: Hashable {
     static let refused = WireError(.badRequest, "the continuationMarker is not of this query: start again without one")
 
     var fingerprint: UInt64
-    /// Number of the driver; nil where the order tells the way.
+    /// Number of the driver; nil if the order determines the plan.
     var driver: Int?
     var position: QueryPosition
 

@@ -8,11 +8,12 @@ extension Engine {
     /// One page of the records that a query matches, in its order.
     ///
     /// A page ends at the limit that was asked for, at `Limits.recordsPerResponse` records,
-    /// `Limits.responseRecordBytes` bytes or `Limits.recordsScannedPerPage` records looked at; then it has a marker.
-    /// Indexes are part of the transaction that saves, so a query sees whatever was answered before.
+    /// `Limits.responseRecordBytes` bytes, or `Limits.recordsScannedPerPage` records or `Limits.queryBytesPerPage` bytes looked at; then it has
+    /// a marker.
+    /// Indexes are part of the transaction that saves, so a query sees every acknowledged save.
     ///
     /// - Throws: `WireError`: unknown type (`.notFound`); unknown field, field without the index, value of another
-    ///   type, too many filters, foreign marker (`.badRequest`); no such zone. `IndexesMissing` if indexes are to be
+    ///   type, too many filters, foreign marker, more work than ``QueryMeter`` allows (`.badRequest`); no such zone. `IndexesMissing` if indexes are to be
     ///   built first.
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Records Using a Query".
@@ -50,7 +51,7 @@ extension Engine {
             zones.map { ($0.key, try SharePresenter(view, $0, call, sealer)) }, uniquingKeysWith: { first, _ in first })
         let run = QueryRun(
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
-            scanMax: limits.recordsScannedPerPage, creator: creator, shares: presenters)
+            meter: QueryMeter(recordsMax: limits.recordsScannedPerPage, bytesMax: limits.queryBytesPerPage), creator: creator, shares: presenters)
         let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
         // A participant sees less than the indexes lead to.
         let shares = try Dictionary(
@@ -93,7 +94,7 @@ extension Engine {
         return try view.zones().sorted { $0.key < $1.key }
     }
 
-    /// Tells queries apart whose markers must not be mixed.
+    /// Distinguishes queries, so that a marker of one is rejected by another.
     private func fingerprint(of request: QueryRecordsRequest) -> UInt64 {
         let meaning = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
         return Fingerprint(meaning.encoded()).value

@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// What a filter or a sort looks at, found in the schema.
+/// The subject of a filter or a sort, as the schema has it.
 struct QueryField {
     enum Subject: Hashable {
         case field(String)
@@ -31,7 +31,7 @@ struct QueryField {
         }
         if let system {
             (subject, type, isEncrypted) = (.system(system), system.type, false)
-            // The schema language cannot name these two, so that queries find them without being told to.
+            // The schema language cannot name these two, so that queries may use them without an index word.
             indexes = system == .parent || system == .share ? [.queryable] : schema.systemIndexes[system] ?? []
             name = system.rawValue
             return
@@ -87,7 +87,7 @@ struct QueryField {
     /// Source: *CloudKit Web Services Reference*: a filter on a name takes a reference; here a text does too. The
     /// error's text is that of public reports.
     ///
-    /// - Parameter caller: Who is meant where a user is called as whoever is signed in.
+    /// - Parameter caller: Record name that replaces the placeholder of the current user.
     func coerce(_ value: FieldValue, caller: String) throws(WireError) -> FieldValue {
         if case .location(let location) = value, GlobePoint(location) == nil {
             throw WireError(.badRequest, "Invalid value, expected type LOCATION")
@@ -96,7 +96,7 @@ struct QueryField {
             throw WireError(.badRequest, "Invalid value, expected type \(elementType)")
         }
         guard case .reference(let user) = converted, isOfUsers else { return converted }
-        // Users are in the default zone, whatever zone the record is in that they wrote, so the zone says nothing.
+        // Users are in the default zone, in any zone of the record that they wrote, so the zone is irrelevant.
         return .reference(RecordReference(recordName: user.recordName == Engine.currentUser ? caller : user.recordName))
     }
 
@@ -123,7 +123,7 @@ struct QueryField {
     }
 }
 
-/// What is known of a record type.
+/// The schema of a record type.
 package struct RecordTypeSchema: Hashable, Sendable {
     package var fields: [String: FieldSchema]
     /// Indexes of system fields; those that have none are left out.

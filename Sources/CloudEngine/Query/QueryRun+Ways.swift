@@ -7,18 +7,16 @@ extension QueryRun {
     /// Without an order: zone after zone along one index.
     func zoneByZone(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
         var page = Page(matches: [])
-        var left = scanMax
         for zone in zones where zone.key >= start?.zone ?? .min {
             let place = start.flatMap { $0.zone == zone.key ? IndexPlace(key: $0.keys[0], recordName: $0.recordName) : nil }
             for range in driver.ranges where place.map({ IndexKey.isLess($0.key, range.upper) }) ?? true {
                 let place = place.flatMap { range.contains($0.key) ? $0 : nil }
                 try view.scan(try scan(driver, zone, range, after: place)) { row in
-                    left -= 1
                     let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
-                    if !isRepeated(row, driver), try matches(row.record.record, zone) {
+                    if try matches(row, zone, foundBy: driver) {
                         page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                     }
-                    guard page.matches.count < count, left > 0 else {
+                    guard page.matches.count < count, !meter.isSpent else {
                         page.certainUpTo = position
                         return false
                     }
@@ -38,7 +36,7 @@ extension QueryRun {
             for range in driver.ranges {
                 try view.scan(try scan(driver, zone, range)) { row in
                     let record = row.record.record
-                    if !isRepeated(row, driver), try matches(record, zone) {
+                    if try matches(row, zone, foundBy: driver) {
                         best.take(Match(position: position(of: record, zone), record: record, zone: zone))
                     }
                     return true
@@ -62,7 +60,7 @@ extension QueryRun {
                 for range in driver.ranges {
                     try view.scan(try scan(driver, zone, range)) { row in
                         let record = row.record.record
-                        guard try matches(record, zone) else { return true }
+                        guard try matches(row, zone) else { return true }
                         let position = position(of: record, zone)
                         if !IndexKey.isLess(limit, position.keys[0]) {
                             best.take(Match(position: position, record: record, zone: zone))
@@ -99,16 +97,16 @@ extension QueryRun {
         _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
     ) throws -> Page {
         var page = Page(matches: [])
-        var left = scanBudget
+        var part = meter.part(of: zones.count)
         for range in ascending ? driver.ranges : driver.ranges.reversed() {
             guard let (range, place) = rest(of: range, zone, ascending, after: start, includesKey: false) else { continue }
             try view.scan(try scan(driver, zone, range, after: place, descending: !ascending)) { row in
-                left -= 1
+                part.take(row)
                 let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
-                if try matches(row.record.record, zone) {
+                if try matches(row, zone) {
                     page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                 }
-                guard page.matches.count < count, left > 0 else {
+                guard page.matches.count < count, !part.isSpent, !meter.isSpent else {
                     page.certainUpTo = position
                     return false
                 }
@@ -126,14 +124,14 @@ extension QueryRun {
         var page = Page(matches: [])
         var group = BestMatches(order, after: start, count: count)
         var key: [UInt8]?
-        var left = scanBudget
+        var part = meter.part(of: zones.count)
         /// Whether enough is certain.
         func finishGroup() -> Bool {
             page.matches += group.page.matches
             group = BestMatches(order, after: start, count: count)
             if page.matches.count >= count {
                 page.certainUpTo = page.matches.last?.position
-            } else if left <= 0, let key {
+            } else if part.isSpent || meter.isSpent, let key {
                 page.certainUpTo = endOfGroup(key)
             }
             return page.certainUpTo != nil
@@ -145,9 +143,9 @@ extension QueryRun {
                     if finishGroup() { return false }
                     key = row.key
                 }
-                left -= 1
+                part.take(row)
                 let record = row.record.record
-                if try matches(record, zone) {
+                if try matches(row, zone) {
                     group.take(Match(position: position(of: record, zone), record: record, zone: zone))
                 }
                 return true
@@ -165,11 +163,9 @@ extension QueryRun {
         return QueryPosition(keys: [key] + others, zone: sorts[0].ascending ? .max : .min, recordName: "")
     }
 
-    private var scanBudget: Int { max(100, scanMax / max(1, zones.count)) }
-
     /// What of a range lies behind a position, in the direction of the scan; nil if nothing does.
     ///
-    /// - Parameter includesKey: Whether entries with the position's key are wanted whatever their names are.
+    /// - Parameter includesKey: Whether entries with the position's key are included with any name.
     private func rest(
         of range: KeyRange, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, includesKey: Bool
     ) -> (KeyRange, IndexPlace?)? {

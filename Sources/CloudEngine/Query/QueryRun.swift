@@ -13,10 +13,12 @@ import CloudWire
 /// | by rising distance | circles about the centre, each twice as wide |
 /// | by falling distance | all records of the type |
 ///
-/// Every record that an index leads to is compared with all filters, so an index only has to lead to enough.
+/// Every record that an index leads to is compared with all filters, so an index only has to lead to enough. The meter bounds the work.
 struct QueryRun {
     /// A filter that leaves at most so many records decides the way by itself.
     static let fewRecords = 1000
+    /// Drivers with counted records; later ones are not considered.
+    private static let driversCounted = 256
 
     struct Match {
         var position: QueryPosition
@@ -24,7 +26,7 @@ struct QueryRun {
         var zone: StoredZone
     }
 
-    /// Matches in order, and how far it is certain that there are no others.
+    /// Matches in order, and the position up to which they are complete.
     struct Page {
         var matches: [Match]
         /// Nil: to the end.
@@ -37,8 +39,7 @@ struct QueryRun {
     let zones: [StoredZone]
     let indexes: [RecordIndex: Int64]
     let view: any PartitionReader
-    /// Records looked at, at most.
-    let scanMax: Int
+    let meter: QueryMeter
     /// Only records that this user created; nil means all.
     let creator: String?
     /// What says which share a record is in, by zone.
@@ -94,7 +95,7 @@ struct QueryRun {
     /// The driver that leads to the fewest records, counted to a little more than few.
     private func mostSelective(_ drivers: [Driver]) throws -> (number: Int, count: Int)? {
         var best: (number: Int, count: Int)?
-        for (number, driver) in drivers.enumerated() {
+        for (number, driver) in drivers.prefix(Self.driversCounted).enumerated() {
             var count = 0
             let limit = min(best?.count ?? Int.max, Self.fewRecords + 1)
             for zone in zones {
@@ -116,18 +117,24 @@ struct QueryRun {
     }
 
     /// Whether a record stands in an index under several of the keys looked at, and this is not the first of them.
-    func isRepeated(_ row: IndexRow, _ driver: Driver) -> Bool {
+    private func isRepeated(_ row: IndexRow, _ driver: Driver) -> Bool {
         if driver.ranges.count == 1, driver.ranges[0].hasOneKey { return false }
         let keys = driver.index.keys(of: row.record.record)
         guard keys.count > 1 else { return false }
         return keys.first { key in driver.ranges.contains { $0.contains(key) } } != row.key
     }
 
-    func matches(_ record: Record, _ zone: StoredZone) throws -> Bool {
+    /// - Parameter driver: The driver that led to the row, if it can lead to a record twice.
+    func matches(_ row: IndexRow, _ zone: StoredZone, foundBy driver: Driver? = nil) throws -> Bool {
+        var record = row.record.record
+        try meter.add(record: row.bytes)
+        if let driver, isRepeated(row, driver) { return false }
         guard record.recordType == recordType, creator == nil || record.created?.userRecordName == creator else { return false }
-        var record = record
         if looksAtShares, let presenter = shares[zone.key] { record = try presenter.complete(record) }
-        return filters.allSatisfy { $0.matches(record, inZone: zone.name) }
+        let subject = FilterSubject(record, inZone: zone.name)
+        let isMatch = filters.allSatisfy { $0.matches(subject) }
+        try meter.add(bytes: subject.work)
+        return isMatch
     }
 
     private var looksAtShares: Bool { filters.contains { $0.field.subject == .system(.share) } }

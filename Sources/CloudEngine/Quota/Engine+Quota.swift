@@ -18,7 +18,7 @@ extension Engine {
         return bytes > 0 ? bytes : nil
     }
 
-    /// What a database takes, and what it may.
+    /// Usage and quota of a database.
     package func quotaStatus(of partition: Partition, in view: any PartitionReader) throws -> QuotaStatus {
         let usage = try view.state().usage
         return QuotaStatus(
@@ -31,23 +31,29 @@ extension Engine {
         return max(0, quota - (try view.state().usage.total))
     }
 
-    /// Bytes that are left for files that are still to be sent: what was sent before and waits for its record counts, too, so
-    /// that nobody fills the disk with files that no record has.
+    /// Bytes left for uploads. Uploads that wait for a record count, so
+    /// that files without a record cannot fill the disk.
     package func uploadBytesLeft(of partition: Partition, in view: any PartitionReader) throws -> Int64? {
         guard let left = try bytesLeft(of: partition, in: view) else { return nil }
         return max(0, left - (try view.unusedUploadBytes()))
     }
 
+    /// Whether a database, files without a record included, takes more than it may.
+    package func isOverQuota(_ partition: Partition, in view: any PartitionReader) throws -> Bool {
+        guard let quota = try quota(of: partition, in: view) else { return false }
+        return try view.state().usage.total + view.unusedUploadBytes() > quota
+    }
+
     package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 
-/// Refuses the operations of one request that would take more than what is left. What makes a database smaller, or leaves
+/// Rejects the operations of one request that exceed the quota. An operation that makes a database smaller, or leaves
 /// it as it is, is never refused.
 struct QuotaCheck {
     private let left: Int64?
     private let zone: Int64
     private let view: any PartitionReader
-    /// What the operations so far take.
+    /// Bytes of the operations so far.
     private var taken: Int64 = 0
     /// Fields that refer to assets, those of the operations so far included.
     private var links: [String: Int] = [:]

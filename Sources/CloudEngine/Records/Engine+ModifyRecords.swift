@@ -42,7 +42,7 @@ extension Engine {
         // Answers bring whole records, also where the request changes little of them.
         guard batch.storedBytes <= Limits.messageBytes / 4 else {
             throw WireError(
-                .quotaExceeded, "the records of one request are too large together: change fewer at once",
+                .quotaExceeded, "the records of one request are too large together: change fewer records in one request",
                 nativeCode: .limitExceeded)
         }
         let isFollowed = call.isFollowed && call.partition.scope == .private && !call.isParticipant && !zone.isDefault
@@ -58,7 +58,7 @@ extension Engine {
         var access = RecordAccess(unit, call)
         let shares = try SharePresenter(unit, zone, call, sealer)
         let results = try zip(operations, batch.results).map { operation, result in
-            // Who may write what he may not read learns no fields by it.
+            // A caller that may write but not read gets no fields.
             let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
             return try shares.complete(result).presented(
                 zoneID: zoneID(of: zone, call),
@@ -75,18 +75,18 @@ extension Engine {
             ModifyRecordsResponse(
                 results: results, syncToken: try currentToken(of: zone, in: unit, call),
                 nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
-            notifications: try told + notifications(for: batch.events, of: subscriptions, in: zone, unit, call),
-            news: batch.news)
+            notifications: told, news: batch.news)
+        outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
     }
 
-    /// The point of a zone's history after a request, for a caller who knew the zone up to the request and changed nothing
-    /// but what the answer tells.
+    /// The token after a request, for a caller that was up to date before it, if the response
+    /// contains all changes.
     ///
     /// - Parameters:
     ///   - changes: How many records changed.
-    ///   - zone: As it was before.
+    ///   - zone: The zone before the request.
     private func nextToken(
         after changes: Int, in zone: StoredZone, _ batch: RecordBatch, _ unit: any PartitionWriter, _ call: Call
     ) throws -> String? {
@@ -105,7 +105,7 @@ extension Engine {
     /// Reads records by name.
     ///
     /// Once the records of an answer pass `Limits.responseRecordBytes`, those that remain are failures with the native
-    /// code `limitExceeded`: to be asked for again, fewer at once.
+    /// code `limitExceeded`: the client requests them again, fewer in one request.
     package func lookupRecords(
         _ request: LookupRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> LookupRecordsResponse {
@@ -123,7 +123,7 @@ extension Engine {
             results: try request.records.map { item in
                 guard room > 0 else {
                     let error = WireError(
-                        .badRequest, "the answer is too large: ask for fewer records at once", nativeCode: .limitExceeded)
+                        .badRequest, "the answer is too large: request fewer records", nativeCode: .limitExceeded)
                     return .failure(recordName: item.recordName, error, serverRecord: nil)
                 }
                 if let zoneID = item.zoneID, zoneID.zoneName != zone.name && call.partition.scope != .shared {
@@ -147,8 +147,8 @@ extension Engine {
             syncToken: try currentToken(of: zone, in: view, call))
     }
 
-    /// The present point of a custom zone's history, for who asked for it. What others changed lies before it, too: it
-    /// says from where on changes are wanted, not what is known.
+    /// The current token of a custom zone, if the caller requests it. It also covers changes of others that the caller has
+    /// not received: it is a start for later changes.
     ///
     /// Source: public reports on `getCurrentSyncToken`.
     func currentToken(of zone: StoredZone, in view: any PartitionReader, _ call: Call) throws -> String? {

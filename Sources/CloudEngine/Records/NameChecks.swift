@@ -16,8 +16,8 @@ enum NameChecks {
         return nil
     }
 
-    /// Whether a record may be made. Names with an underscore at the beginning are those of users, whose records the server
-    /// makes: who took the name of another one would stand for them.
+    /// Whether a record may be created. Names with a leading underscore belong to users, whose records the server
+    /// creates: a client must not impersonate another user.
     static func newRecord(_ record: Record) -> WireError? {
         if record.recordType == UsersType.name { return WireError(.badRequest, "records of type Users are made by the server") }
         guard !record.recordName.hasPrefix("_") else {

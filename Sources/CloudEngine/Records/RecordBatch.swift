@@ -17,7 +17,7 @@ struct RecordBatch {
     private var access: RecordAccess
     private var sharing: SharingBatch
     private var quota: QuotaCheck
-    /// What participants of shares are to be told.
+    /// Notifications for participants of shares.
     private(set) var news: [ShareNews] = []
     /// Shares that the caller leaves: to the caller they are gone.
     private var left: Set<String> = []
@@ -27,7 +27,7 @@ struct RecordBatch {
     private var cascaded: [StoredRecord] = []
     /// What changed, for subscriptions.
     private(set) var events: [RecordEvent] = []
-    /// The number of the last change, if the results tell of each.
+    /// The number of the last change, if the results contain each one.
     private(set) var lastOwnChange: Int64?
 
     init(
@@ -92,7 +92,7 @@ struct RecordBatch {
         cascaded = []
     }
 
-    /// Stores what was decided and fills `results`.
+    /// Stores the accepted decisions and fills `results`.
     ///
     /// - Returns: How many records changed.
     mutating func write() throws -> Int {
@@ -225,6 +225,11 @@ struct RecordBatch {
             throw WireError(
                 .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
         }
+        if call.isParticipant { try checkVisibleTargets(of: record, over: current) }
+        for case .list(let elements, _)? in incoming.fields.values.map(\.value) where elements.count > engine.limits.elementsPerList {
+            throw WireError(
+                .badRequest, "a list has at most \(engine.limits.elementsPerList) elements", nativeCode: .limitExceeded)
+        }
         if record.recordType != ShareDetails.recordType { try schema.check(&record) }
         try AssetCheck(unit, over: current).check(&record)
         guard RecordSize.bytes(of: record) <= engine.limits.recordBytes else {
@@ -234,6 +239,17 @@ struct RecordBatch {
         }
         try quota.take(current, record)
         return .save(record)
+    }
+
+    /// Refuses a participant's new `VALIDATE` references to records that the participant does not see, as if they did not exist: they would
+    /// reveal hidden records, and keep the owner from deleting them.
+    private func checkVisibleTargets(of record: Record, over current: Record?) throws {
+        let oldLinks = current?.links ?? []
+        for link in record.links.subtracting(oldLinks) where link.action == .validate && !names.contains(link.target) {
+            guard let target = try unit.records(named: [link.target], in: zone.key)[link.target]?.record, !target.isDeleted,
+                try sharing.canSee(target)
+            else { throw WireError(.validatingReferenceError, "the target of a VALIDATE reference does not exist") }
+        }
     }
 
     private func stamped(_ record: Record, _ number: Int64) -> Record {
@@ -251,7 +267,7 @@ struct RecordBatch {
         var tombstone = Record(
             recordName: record.recordName, recordType: record.recordType, recordChangeTag: String(number, radix: 36),
             isDeleted: true)
-        // Who may read records of their own only hears of the deletion of these only.
+        // A reader of their own records only receives deletions of those only.
         if call.partition.scope == .public { tombstone.created = record.created }
         return tombstone
     }

@@ -8,12 +8,12 @@ enum RecordDecision {
     /// Store these fields; `Record.created` is that of the record there is, if there is one.
     case save(Record)
     case delete(Record)
-    /// A forced deletion of what is not there.
+    /// A forced deletion of a missing record.
     case nothing(Record)
 
     /// Compares an operation with the record there is.
     ///
-    /// | operation | there is one | there is none |
+    /// | operation | the record exists | it does not exist |
     /// |---|---|---|
     /// | create | refused | saved |
     /// | update, replace | saved if the tag is equal | refused |
@@ -23,7 +23,7 @@ enum RecordDecision {
     ///
     /// - Parameters:
     ///   - incoming: The record of the operation, its assets resolved.
-    ///   - current: The record there is; nil if there is none or it was deleted.
+    ///   - current: The stored record; nil if it does not exist or is deleted.
     ///
     /// Source: *CloudKit Web Services Reference*, "Record Operation Dictionary"; texts from public reports.
     static func make(

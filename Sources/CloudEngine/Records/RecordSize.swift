@@ -12,7 +12,7 @@ package enum RecordSize {
         }
     }
 
-    private static func bytes(of value: FieldValue) -> Int {
+    static func bytes(of value: FieldValue) -> Int {
         switch value {
         case .string(let text): text.utf8.count
         case .bytes(let bytes): bytes.count

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// The schema of the record types of one request: what is known, and what the request adds.
+/// The schema of the record types of one request: the stored one, and the additions of the request.
 struct SchemaCheck {
     private var known: [String: [String: FieldSchema]] = [:]
     private var unknownTypes: Set<String> = []
@@ -26,7 +26,7 @@ struct SchemaCheck {
         }
     }
 
-    /// Compares the values of a record with the schema, reads whole numbers as what the schema says they are, and
+    /// Compares the values of a record with the schema, converts whole numbers to the type of the schema, and
     /// remembers new fields. A refused record adds nothing.
     ///
     /// Source: *CloudKit Web Services Reference*, "Record Field Dictionary": the field's type decides how a number
@@ -79,7 +79,7 @@ struct SchemaCheck {
         }
     }
 
-    /// Whether a location is somewhere: what is nowhere has no distance to anything, and no place in an index.
+    /// Whether a location is on the globe: otherwise it has no distance, and no position in an index.
     private static func isOnTheGlobe(_ value: FieldValue) -> Bool {
         switch value {
         case .location(let location): GlobePoint(location) != nil

@@ -11,7 +11,7 @@ package struct ReferenceChange: Hashable, Sendable {
     package var isAdded: Bool
 }
 
-/// The target and action of a reference: what is remembered of it.
+/// The stored part of a reference: its target and action.
 struct ReferenceLink: Hashable {
     var target: String
     var action: RecordReference.Action
@@ -34,7 +34,7 @@ extension Record {
         isDeleted ? [] : Set(actingReferences.map { ReferenceLink(target: $0.recordName, action: $0.action) })
     }
 
-    /// What is to be remembered once this record has taken the place of another.
+    /// Changes to the stored references when this record replaces another version.
     func referenceChanges(after old: Record?) -> [ReferenceChange] {
         let (before, after) = (old?.links ?? [], links)
         func change(_ link: ReferenceLink, _ isAdded: Bool) -> ReferenceChange {

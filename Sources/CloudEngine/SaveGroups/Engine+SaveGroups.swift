@@ -24,7 +24,7 @@ extension Engine {
         }
     }
 
-    /// Stages a request that isn't the last one of its group. It changes nothing that anybody can read.
+    /// Stages a request that isn't the last one of its group. It changes nothing that is visible.
     package func stage(
         _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any PartitionWriter, _ call: Call
     ) throws -> ModifyRecordsResponse {
@@ -65,7 +65,7 @@ extension Engine {
 
     /// Bytes by which a request makes the database larger.
     ///
-    /// - Parameter staged: Growth by what the user has staged beside it. It counts against the quota as if it were executed; what other
+    /// - Parameter staged: Growth by the user's other staged requests. It counts against the quota as if it were executed; requests of
     ///   users stage doesn't, so that none of them keeps this one from saving.
     /// - Throws: `WireError` with `.quotaExceeded` if the quota has no room for both.
     private func growth(
@@ -146,7 +146,7 @@ extension ModifyRecordsResponse {
 }
 
 extension Outcome<ModifyRecordsResponse> {
-    /// Adds what the next request of a group came to. Who listens hears of the group once.
+    /// Adds the outcome of the next request of a group. Listeners are notified of the group once.
     fileprivate mutating func add(_ other: Self) {
         response.results += other.response.results
         response.syncToken = other.response.syncToken
@@ -154,6 +154,7 @@ extension Outcome<ModifyRecordsResponse> {
         let known = Set(notifications.filter(\.isAboutZones).map(\.subscriptionID))
         notifications += other.notifications.filter { !$0.isAboutZones || !known.contains($0.subscriptionID) }
         news += other.news
+        if !other.rounds.isEmpty, rounds.reduce(0, { $0 + $1.bytes }) < SubscriptionRound.groupBytesMax { rounds += other.rounds }
         changesPublicDatabase = changesPublicDatabase || other.changesPublicDatabase
     }
 }

@@ -21,7 +21,7 @@ package struct StagedRequest: Hashable, Sendable {
     }
 }
 
-/// What a staged request is, without its body.
+/// The sizes of a staged request, without its body.
 package struct StagedRequestSize: Hashable, Sendable {
     package var part: Int
     package var parts: Int

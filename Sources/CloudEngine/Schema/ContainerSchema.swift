@@ -26,7 +26,7 @@ package struct ContainerSchema: Hashable, Sendable {
         self.types = types
     }
 
-    /// The schema with what is always there: the type of users.
+    /// The schema with the built-in type of users.
     package var completed: ContainerSchema {
         var schema = self
         var users = schema.types[UsersType.name] ?? RecordType(grants: .ofUsers)
@@ -43,7 +43,7 @@ enum SchemaWords {
         ("ASSET", "ASSETID"), ("BYTES", "BYTES"), ("DOUBLE", "DOUBLE"), ("INT64", "INT64"), ("LOCATION", "LOCATION"),
         ("NUMBER", "NUMBER"), ("REFERENCE", "REFERENCE"), ("STRING", "STRING"), ("TIMESTAMP", "TIMESTAMP"),
     ]
-    /// Types whose values may be encrypted.
+    /// Types that support encryption.
     static let encryptable: Set<String> = ["BYTES", "DOUBLE", "INT64", "LOCATION", "STRING", "TIMESTAMP"]
 
     static let indexes: [(word: String, index: FieldIndexes)] = [

@@ -33,7 +33,7 @@ extension Engine {
         return old.changes(to: new)
     }
 
-    /// Removes from one slice of a partition's records what the schema no longer has: values of fields, and records.
+    /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
     /// - Parameters:
     ///   - place: Where the slice before ended.

@@ -31,7 +31,7 @@ package enum SchemaChange: Hashable, Sendable {
         }
     }
 
-    /// One line: `+` for what is new, `-` for what is gone, `~` for what is different.
+    /// One line: `+` for an addition, `-` for a removal, `~` for a change.
     package var line: String {
         switch self {
         case .addedRole(let role): return "+ role \(role)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Why a text is no schema: where, what stands there, and what should.
+/// A syntax error of a schema: its position, the text there, and the expected text.
 package struct SchemaFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// From 1.
     package var line: Int

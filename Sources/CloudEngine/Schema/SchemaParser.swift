@@ -3,11 +3,11 @@
 
 import CloudWire
 
-/// Reads the schema language. Keywords may be in upper or lower case; comments are passed over.
+/// Parses the schema language. Keywords may be in upper or lower case; comments are skipped.
 ///
-/// A text that the console of the live service exported always reads. What has no meaning here is left out with a warning:
+/// A text that the console of the live service exported is always accepted. Parts without a meaning here are skipped with a warning:
 /// an index that a type cannot have, system types and fields that the server does not know, grants that no caller could use.
-/// A text whose meaning is lost otherwise is refused: misspelled words, names that stand twice, encrypted references.
+/// Any other error is rejected: misspelled words, duplicate names, encrypted references.
 ///
 /// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*; public repositories with exported schemas.
 struct SchemaParser {
@@ -18,7 +18,7 @@ struct SchemaParser {
     private var schema = ContainerSchema()
     /// Roles that grants name, to be looked up at the end.
     private var granted: [SchemaLexer.Token] = []
-    /// What was left out, in the order of the text.
+    /// Skipped parts, in the order of the text.
     private(set) var warnings: [SchemaFault] = []
 
     init(_ text: String) throws(SchemaFault) {
@@ -83,7 +83,7 @@ struct SchemaParser {
 
     private mutating func warn(_ token: SchemaLexer.Token, _ what: String) { warnings.append(token.fault(what)) }
 
-    /// - Parameter isShare: Whether the type is that of shares, whose own fields begin with `cloudkit.`.
+    /// - Parameter isShare: Whether the type is the type of shares: its own fields begin with `cloudkit.`.
     private mutating func parseField(
         _ type: inout RecordTypeSchema, _ systemFields: inout Set<String>, isShare: Bool
     ) throws(SchemaFault) {

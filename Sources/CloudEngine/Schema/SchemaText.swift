@@ -7,12 +7,12 @@ extension ContainerSchema {
 
     /// Reads a text in the schema language (`.ckdb`).
     ///
-    /// A type for which nothing is granted stays so: nobody but the operator can use it in the public database.
+    /// A type without grants stays without them: only the operator can use it in the public database.
     ///
     /// - Throws: `SchemaFault` with line and column of the first thing that is wrong.
     package init(text: String) throws(SchemaFault) { self = try Self.read(text).schema }
 
-    /// As ``init(text:)``, with what was left out of the text because it has no meaning here.
+    /// As ``init(text:)``, with the skipped parts of the text.
     package static func read(_ text: String) throws(SchemaFault) -> (schema: ContainerSchema, warnings: [SchemaFault]) {
         guard text.utf8.count <= textBytesMax else {
             throw SchemaFault(line: 1, column: 1, what: "a schema has at most \(textBytesMax) bytes")

@@ -6,16 +6,16 @@ package import CloudWire
 extension Engine {
     /// The number of a link, or nil for a text that this server did not make.
     ///
-    /// Of a link for one participant the number only is told, which anybody could have written; whether it is for somebody
+    /// Of a link for one participant only the number is checked, which can be forged; whether the link is valid for the
     /// is seen once the share is at hand.
     package func link(inShortGUID text: String) -> Int64? {
         ShareLink(text, by: sealer)?.number ?? OneTimeLink(text)?.number
     }
 
-    /// The place among the participants of who comes by a link: whom the caller is, else for whom the link is made.
+    /// Index of the participant that a link is for: the caller, else the person that the link was made for.
     ///
-    /// - Returns: Nil for whom is not among them, and came by the share's own link.
-    /// - Throws: `WireError` with `.notFound` for a link that is for nobody, or was used by somebody else.
+    /// - Returns: Nil for a caller that is not a participant, and used the share's own link.
+    /// - Throws: `WireError` with `.notFound` for a link without a participant, or one that another user has used.
     private func index(
         of shortGUID: ShortGUID, in details: ShareDetails, _ profile: AccountProfile?, _ call: Call
     ) throws -> Int? {
@@ -28,10 +28,10 @@ extension Engine {
         return details.index(ofUser: caller, profile) ?? index
     }
 
-    /// What a link leads to, for whom it may lead there: the owner, participants, and everybody where the share is open.
+    /// The target of a link, for callers that may see it: the owner, participants, and all users if the share is open.
     ///
     /// - Parameter profile: The caller's own addresses, by which an invitation may be found.
-    /// - Throws: `WireError` with `.notFound` where nothing is shared, `.accessDenied` for whom it is not meant.
+    /// - Throws: `WireError` with `.notFound` if nothing is shared, `.accessDenied` if the caller is not invited.
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Record Information".
     package func resolve(
@@ -48,7 +48,7 @@ extension Engine {
         return try metadata(shortGUID, zone, share, details, participant, isOwner: isOwner, in: view, call)
     }
 
-    /// Makes the caller take part in what a link leads to.
+    /// Makes the caller a participant of a link's share.
     ///
     /// Source: *CloudKit Web Services Reference*, "Accepting Share Records".
     package func accept(
@@ -98,8 +98,8 @@ extension Engine {
 
     /// Lets the owner and administrators of a share know that the caller wants to take part. Asking again changes nothing.
     ///
-    /// - Throws: `WireError` with `.notFound` where nothing is shared; `.accessDenied` where nobody may ask, or the caller may
-    ///   not; `.badRequest` for whom takes part already or may join without asking, and where too many wait for an answer.
+    /// - Throws: `WireError` with `.notFound` if nothing is shared; `.accessDenied` if requests are not allowed, or not from the
+    ///   caller; `.badRequest` for a participant, for a share that is open by link, and if too many requests wait.
     ///
     /// Source: Apple's documentation of `CKShareRequestAccessOperation`; there is no published endpoint.
     package func requestAccess(
@@ -111,12 +111,12 @@ extension Engine {
         guard user != call.partition.owner, details.index(ofUser: user, profile) == nil else {
             throw WireError(.badRequest, "the caller takes part in the share already", nativeCode: .participantAlreadyInvited)
         }
-        // Who is blocked is not told apart from where nobody may ask.
+        // A blocked caller gets the same error as a caller of a share without requests.
         guard details.allowsAccessRequests == true, !details.blocked.contains(where: { $0.userRecordName == user }) else {
             throw WireError(.accessDenied, "the share takes no requests for access from the caller")
         }
         guard details.publicPermission == .none else {
-            throw WireError(.badRequest, "whoever has the link may join the share without asking")
+            throw WireError(.badRequest, "the share is open by link: join it without a request")
         }
         let result = AccessRequestResult(shortGUID: shortGUID)
         guard !details.requesters.contains(where: { $0.userRecordName == user }) else { return Outcome(result) }
@@ -132,7 +132,7 @@ extension Engine {
         return outcome
     }
 
-    /// Somebody who was invited by an address that no account has may be the caller, whose account lacks the address.
+    /// A person who was invited by an address without an account may be the caller, if the caller's account has no address.
     private static func isNotForCaller(_ details: ShareDetails) -> WireError {
         let mayBeCaller = details.participants.contains {
             $0.status == .invited && $0.identity.userRecordName.isEmpty && $0.identity.lookupInfo != nil
@@ -158,8 +158,10 @@ extension Engine {
     ) throws -> ShareMetadata {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+        let permission = participant.flatMap { $0.kind == .publicUser ? nil : $0.permission } ?? details.publicPermission
+        let mayRead = isOwner || permission == .readOnly || permission == .readWrite
         var root: Record?
-        if shortGUID.shouldFetchRootRecord, let name = details.rootRecordName {
+        if mayRead, shortGUID.shouldFetchRootRecord, let name = details.rootRecordName {
             root = try view.records(named: [name], in: zone.key)[name]?.record
             root?.sharing.share = share.recordName
         }
@@ -226,7 +228,7 @@ extension Engine {
     }
 }
 
-/// How a zone of somebody else is named in the partition of a shared database.
+/// The name of another user's zone in the partition of a shared database.
 enum SharedZoneName {
     static func name(owner: String, zoneName: String) -> String { "\(owner)/\(zoneName)" }
 

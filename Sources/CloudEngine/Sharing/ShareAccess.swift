@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// What a participant may do in a zone of somebody else, by the shares that the participant has accepted. For the owner
+/// The permissions of a participant in another user's zone, by the accepted shares. For the owner
 /// of the zone it allows everything.
 struct ShareAccess {
     let isParticipant: Bool
@@ -21,7 +21,7 @@ struct ShareAccess {
         zoneWide = all.first { $0.share.root == nil }
     }
 
-    /// Names of the shares whose records the caller sees; nil where the caller sees the whole zone.
+    /// Names of the shares whose records are visible to the caller; nil if the whole zone is.
     var visibleShares: [String]? {
         isParticipant && zoneWide == nil ? memberships.keys.sorted() : nil
     }
@@ -46,7 +46,7 @@ struct ShareAccess {
 }
 
 extension Call {
-    /// Whether the caller comes through the shared database, into a partition of somebody else.
+    /// Whether the caller reaches another user's partition through the shared database.
     package var isParticipant: Bool {
         partition.scope == .private && caller.userRecordName != partition.owner && !caller.isOperator
     }

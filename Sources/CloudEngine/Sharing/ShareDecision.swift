@@ -3,14 +3,14 @@
 
 import CloudWire
 
-/// What a share becomes when somebody saves it: who takes part with which rights. States that only the participants
+/// The state of a share after a save: its participants and their permissions. States that only the participants
 /// themselves can bring about stay as they are.
 enum ShareDecision {
     /// - Parameters:
-    ///   - incoming: What the request says; an empty list of participants leaves them as they are.
+    ///   - incoming: The details in the request; an empty list of participants keeps the stored ones.
     ///   - current: The share there is.
     ///   - owner: The owner of the zone.
-    ///   - seesAll: Whether who saves was shown participants who are not known yet; else they stay.
+    ///   - seesAll: Whether the client was shown participants without a user; otherwise they are kept.
     /// - Throws: `WireError` with `.badRequest`.
     static func details(
         _ incoming: ShareDetails?, over current: ShareDetails?, owner: UserIdentity, _ limits: Limits, now: Int64, seesAll: Bool,
@@ -19,7 +19,7 @@ enum ShareDecision {
         var details = current ?? ShareDetails()
         details.currentParticipantID = nil
         details.allowsAccessRequests = details.allowsAccessRequests ?? false
-        // Closing the link removes public participants, but not those whom the same request invites by name.
+        // Closing the link removes public participants, except those that the same request invites by name.
         let before = details
         if let incoming {
             if let allows = incoming.allowsAccessRequests { details.allowsAccessRequests = allows }
@@ -65,7 +65,7 @@ enum ShareDecision {
                     throw WireError(.badRequest, "a participant needs a user record name or something to look up")
                 }
                 guard !result.contains(where: { isSame($0, participant) }) else {
-                    throw WireError(.badRequest, "somebody takes part twice")
+                    throw WireError(.badRequest, "a participant is listed twice")
                 }
                 var invited = ShareParticipant(
                     participantID: makeIdentifier(), identity: participant.identity,
@@ -79,7 +79,7 @@ enum ShareDecision {
                 continue
             }
             guard !result.contains(where: { $0.participantID == known.participantID }) else {
-                throw WireError(.badRequest, "somebody takes part twice")
+                throw WireError(.badRequest, "a participant is listed twice")
             }
             var changed = known
             // Inviting a public participant by name gives the participant a permission of their own.
@@ -93,7 +93,7 @@ enum ShareDecision {
         return result
     }
 
-    /// Somebody who is not known yet. The name by which the participant is told apart comes from who invites, so that the
+    /// A participant without a user. The identifier comes from the inviting client, so that the
     /// link can be found by it.
     private static func oneTime(
         _ participant: ShareParticipant, besides others: [ShareParticipant], _ now: Int64, _ makeIdentifier: () -> String
@@ -125,7 +125,7 @@ enum ShareDecision {
 }
 
 extension ShareParticipant {
-    /// Whether this is for whoever comes first.
+    /// Whether the first user of the link becomes this participant.
     var isUnknown: Bool { isOneTime && identity.userRecordName.isEmpty }
 }
 
@@ -136,7 +136,7 @@ extension UserIdentity {
 }
 
 extension ShareDetails {
-    /// Carries out what was decided about requesters. Whoever takes part neither asks nor is blocked any more.
+    /// Applies decisions on requesters. A participant is neither a requester nor blocked.
     fileprivate mutating func carryOut(_ answers: AccessAnswers) {
         let blocking = Set(answers.blocked)
         blocked += requesters.filter { blocking.contains($0.userRecordName) }
@@ -147,7 +147,7 @@ extension ShareDetails {
         blocked.removeAll { unblocked.contains($0.userRecordName) }
     }
 
-    /// Those who have accepted, as far as access goes; the owner has the whole zone anyway.
+    /// The participants who have accepted, with their access; the owner has the whole zone anyway.
     var members: [ShareMember] {
         participants.filter { participant in
             participant.kind != .owner && participant.status == .accepted && participant.permission != .none

@@ -29,7 +29,7 @@ struct ShareLink: Hashable, Sendable {
     }
 }
 
-/// The last part of the address by which one participant joins a share who is not known before: the number of the share's
+/// The last part of the address by which one participant without a user joins a share: the number of the share's
 /// link and a code for this participant alone. It holds as long as the participant is there.
 struct OneTimeLink: Hashable, Sendable {
     private static let numberBytes = 8
@@ -43,7 +43,7 @@ struct OneTimeLink: Hashable, Sendable {
         code = Self.code(link.number, participantID, sealer)
     }
 
-    /// - Returns: Nil for a text that cannot be one. Whom it is for is found by ``isFor(_:by:)``.
+    /// - Returns: Nil for an invalid text. ``isFor(_:by:)`` finds the participant.
     init?(_ text: String) {
         guard text.utf8.count == 2 * (Self.numberBytes + Self.codeBytes), let bytes = Hex.bytes(text) else { return nil }
         number = Int64(bitPattern: bytes[..<Self.numberBytes].reduce(0 as UInt64) { $0 << 8 | UInt64($1) })

@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// Adds to records, as they are answered, which share they are in and who of its participants the caller is.
+/// Adds to records of a response the share that they are in, and the caller's participant.
 struct SharePresenter {
     private let view: any PartitionReader
     private let zone: StoredZone
@@ -43,7 +43,7 @@ struct SharePresenter {
 }
 
 extension RecordSharing {
-    /// Makes of what is stored about a share what a caller may know of it: who the caller is; and where the caller asked for
+    /// Reduces the stored details of a share to those that the caller may see: the caller's participant; and if the caller requests
     /// it, what there is about access, of which others than the owner and administrators learn little.
     ///
     /// - Parameter participantID: Of the caller, where that is known.
@@ -69,7 +69,7 @@ extension RecordSharing {
             else { continue }
             details.participants[index].oneTimeGUID = OneTimeLink(to: link, participantID: id, by: sealer).text
         }
-        // Those whom nobody knows yet are of no use to who does not decide, and cannot be read by who did not ask.
+        // Participants without a user are useless to callers that do not decide, and unreadable without the capability.
         if !decides { details.participants.removeAll { $0.isUnknown && $0.participantID != own?.participantID } }
         self.details = details
     }

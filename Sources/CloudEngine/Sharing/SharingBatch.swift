@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// What the operations of one modify request do to shares and hierarchies: checked operation by operation, carried out
+/// The effects of one modify request on shares and hierarchies: checked operation by operation, carried out
 /// after the records are written.
 ///
 /// Source: *CloudKit Web Services Reference*, "Sharing Records"; Apple's documentation of `CKShare` and of
@@ -46,7 +46,7 @@ struct SharingBatch {
         return access.canRead(record.recordName, share: try share(of: record.recordName))
     }
 
-    /// Refuses what a participant may not do, before it tells anything about the record there is.
+    /// Rejects an operation without permission, before an error reveals anything about the stored record.
     mutating func check(_ operation: RecordOperation, over current: Record?) throws {
         guard access.isParticipant else { return }
         let name = operation.record.recordName
@@ -90,7 +90,7 @@ struct SharingBatch {
         shareNames[name] = share
     }
 
-    /// The share as it is once the caller has left it; nil if the operation is none that leaves.
+    /// The share after the caller has left it; nil if the operation does not leave a share.
     func left(_ operation: RecordOperation, _ current: Record?) -> Record? {
         guard access.isParticipant, operation.kind == .delete || operation.kind == .forceDelete, var share = current,
             share.recordType == ShareDetails.recordType
@@ -101,7 +101,7 @@ struct SharingBatch {
         return share
     }
 
-    /// Makes of what the request says about parents and shares what is to be stored.
+    /// Merges the request's parents and shares into the stored ones.
     ///
     /// - Parameter present: Whether a record is there, or will be by this request.
     mutating func complete(
@@ -134,7 +134,7 @@ struct SharingBatch {
         }
     }
 
-    /// Whoever shares a record means it as it was read; what this request does to it comes after.
+    /// The client shares the version of a record that it has read; changes of this request are later.
     private func checkRoot(_ details: ShareDetails?) throws {
         guard let name = details?.rootRecordName, let tag = details?.rootRecordChangeTag,
             let root = try unit.records(named: [name], in: zone.key)[name]?.record, !root.isDeleted, root.recordChangeTag != tag
@@ -206,12 +206,12 @@ struct SharingBatch {
 
     // MARK: Effects
 
-    /// Carries out what the written records mean for shares.
+    /// Applies the effects of the written records on shares.
     ///
     /// - Parameters:
     ///   - number: Number of the last change so far.
     ///   - before: The records that there were.
-    /// - Returns: Number of the last change, what participants are to be told, and the bytes that records which were not
+    /// - Returns: Number of the last change, notifications for participants, and the bytes that records which were not
     ///   asked for take more than before.
     mutating func finish(
         _ written: [StoredRecord], lastChange number: Int64, before: (String) -> Record?

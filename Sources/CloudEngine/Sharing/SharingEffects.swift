@@ -11,7 +11,7 @@ struct SharingEffects {
     private(set) var number: Int64
     /// Bytes that shares which went with their roots leave free, as a negative number.
     private(set) var bytes: Int64 = 0
-    /// Users who see more or less than before otherwise than by changes of records.
+    /// Users whose visible records changed otherwise than by changes of records.
     private var regenerated: Set<String> = []
 
     private let now: Int64
@@ -25,7 +25,7 @@ struct SharingEffects {
 
     // MARK: Shares
 
-    /// Stores who may do what. A new share takes in the hierarchy of its root.
+    /// Stores the members of a share. A new share includes the hierarchy of its root.
     mutating func save(_ details: ShareDetails, of name: String, before: ShareDetails?) throws {
         let share = StoredShare(name: name, root: details.rootRecordName, publicPermission: details.publicPermission)
         let old = Set(before?.members.map(\.user) ?? [])
@@ -43,7 +43,7 @@ struct SharingEffects {
 
     // MARK: Records
 
-    /// Puts a record that was written into the share of its root or parent, and what is below it with it.
+    /// Moves a written record into the share of its root or parent, with its descendants.
     mutating func place(_ stored: StoredRecord) throws {
         let record = stored.record
         let name = record.recordName
@@ -109,7 +109,7 @@ struct SharingEffects {
 
     // MARK: News
 
-    /// What the participants are to be told, remembered until it is delivered.
+    /// Notifications for the participants, stored until they are delivered.
     mutating func news(zoneName: String, membersBefore: Set<String>, _ call: Call) throws -> [ShareNews] {
         if !regenerated.isEmpty { try unit.raiseGeneration(ofUsers: regenerated, in: zone) }
         let members = try unit.members(inZone: zone)

@@ -8,7 +8,7 @@ package struct StoredShare: Hashable, Sendable {
     package var name: String
     /// Nil shares the zone.
     package var root: String?
-    /// The permission of all members who joined by the share's link.
+    /// The permission of all members that joined by the share's link.
     package var publicPermission: SharePermission
 
     package init(name: String, root: String?, publicPermission: SharePermission = .none) {
@@ -18,10 +18,10 @@ package struct StoredShare: Hashable, Sendable {
     }
 }
 
-/// Somebody who takes part in a share, as far as access goes.
+/// A participant of a share, with their access.
 package struct ShareMember: Hashable, Sendable {
     package var user: String
-    /// The member's own permission. Nil for a member who joined by the share's link: the share's public permission applies.
+    /// The member's own permission. Nil for a member that joined by the share's link: the share's public permission applies.
     package var permission: SharePermission?
     /// Whether the person may change the share itself.
     package var isAdministrator: Bool
@@ -45,7 +45,7 @@ package struct Membership: Hashable, Sendable {
     }
 }
 
-/// That somebody's list of shared zones has to change. It is written with what it tells of, and applied to the other
+/// A pending change of a user's list of shared zones. It is written with its cause, and applied to the other
 /// partition afterwards, once or more often to the same effect.
 package struct ShareNews: Hashable, Sendable {
     package var user: String

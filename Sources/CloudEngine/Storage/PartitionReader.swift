@@ -39,14 +39,14 @@ package protocol PartitionReader {
     /// How many changes there are in a part of a zone's history, all of it or some shares' part; counting ends at `limit`.
     func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int
 
-    /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
+    /// The schema of a record type, or nil for a type that was never used in this container and environment.
     func schema(ofType recordType: String) throws -> RecordTypeSchema?
     /// Record types of this container and environment, by name.
     func recordTypes() throws -> [String]
 
     /// Indexes there are for the records of a type, built or not.
     func indexes(ofType recordType: String) throws -> [StoredIndex]
-    /// Goes along a part of an index, with the records, until `visit` returns false.
+    /// Scans a part of an index, with the records, until `visit` returns false.
     func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws
     /// Entries in a part of an index; counting ends at `limit`.
     func count(_ scan: IndexScan, atMost limit: Int) throws -> Int
@@ -55,7 +55,7 @@ package protocol PartitionReader {
 
     /// The time from which on it is known what records were; nil if nothing is kept.
     func historyStart(now: Int64) throws -> Int64?
-    /// The records of a zone, deleted or not, as they were at a time; without those that are only remembered as deleted.
+    /// The records of a zone, deleted or not, at a time; without tombstones whose earlier versions are not stored.
     func records(ofZone key: Int64, at time: Int64) throws -> [String: Record]
 
     func subscriptions() throws -> [Subscription]
@@ -72,21 +72,21 @@ package protocol PartitionReader {
 
     func answer(toKey key: String) throws -> StoredAnswer?
 
-    /// What a device of a user sent last as its token of a zone.
+    /// The last client change token of a user's device for a zone.
     func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]?
 
     // MARK: Access
 
     // Grants and roles belong to a container and environment, users to a container.
 
-    /// Grants of a record type; nil if nobody set any.
+    /// Grants of a record type; nil without explicit ones.
     func grants(ofType recordType: String) throws -> SecurityGrants?
     /// Custom roles of this container and environment, by name.
     func roles() throws -> [String]
     /// Custom roles of a user.
     func roles(ofUser userRecordName: String) throws -> Set<String>
-    /// When the account was made whose user record name in this container this is, in milliseconds since 1970; nil if
-    /// there is no such user.
+    /// Creation time of the account with this user record name in this container, in milliseconds since 1970; nil if
+    /// the user does not exist.
     func userSince(_ userRecordName: String) throws -> Int64?
     /// Bytes that a user's private database may take by the operator's word, 0 for any number; nil if the operator set
     /// nothing for this user.
@@ -105,9 +105,9 @@ package protocol PartitionReader {
     func members(ofShare name: String, in zone: Int64) throws -> [ShareMember]
     /// The shares that a user has accepted.
     func memberships(ofUser user: String, in zone: Int64) throws -> [Membership]
-    /// Who has accepted a share of the zone.
+    /// Users that have accepted a share of the zone.
     func members(inZone zone: Int64) throws -> Set<String>
-    /// Raised whenever what a user sees of a zone changes otherwise than by changes of records, so that tokens expire.
+    /// Raised when the records visible to a user change otherwise than by changes of records, so that tokens expire.
     func generation(ofUser user: String, in zone: Int64) throws -> Int64
 
     func parent(of name: String, in zone: Int64) throws -> String?

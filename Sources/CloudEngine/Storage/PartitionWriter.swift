@@ -22,7 +22,7 @@ package protocol PartitionWriter: PartitionReader {
     func setBuilt(_ index: Int64, upTo place: RecordPlace?) throws
     func apply(_ changes: [IndexChange], in zone: Int64) throws
 
-    /// Stores what is known of a record type in place of what was; nil forgets the type.
+    /// Stores the schema of a record type, and replaces the stored one; nil removes the type.
     func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws
     /// Leaves the type with the grants of a new one.
     func forgetGrants(ofType recordType: String) throws
@@ -33,10 +33,10 @@ package protocol PartitionWriter: PartitionReader {
     ///
     /// - Returns: The bytes of the assets that are referred to now and were not, less those of the assets that no longer are.
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
-    /// Adds to what the partition takes; what its zones take is stored with them.
+    /// Adds to the usage of the partition; the usage of zones is stored with them.
     func addUsage(_ difference: StoredBytes) throws
     func save(_ uploads: [StoredUpload]) throws
-    /// Lets the time begin anew after which files without references go.
+    /// Restarts the time after which unreferenced files are deleted.
     func touch(assets checksums: [String], at now: Int64) throws
 
     func save(_ subscription: Subscription) throws

@@ -49,7 +49,7 @@ package struct IndexScan: Hashable, Sendable {
     package var index: Int64
     package var zone: Int64
     package var range: KeyRange
-    /// Only what comes behind this entry, in the direction of the scan.
+    /// Only entries after this one, in the direction of the scan.
     package var after: IndexPlace?
     package var descending: Bool
 
@@ -65,10 +65,13 @@ package struct IndexScan: Hashable, Sendable {
 package struct IndexRow: Hashable, Sendable {
     package var key: [UInt8]
     package var record: StoredRecord
+    /// Bytes of the record's text.
+    package var bytes: Int
 
-    package init(key: [UInt8], record: StoredRecord) {
+    package init(key: [UInt8], record: StoredRecord, bytes: Int) {
         self.key = key
         self.record = record
+        self.bytes = bytes
     }
 }
 

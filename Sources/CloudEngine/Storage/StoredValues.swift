@@ -9,7 +9,7 @@ package struct PartitionState: Hashable, Sendable {
     package var epoch: Int64
     /// Number of the last change; numbers grow in the order of commits.
     package var counter: Int64
-    /// Tokens below this number miss deleted zones that are no longer remembered.
+    /// Tokens below this number miss zone deletions that have been forgotten.
     package var floor: Int64
     package var usage = StoredBytes()
 
@@ -36,7 +36,7 @@ package struct RestorePoint: Hashable, Sendable {
     }
 }
 
-/// What a database or a zone takes of its owner's quota.
+/// Usage of a database or a zone, which counts against its owner's quota.
 package struct StoredBytes: Hashable, Sendable {
     /// Names and values of the records that are there.
     package var records: Int64
@@ -84,7 +84,7 @@ package struct StoredZone: Hashable, Sendable {
     /// Number of the last change inside the zone, or of its deletion.
     package var change: Int64
     package var isDeleted: Bool
-    /// Tokens below this number miss deleted records that are no longer remembered.
+    /// Tokens below this number miss record deletions that have been forgotten.
     package var floor: Int64
     /// Why the zone is gone, where it is.
     package var deletionReason = ZoneDeletionReason.deleted
@@ -104,7 +104,7 @@ package struct StoredZone: Hashable, Sendable {
     package var isDefault: Bool { key == Self.defaultKey }
 }
 
-/// A record, or what is left of a deleted one, with the number of its last change.
+/// A record or a tombstone, with the number of its last change.
 package struct StoredRecord: Hashable, Sendable {
     /// Complete, without zone; assets in it have neither receipt nor address.
     package var record: Record
@@ -116,7 +116,7 @@ package struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// What a field of a record type holds, as first used.
+/// The type of a record type's field, as first used.
 package struct FieldSchema: Hashable, Sendable {
     /// Wire name of the type, such as `STRING` or `INT64_LIST`.
     package var type: String
@@ -163,7 +163,7 @@ package struct StoredAsset: Hashable, Sendable {
 
 /// The answer to a request that carried an idempotency key.
 package struct StoredAnswer: Hashable, Sendable {
-    /// Tells whether a later request with the key is the same request.
+    /// Distinguishes a retry from another request with the same key.
     package var fingerprint: UInt64
     package var body: [UInt8]
 
@@ -179,6 +179,6 @@ package struct StoredAnswer: Hashable, Sendable {
 
     /// nil for the answer to a request that was carried out.
     ///
-    /// - Throws: `WireError` for a body that is none.
+    /// - Throws: `WireError` for an invalid body.
     package func refusal() throws -> WireError? { body.first == Self.refusalMark ? try WireError(json: Array(body.dropFirst())) : nil }
 }

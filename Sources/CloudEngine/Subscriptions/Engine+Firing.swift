@@ -1,34 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
+
+/// Changes of one request that query subscriptions may fire for.
+package struct SubscriptionRound: Sendable {
+    let events: [RecordEvent]
+    let zone: StoredZone
+    /// Query subscriptions of the owner on the types that changed; empty for the public database, where they are found by type.
+    let subscriptions: [Subscription]
+    package let call: Call
+
+    /// Bytes of the rounds of one group of requests, which are in memory until the commit; later rounds of a larger group are skipped.
+    static let groupBytesMax = 16_000_000
+
+    var bytes: Int { events.reduce(0) { $0 + ($1.old.map(RecordSize.bytes) ?? 0) + ($1.new.map(RecordSize.bytes) ?? 0) } }
+
+    /// - Parameter subscriptions: Those of the partition.
+    /// - Returns: Nil if no query subscription can fire.
+    init?(_ events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ call: Call) {
+        guard !events.isEmpty, call.partition.scope != .shared else { return nil }
+        let types = Set(events.compactMap { ($0.new ?? $0.old)?.recordType })
+        self.subscriptions = subscriptions.filter { if case .query(let part) = $0.kind { types.contains(part.query.recordType) } else { false } }
+        guard call.partition.scope == .public || !self.subscriptions.isEmpty else { return nil }
+        self.events = events
+        self.zone = zone
+        self.call = call
+    }
+}
+
+/// What became of a round.
+package struct FiredSubscriptions: Sendable {
+    package var notifications: [PushNotification] = []
+    /// Subscriptions that fire once and did.
+    package var retired: [OwnedSubscription] = []
+    /// Subscriptions that were not evaluated, since the work of the round was used up.
+    package var skippedCount = 0
+}
 
 extension Engine {
-    /// Notifications of the query subscriptions that fire for changes of records.
+    /// Evaluates the query subscriptions that a request's changes may concern, after the commit and on a reader.
     ///
-    /// A creation or a change fires if the record as it is now matches the query, a deletion if the record that was
-    /// there did (unverified for changes by which a record stops to match). Subscriptions that fire once are removed.
+    /// A creation or a change fires if the saved record matches the query, a deletion if the record that existed before
+    /// did (unverified for changes after which a record no longer matches). In the public database subscribers are notified of records
+    /// that they may read.
     ///
-    /// In the public database subscribers hear of records that they may read.
-    ///
-    /// - Parameter subscriptions: Those of the partition; looked up where it is the public one's.
-    func notifications(
-        for events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
-    ) throws -> [PushNotification] {
-        guard !events.isEmpty, call.partition.scope != .shared else { return [] }
-        var firing = Firing(engine: self, zone: zone, unit: unit, call: call)
-        let types = Set(events.compactMap { ($0.new ?? $0.old)?.recordType })
-        if call.partition.scope == .public {
+    /// All subscriptions together look at `Limits.subscriptionWorkPerRequest` bytes, those of one user in the public database at an eighth
+    /// of it; the others are skipped, so that no subscription delays the saves of others. A skipped subscription costs a notification:
+    /// change tokens still catch up.
+    package func evaluate(_ round: SubscriptionRound, in reader: any PartitionReader) throws -> FiredSubscriptions {
+        var firing = Firing(engine: self, round: round, reader: reader)
+        if round.call.partition.scope == .public {
+            let types = Set(round.events.compactMap { ($0.new ?? $0.old)?.recordType })
             for recordType in types.sorted() {
-                for owned in try unit.publicQuerySubscriptions(ofType: recordType) { try firing.fire(owned, for: events) }
+                for owned in try reader.publicQuerySubscriptions(ofType: recordType) { try firing.fire(owned) }
             }
         } else {
-            for subscription in subscriptions {
-                guard case .query(let query) = subscription.kind, types.contains(query.query.recordType) else { continue }
-                try firing.fire(OwnedSubscription(owner: call.partition.owner, subscription: subscription), for: events)
+            for subscription in round.subscriptions {
+                try firing.fire(OwnedSubscription(owner: round.call.partition.owner, subscription: subscription))
             }
         }
-        return firing.notifications
+        return firing.fired
+    }
+
+    /// Removes subscriptions that fire once and did.
+    package func retire(_ subscriptions: [OwnedSubscription], in unit: any PartitionWriter, _ partition: Partition) throws {
+        for owned in subscriptions {
+            if partition.scope == .public {
+                try unit.retire(owned)
+            } else {
+                try unit.removeSubscription(id: owned.subscription.subscriptionID)
+            }
+        }
     }
 
     /// Whether a query's filters fit the schema, if the type is known. Subscriptions need no indexes.
@@ -43,62 +86,90 @@ extension Engine {
     }
 }
 
-/// One request's changes on their way to query subscriptions.
+/// The evaluation of one round.
 private struct Firing {
-    let engine: Engine
-    let zone: StoredZone
-    let unit: any PartitionWriter
-    let call: Call
-    var notifications: [PushNotification] = []
-    private var schemas: [String: RecordTypeSchema] = [:]
+    /// Work of making one filter value ready, in bytes.
+    private static let workPerFilterValue = 64
 
-    init(engine: Engine, zone: StoredZone, unit: any PartitionWriter, call: Call) {
+    let engine: Engine
+    let round: SubscriptionRound
+    let reader: any PartitionReader
+    private(set) var fired = FiredSubscriptions()
+    private var schemas: [String: RecordTypeSchema] = [:]
+    private var workByOwner: [String: Int] = [:]
+    private var work = 0
+    /// By event: each has one record that subscriptions look at.
+    private var subjects: [Int: FilterSubject] = [:]
+
+    init(engine: Engine, round: SubscriptionRound, reader: any PartitionReader) {
         self.engine = engine
-        self.zone = zone
-        self.unit = unit
-        self.call = call
+        self.round = round
+        self.reader = reader
     }
 
-    mutating func fire(_ owned: OwnedSubscription, for events: [RecordEvent]) throws {
+    mutating func fire(_ owned: OwnedSubscription) throws {
         guard case .query(let part) = owned.subscription.kind else { return }
-        if let zoneID = part.zoneID, zoneID.zoneName != zone.name { return }
+        if let zoneID = part.zoneID, zoneID.zoneName != round.zone.name { return }
+        let most = engine.limits.subscriptionWorkPerRequest
+        let ownerMost = round.call.partition.scope == .public ? most / 8 : most
+        guard work < most, workByOwner[owned.owner, default: 0] < ownerMost else {
+            fired.skippedCount += 1
+            return
+        }
+        let cost = try evaluate(owned, part)
+        work += cost
+        workByOwner[owned.owner, default: 0] += cost
+    }
+
+    /// - Returns: The work done, in bytes looked at.
+    private mutating func evaluate(_ owned: OwnedSubscription, _ part: QuerySubscription) throws -> Int {
+        let (zone, call) = (round.zone, round.call)
         let recordType = part.query.recordType
-        if schemas[recordType] == nil { schemas[recordType] = try unit.schema(ofType: recordType) }
-        guard let schema = schemas[recordType] else { return }
+        if schemas[recordType] == nil { schemas[recordType] = try reader.schema(ofType: recordType) }
+        guard let schema = schemas[recordType] else { return Self.workPerFilterValue }
         // Filters that no longer fit the schema match nothing.
         let filters = part.query.filters.compactMap {
             try? CheckedFilter($0, in: schema, engine.limits, caller: owned.owner, needsIndex: false)
         }
-        guard filters.count == part.query.filters.count else { return }
-        var reader = call
-        reader.caller = Caller(userRecordName: owned.owner, deviceID: "")
-        var access = RecordAccess(unit, reader)
-        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(unit, zone, call, engine.sealer) : nil
-        for event in events {
-            guard let (subject, reason) = event.subject(part.firesOn), subject.recordType == recordType else { continue }
-            let record = try shares?.complete(subject) ?? subject
-            guard filters.allSatisfy({ $0.matches(record, inZone: zone.name) }), try access.allows(.read, record) else { continue }
-            notifications.append(notification(owned, record, reason))
+        var cost = Self.workPerFilterValue * part.query.filters.reduce(1) { $0 + $1.valueCount }
+        guard filters.count == part.query.filters.count else { return cost }
+        var readerCall = call
+        readerCall.caller = Caller(userRecordName: owned.owner, deviceID: "")
+        var access = RecordAccess(reader, readerCall)
+        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(reader, zone, call, engine.sealer) : nil
+        for (index, event) in round.events.enumerated() {
+            guard let (record, reason) = event.subject(part.firesOn), record.recordType == recordType else { continue }
+            let subject = try shares.map { FilterSubject(try $0.complete(record), inZone: zone.name) } ?? shared(index, record)
+            let before = subject.work
+            let isMatch = filters.allSatisfy { $0.matches(subject) }
+            cost += subject.work - before
+            guard isMatch, try access.allows(.read, subject.record) else { continue }
+            fired.notifications.append(notification(owned, subject.record, reason))
             guard !part.firesOnce else {
-                if call.partition.scope == .public {
-                    try unit.retire(owned)
-                } else {
-                    try unit.removeSubscription(id: owned.subscription.subscriptionID)
-                }
-                return
+                fired.retired.append(owned)
+                return cost
             }
         }
+        return cost
+    }
+
+    /// The subject of an event, which all subscriptions look at together.
+    private mutating func shared(_ index: Int, _ record: Record) -> FilterSubject {
+        if let subject = subjects[index] { return subject }
+        let subject = FilterSubject(record, inZone: round.zone.name)
+        subjects[index] = subject
+        return subject
     }
 
     private func notification(_ owned: OwnedSubscription, _ record: Record, _ reason: PushNotification.Reason) -> PushNotification {
         let wish = owned.subscription.notification
         var match = PushNotification.Match(
-            recordName: record.recordName, zoneID: engine.zoneID(of: zone, call), scope: call.partition.scope, reason: reason)
+            recordName: record.recordName, zoneID: engine.zoneID(of: round.zone, round.call), scope: round.call.partition.scope, reason: reason)
         for name in wish.additionalFields ?? [] {
             if let field = record.fields[name], !field.isEncrypted, let value = field.value?.shortened { match.fields[name] = value }
         }
         var notification = PushNotification(
-            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+            notificationID: round.call.makeIdentifier(), containerIdentifier: round.call.partition.containerIdentifier,
             subscriptionID: owned.subscription.subscriptionID, subject: .query(match), userRecordName: owned.owner,
             isContentAvailable: wish.shouldSendContentAvailable)
         notification.alert = PushNotification.Alert(wish) { name in record.fields[name]?.value?.argument ?? "" }
@@ -107,7 +178,7 @@ private struct Firing {
 }
 
 extension RecordEvent {
-    /// What a subscription looks at, if it fires for this kind of change.
+    /// The record that a subscription evaluates, if it fires for this kind of change.
     fileprivate func subject(_ firesOn: Set<QuerySubscription.Event>) -> (Record, PushNotification.Reason)? {
         switch (old, new) {
         case (nil, let new?): firesOn.contains(.create) ? (new, .recordCreated) : nil
@@ -119,7 +190,7 @@ extension RecordEvent {
 }
 
 extension FieldValue {
-    /// What a notification may carry of a field; nil for kinds it cannot carry.
+    /// The part of a field's value that a notification carries; nil for kinds it cannot carry.
     ///
     /// Source: Apple, `CKSubscription.NotificationInfo.desiredKeys`: texts are cut at 100 characters.
     fileprivate var shortened: FieldValue? {
@@ -140,4 +211,8 @@ extension FieldValue {
         case .bytes, .asset, .list, .location: nil
         }
     }
+}
+
+extension QueryFilter {
+    fileprivate var valueCount: Int { if case .list(let elements, _) = value { elements.count + 1 } else { 1 } }
 }

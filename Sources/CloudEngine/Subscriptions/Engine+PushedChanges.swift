@@ -4,16 +4,16 @@
 import CloudWire
 
 extension Engine {
-    /// What a request changed in a zone, for the owner's devices that know the zone up to the request; nil if that is much, or
-    /// where an answer depends on who asks: records that are shared, and those with assets, whose addresses are the asker's.
+    /// The changes of a request in a zone, for the owner's devices that are up to date before it; nil if they are large, or
+    /// if a response depends on the reader: shared records, and records with assets, whose addresses belong to a reader.
     ///
     /// - Parameters:
     ///   - changes: How many records changed.
-    ///   - zone, before: As they were before the request, in the transaction that carried it out.
+    ///   - zone, before: State before the request, in the transaction that carried it out.
     func pushedChanges(
         _ changes: Int, of batch: RecordBatch, in zone: StoredZone, _ before: PartitionState, _ view: any PartitionReader, _ call: Call
     ) throws -> PushedChanges? {
-        // Fields have fewer bytes than their texts: what is too long is not read to find that out.
+        // Fields have fewer bytes than their texts: a batch that is too long is not read.
         guard changes <= PushedChanges.recordsMax, batch.changedBytes <= PushedChanges.bytesMax else { return nil }
         var reader = call
         reader.form = AnswerForm()

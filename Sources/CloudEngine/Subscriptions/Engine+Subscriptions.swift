@@ -75,6 +75,10 @@ extension Engine {
             throw WireError(
                 .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")
         }
+        guard subscription.encoded().count <= limits.subscriptionBytes else {
+            throw WireError(
+                .badRequest, "a subscription has at most \(limits.subscriptionBytes) bytes", nativeCode: .limitExceeded)
+        }
         let kind = "subscriptions of this kind are not supported in the \(call.partition.scope.rawValue) database"
         switch (subscription.kind, call.partition.scope) {
         case (.database, .private), (.database, .shared), (.zone, .private), (.query, .private), (.query, .public): break

@@ -3,21 +3,21 @@
 
 package import CloudWire
 
-/// What bringing a zone back to what it was changed.
+/// The changes by a zone's restore to an earlier state.
 package struct ZoneRestoration: Hashable, Sendable {
     package var saved: Int
     package var deleted: Int
 }
 
 extension Engine {
-    /// Makes the records of a custom zone what they were at a time, by changes like any others: devices follow by their
-    /// tokens, and what they have not sent yet meets what is restored as it would meet an edit of another device.
+    /// Restores the records of a custom zone to their versions at a time, by ordinary changes: devices follow by their
+    /// tokens, and merge their unsent changes as they would with an edit of another device.
     ///
-    /// Shares, and who takes part in them, stay as they are. A zone that was deleted comes back; one that was made anew under
+    /// Shares and participants do not change. A deleted zone is created again; one that was made again under
     /// its name cannot be brought back to before that.
     ///
     /// - Throws: `WireError` with `.badRequest` for a time from which nothing is kept, `.zoneNotFound`; with the first reason
-    ///   for which a record cannot be what it was, and then nothing changes.
+    ///   for which a record cannot be restored, and then nothing changes.
     package func restoreZone(
         _ zoneID: ZoneID, to time: Int64, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneRestoration> {
@@ -53,7 +53,7 @@ extension Engine {
             notifications: try notifications(forChangesIn: changes > 0 ? [zone.name] : [], unit, call), news: batch.news)
     }
 
-    /// The record as somebody would save it: its assets have receipts, since it may not have them now.
+    /// The record as a client would save it: its assets have receipts, since the record may not have them now.
     private func restored(_ record: Record, in unit: any PartitionWriter, _ call: Call) throws -> Record {
         var incoming = Record(recordName: record.recordName, recordType: record.recordType, fields: record.fields)
         incoming.sharing.parent = record.sharing.parent ?? ""

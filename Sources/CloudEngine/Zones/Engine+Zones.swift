@@ -59,7 +59,7 @@ extension Engine {
             ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call), news: news)
     }
 
-    /// Deletes a custom zone as its user wished, or as follows from what the user did.
+    /// Deletes a custom zone at its user's request, or as a consequence of another action of the user.
     package func deleteZone(
         _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneID> {
@@ -85,7 +85,7 @@ extension Engine {
         }
         let number = try unit.raiseCounter(by: 1)
         var zone = StoredZone(key: number, name: name, change: number)
-        // Who knew the zone before hears why that one went.
+        // A client with a token of the zone receives the reason.
         if let former { zone.deletionReason = former.deletionReason }
         try unit.save(zone, at: call.now)
         changed.insert(name)

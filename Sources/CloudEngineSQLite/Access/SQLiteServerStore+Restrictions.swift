@@ -25,7 +25,7 @@ extension SQLiteServerStore {
             }
         }
         return restrictions.withLock { known in
-            // Somebody may have read them, and changed them, meanwhile.
+            // A concurrent reader may have loaded them, and a concurrent writer changed them.
             if known == nil { known = Set(stored) }
             return known?.contains(restriction) ?? false
         }

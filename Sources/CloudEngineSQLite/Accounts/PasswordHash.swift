@@ -17,7 +17,7 @@ struct PasswordHash: Sendable {
     var hash: Data
     var rounds: Int
 
-    /// One guess at a time, so that many at once do not take the machine's memory.
+    /// One guess at a time, so that concurrent ones do not use up the memory.
     private static let queue = DispatchQueue(label: "tarn.passwords", target: .global(qos: .userInitiated))
 
     static func make(_ password: String, rounds: Int) async throws -> PasswordHash {

@@ -115,7 +115,7 @@ extension SQLiteServerStore {
             arguments: [hash(token), account, device, label, now, expires])
     }
 
-    /// 192 random bits. The prefix lets scanners of source code tell what leaked.
+    /// 192 random bits. The prefix lets scanners of source code recognise a leaked token.
     private static func makeToken() -> String { "tarn_" + randomHex(bytes: 24) }
 
     private static func makeDeviceID() -> String { randomHex(bytes: 8) }
@@ -129,7 +129,7 @@ extension SQLiteServerStore {
     /// Reads outside partitions.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await readers.read(body)
+            return try await readers.read(.maintenance) { db, _ in try body(db) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
@@ -147,7 +147,7 @@ extension SQLiteServerStore {
     /// Writes outside partitions.
     func writing<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await writer.submit { db, _ in try body(db) }
+            return try await writer.submit(.maintenance) { db, _, _ in try body(db) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -9,7 +9,7 @@ import Foundation
 import GRDB
 import SystemSupport
 
-/// What the operator's commands and the console do with accounts, tokens and keys.
+/// Accounts, tokens and keys, for the operator's commands and the console.
 extension SQLiteServerStore: AdministrationStorage {
     package func containers() async throws -> [String] {
         try await reading { db in
@@ -37,7 +37,7 @@ extension SQLiteServerStore: AdministrationStorage {
         }
     }
 
-    /// Changes what is known of a person.
+    /// Changes the profile of a person.
     ///
     /// - Throws: `StorageFailure` with `.unknownName`; with `.nameTaken` for an address that is another account's.
     package func updateProfile(
@@ -104,7 +104,7 @@ extension SQLiteServerStore: AdministrationStorage {
     package func removeAPIToken(id: Int64) async throws {
         try await writing { db in
             try db.execute(sql: "DELETE FROM api_tokens WHERE token = ?", arguments: [id])
-            guard db.changesCount > 0 else { throw StorageFailure(.unknownName, "there is no such token") }
+            guard db.changesCount > 0 else { throw StorageFailure(.unknownName, "the token does not exist") }
         }
     }
 
@@ -114,7 +114,7 @@ extension SQLiteServerStore: AdministrationStorage {
     ///
     /// - Parameter pem: SubjectPublicKeyInfo of a P-256 key.
     /// - Returns: The key's identifier.
-    /// - Throws: `StorageFailure` with `.unknownName` for a text that is no such key.
+    /// - Throws: `StorageFailure` with `.unknownName` for an invalid key.
     package func addServerKey(
         pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64
     ) async throws -> String {

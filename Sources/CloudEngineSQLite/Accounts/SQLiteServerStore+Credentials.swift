@@ -12,7 +12,7 @@ extension SQLiteServerStore {
     package func account(named name: String, password: String) async throws -> Int64? {
         let known = try await passwordHash(ofName: name)
         guard let known else {
-            // As much work as for a name that is there, so that time does not tell names.
+            // As much work as for an existing name, so that the time does not reveal names.
             _ = try await PasswordHash.make(password, rounds: passwordRounds)
             return nil
         }
@@ -148,7 +148,7 @@ extension SQLiteServerStore {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature),
             publicKey.isValidSignature(signature, for: message)
         else { return nil }
-        // From (r, s) anybody can make the equally good (r, -s): r is what both have.
+        // From (r, s) an attacker can make the equally valid (r, -s): both share r.
         return Array(signature.rawRepresentation.prefix(32))
     }
 

@@ -24,7 +24,7 @@ enum DiskQueue {
     static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
 }
 
-/// A file that arrives at once, under a name of its own until it is complete. Removed when this object goes, unless it was
+/// A file that arrives in one request, under a temporary name until it is complete. Removed with this object, unless it was
 /// moved.
 final class IncomingFile: Sendable {
     private let path: String
@@ -69,7 +69,7 @@ final class IncomingFile: Sendable {
     }
 }
 
-/// A complete file that is being sent. It can be read to its end even if it is removed meanwhile.
+/// A complete file that is being sent. It can be read to its end even if it is removed concurrently.
 final class OpenFile: AssetReader {
     let size: Int64
     private let descriptor: Int32

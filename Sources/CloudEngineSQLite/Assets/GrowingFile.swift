@@ -35,18 +35,18 @@ final class GrowingFile: Sendable {
     static let pieceBytes = 1 << 18
     /// And to this while the one before is on its way there, so that neither side waits for the other at each piece.
     private static let waitingBytesMax = 1 << 20
-    /// As often the disk is told to begin, so that there is little left to wait for in the end.
+    /// Bytes between two requests to flush, so that little is left to wait for in the end.
     private static let flushedBytes: Int64 = 1 << 25
 
     /// As another request may have left it.
     enum Presence { case new, oldOrNew, old }
 
     let descriptor: Int32
-    /// What the disk said while more arrived, which the system says once only. Held while it is asked.
+    /// Errors of the disk while more arrived, which the system reports once only. Held while they are read.
     private let failure = Mutex<Int32?>(nil)
     private let isWriting = Atomic(false)
 
-    /// - Returns: Nil if there is no old file where one was expected.
+    /// - Returns: Nil if an old file was expected and is missing.
     init?(path: String, _ presence: Presence) throws {
         let flags =
             switch presence {
@@ -80,7 +80,7 @@ final class GrowingFile: Sendable {
     /// While one piece is hashed and goes to the disk, the next arrives.
     ///
     /// - Parameter inTurn: Carries a write out, or throws.
-    /// - Returns: What was written, and where it ends.
+    /// - Returns: The written bytes, and their end.
     /// - Throws: `WireError` with `.quotaExceeded` if more arrives than the file may have.
     func append(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64,
@@ -114,7 +114,7 @@ final class GrowingFile: Sendable {
                     if let before = try await group.next() { appended = before }
                     if !(error is WireError) { _ = try await write(pending, after: appended, inTurn) }
                 } catch {
-                    // Why nothing more arrives is what the caller is told.
+                    // The caller gets the reason for the end of the sequence.
                 }
                 throw error
             }
@@ -149,7 +149,7 @@ final class GrowingFile: Sendable {
 
     /// One at a time: a slow disk takes no more threads than that.
     ///
-    /// What is on the disk does not stay in memory, which a large file would fill for nothing: the databases need it more, and
+    /// Flushed bytes leave the page cache, which a large file would fill for nothing: the databases need it more, and
     /// pages that come back are had faster than others.
     private func flushMeanwhile(to end: Int64) {
         DiskQueue.start { [self] in

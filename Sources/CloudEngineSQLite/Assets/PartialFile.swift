@@ -8,8 +8,8 @@ import Foundation
 import Synchronization
 import SystemSupport
 
-/// Whose turn it is to write to an upload that arrives in parts: whoever came last. An older request, whose connection may
-/// be broken without anybody having noticed, writes nothing more.
+/// The turns of requests to write to an upload in parts: the newest request writes. An older one, whose connection may
+/// be broken without notice, writes nothing more.
 final class UploadTurns: Sendable {
     /// Held while its file is written to.
     final class Holder: Sendable { fileprivate let last = Mutex(0) }
@@ -61,8 +61,8 @@ final class PartialFile: Sendable {
     private let turns: UploadTurns
     private let turn: UploadTurns.Turn
 
-    /// - Parameter makesFile: Whether to make the file where there is none.
-    /// - Returns: Nil if there is none.
+    /// - Parameter makesFile: Whether to create a missing file.
+    /// - Returns: Nil without a file.
     init?(path: String, id: String, turns: UploadTurns, makesFile: Bool) throws {
         guard let file = try GrowingFile(path: path, makesFile ? .oldOrNew : .old) else { return nil }
         self.path = path
@@ -88,9 +88,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// What the file is, once it is complete and durable.
+    /// The asset of a complete and durable file.
     ///
-    /// - Parameter appended: What was written last; it need not be read again where it is the whole file.
+    /// - Parameter appended: The last write; if it is the whole file, the file is not read again.
     func asset(_ appended: Appended) async throws -> StoredAsset {
         let size = try await size()
         if let checksum = appended.checksum, appended.end == size { return StoredAsset(checksum: checksum, size: size) }

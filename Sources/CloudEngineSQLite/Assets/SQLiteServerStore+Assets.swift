@@ -11,21 +11,22 @@ import SystemSupport
 extension SQLiteServerStore: AssetStorage {
     package func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]? = nil, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64,
+        isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> StoredAsset? {
-        guard try await read(partition, { try $0.upload(id: id) }) != nil else { return nil }
+        guard try await read(partition, .maintenance, { try $0.upload(id: id) }) != nil else { return nil }
         let incoming = try IncomingFile(in: folder.incoming)
         let arrived = try await incoming.receive(pieces, bytesMax: bytesMax)
         guard bytesExpected == nil || bytesExpected == arrived.size else {
             throw WireError(.badRequest, "the file ended before its announced length")
         }
         try Self.check(arrived, digest)
-        return try await store(arrived, ofUpload: id, in: partition, at: now) { try incoming.move(to: $0, in: $1) }
+        return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try incoming.move(to: $0, in: $1) }
     }
 
     package func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
-        in partition: Partition, bytesMax: Int64, at now: Int64
+        in partition: Partition, bytesMax: Int64, at now: Int64, isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> UploadProgress? {
         guard let upload = try await read(partition, { try $0.upload(id: id) }) else { return nil }
         if let asset = upload.asset { return .complete(asset) }
@@ -45,6 +46,11 @@ extension SQLiteServerStore: AssetStorage {
             throw error
         }
         try await note(appended.end, ofUpload: id, in: partition)
+        if try await read(partition, .maintenance, isOverQuota) {
+            unlink(file.path)
+            try await note(0, ofUpload: id, in: partition)
+            throw Engine.quotaExceeded
+        }
         guard part.isLast else { return .partial(appended.end) }
         let arrived = try await file.asset(appended)
         do {
@@ -53,7 +59,7 @@ extension SQLiteServerStore: AssetStorage {
             unlink(file.path)
             throw error
         }
-        let stored = try await store(arrived, ofUpload: id, in: partition, at: now) { try IncomingFile.move(file.path, to: $0, in: $1) }
+        let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try IncomingFile.move(file.path, to: $0, in: $1) }
         return stored.map { .complete($0) }
     }
 
@@ -80,22 +86,26 @@ extension SQLiteServerStore: AssetStorage {
         throw WireError(.badRequest, "the file is not the one that its digest names: send it again")
     }
 
-    /// Moves a file that has come to its place, with its row.
+    /// Moves a complete file to its final path, with its row.
+    ///
+    /// An upload has one file: else one address, which is checked against the quota once, could store any number of them.
     private func store(
         _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
-        _ move: @escaping @Sendable (_ place: String, _ folder: String) throws -> Void
+        _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
+        _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
         let folder = folder
         return try await writing { db in
             let unit = try SQLiteUnit(writing: partition, db)
             let part = unit.writtenPart
             guard let upload = try unit.upload(id: id) else { return nil }
-            // Another request was faster.
-            if let asset = upload.asset, asset == arrived { return asset }
-            // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
-            try move(
-                folder.asset(part: part, checksum: arrived.checksum),
-                folder.assetFolder(part: part, checksum: arrived.checksum))
+            if let asset = upload.asset {
+                // Another request with the same file was faster.
+                guard asset == arrived else {
+                    throw WireError(.conflict, "the address was used for another file: ask for one for each file")
+                }
+                return asset
+            }
             try unit.run(
                 """
                 INSERT INTO assets (part, checksum, size, since) VALUES (?, ?, ?, ?)
@@ -104,6 +114,11 @@ extension SQLiteServerStore: AssetStorage {
             try unit.run(
                 "UPDATE uploads SET checksum = ?, size = ? WHERE part = ? AND id = ?",
                 [arrived.checksum, arrived.size, part, id])
+            guard try !isOverQuota(unit) else { throw Engine.quotaExceeded }
+            // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
+            try move(
+                folder.asset(part: part, checksum: arrived.checksum),
+                folder.assetFolder(part: part, checksum: arrived.checksum))
             return arrived
         }
     }
@@ -124,7 +139,7 @@ extension SQLiteServerStore {
     /// How long deletions are remembered. A device that was away for longer starts again from the beginning.
     private static let deletedMilliseconds: Int64 = 90 * 24 * 60 * 60 * 1000
 
-    /// Removes what is no longer needed: at start, and every hour.
+    /// Removes expired rows and files: at start, and every hour.
     package func removeExpired(now: Int64) async throws {
         let folder = folder
         try await writing { db in

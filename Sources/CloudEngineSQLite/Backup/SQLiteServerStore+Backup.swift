@@ -12,7 +12,7 @@ extension SQLiteServerStore {
     /// The files of assets never change, so they are linked where the folder is on the same disk.
     ///
     /// - Returns: How many files of assets there are in the copy.
-    /// The folder has its name only once everything is in it: whoever ends the program meanwhile leaves no half copy, but a
+    /// The folder gets its name once it is complete: a program that ends before leaves no half copy, but a
     /// folder that ends in `.partial`, which the next copy of the name takes away.
     ///
     /// - Throws: `StorageFailure` with `.nameTaken` if there is such a folder; `.corrupt` if the file of an asset that a
@@ -45,7 +45,7 @@ extension SQLiteServerStore {
         let files = FileManager.default
         let partial = "\(path.hasSuffix("/") ? String(path.dropLast()) : path).partial"
         if files.fileExists(atPath: partial) {
-            // What a program left that was ended, and nothing else.
+            // Only the remains of a program that ended early.
             guard DataFolder.isOne(partial) else { throw StorageFailure(.nameTaken, "there is a file or folder of this name already") }
             try files.removeItem(atPath: partial)
         }
@@ -68,10 +68,10 @@ extension SQLiteServerStore {
     /// Sync tokens that the server issued after the copy was made expire, with ``WireError/isHistoryLost``: devices send again what the
     /// copy does not have. Older tokens stay valid.
     ///
-    /// - Throws: `StorageFailure` with `.nameTaken` if there is such a folder, `.unknownName` if there is no copy.
+    /// - Throws: `StorageFailure` with `.nameTaken` if the folder exists, `.unknownName` if the copy does not.
     package static func restore(from backup: String, to path: String) async throws {
         let files = FileManager.default
-        guard files.fileExists(atPath: "\(backup)/tarn.sqlite") else { throw StorageFailure(.unknownName, "there is no copy in the folder") }
+        guard files.fileExists(atPath: "\(backup)/tarn.sqlite") else { throw StorageFailure(.unknownName, "the folder has no copy") }
         guard !files.fileExists(atPath: path) else {
             throw StorageFailure(.nameTaken, "there is a file or folder of this name already")
         }

@@ -107,7 +107,7 @@ struct DataFolder: Sendable {
         removeIncoming { !$0.hasPrefix(Self.partialPrefix) }
     }
 
-    /// Parts of uploads that nobody goes on with.
+    /// Abandoned parts of uploads.
     func removePartials(except uploads: [String]) {
         let kept = Set(uploads.map { Self.partialName(upload: $0) })
         removeIncoming { $0.hasPrefix(Self.partialPrefix) && !kept.contains($0) }

@@ -20,15 +20,15 @@ enum DatabaseFormat: Int, CaseIterable {
     case sharing = 5
     /// References with actions, by their targets; query subscriptions on the public database, by type.
     case references = 6
-    /// Why zones were deleted; users whose data are not processed.
+    /// Reasons of zone deletions; users whose data must not be processed.
     case restrictions = 7
     /// What zones and databases take of quotas.
     case usage = 8
     /// What records were.
     case history = 9
-    /// What devices want to be told with a zone's changes.
+    /// Client change tokens of devices.
     case clientTokens = 10
-    /// Members of shares who joined by the link have the link's permission instead of a copy of it.
+    /// Members of shares that joined by the link have the link's permission instead of a copy of it.
     case publicPermissions = 11
     /// Requests of a group that wait for the last one.
     case saveGroups = 12
@@ -36,6 +36,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case restores = 13
     /// Devices and web sessions have a last use; device tokens expire; web sessions name the device that made them; an audit log.
     case accesses = 14
+    /// An index lists a record with very many values or words under one key. Entries of older formats are made again when needed.
+    case boundedIndexes = 15
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -56,6 +58,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .saveGroups: Self.stagedRequestTable
         case .restores: Self.restoreTable
         case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
+        case .boundedIndexes: Self.indexReset
         }
     }
 
@@ -116,12 +119,23 @@ enum DatabaseFormat: Int, CaseIterable {
         CREATE INDEX web_sessions_account ON web_sessions (account, device);
         """
 
+    private static let indexReset = """
+        DROP TABLE index_entries;
+        DROP TABLE record_indexes;
+        CREATE TABLE record_indexes (
+            part INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, kind INTEGER NOT NULL, number INTEGER NOT NULL,
+            built INTEGER NOT NULL DEFAULT 0, zone INTEGER, name TEXT, PRIMARY KEY (part, type, field, kind)) WITHOUT ROWID;
+        CREATE TABLE index_entries (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
+            PRIMARY KEY (part, zone, number, key, name)) WITHOUT ROWID;
+        """
+
     private static let publicPermissionColumns = """
         ALTER TABLE shares ADD COLUMN public_permission TEXT NOT NULL DEFAULT 'NONE';
         ALTER TABLE share_members ADD COLUMN by_link INTEGER NOT NULL DEFAULT 0;
         """
 
-    /// Takes from the share records what the link grants and which members joined by it.
+    /// Derives the link's permission and the members that joined by it from the share records.
     private static func derivePublicPermissions(_ db: Database) throws {
         let rows = try Row.fetchAll(
             db,
@@ -179,7 +193,7 @@ enum DatabaseFormat: Int, CaseIterable {
             WHERE l.part = zones.part AND l.zone = zones.zone AND l.fields > 0);
         """
 
-    /// Counts what is there once; from then on every write does.
+    /// Counts the stored rows once; from then on every write counts its own.
     private static func measure(_ db: Database) throws {
         var bytes: [Int64: [Int64: Int]] = [:]
         let rows = try Row.fetchCursor(db, sql: "SELECT part, zone, body FROM records WHERE deleted = 0")

@@ -19,8 +19,8 @@ extension SQLiteUnit {
         StoredShare(name: row[0], root: row[1], publicPermission: SharePermission(rawValue: row[2]) ?? .none)
     }
 
-    /// Whether a member row `m` of a share row `s` grants access, and whether it grants writing. Members who joined by the
-    /// link have what the link grants now.
+    /// Whether a member row `m` of a share row `s` grants access, and whether it grants writing. Members that joined by the
+    /// link have the current permission of the link.
     private static let isGranted = "(m.by_link = 0 OR s.public_permission IN ('READ_ONLY', 'READ_WRITE'))"
     private static let canWrite = "CASE WHEN m.by_link THEN s.public_permission = 'READ_WRITE' ELSE m.can_write END"
     private static let memberTables = """

@@ -6,7 +6,7 @@ import CloudWire
 import Foundation
 import GRDB
 
-/// For how long it is kept what records were, and since when. It stands in the database, so that commands beside a server
+/// Retention of record versions, and its start. It is in the database, so that commands while a server
 /// keep to it, too.
 struct HistoryTerm: Hashable, Sendable {
     var milliseconds: Int64
@@ -91,7 +91,7 @@ extension SQLiteUnit {
 }
 
 extension SQLiteServerStore {
-    /// Says for how long it is kept what records were, from now on; 0 keeps nothing, and forgets what was kept.
+    /// Sets the retention of record versions; 0 stores none, and deletes the stored ones.
     package func keepHistory(milliseconds: Int64, now: Int64) async throws {
         try await writing { db in
             let known = try HistoryTerm(db)

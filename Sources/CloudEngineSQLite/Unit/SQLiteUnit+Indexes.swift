@@ -5,6 +5,7 @@ import CloudEngine
 import CloudWire
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The statements that serve queries. All of them begin with the partition, and go along a primary key.
 enum IndexStatements {
@@ -53,19 +54,15 @@ extension SQLiteUnit {
     func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws {
         guard let part else { return }
         let (range, place) = (scan.range, scan.after)
-        // Names are not empty, so an empty one stands before all entries with its key.
-        var arguments: StatementArguments = [part, scan.zone, scan.index]
-        if scan.descending {
-            arguments += [place.map { Data($0.key) } ?? Data(range.upper), place?.recordName ?? "", Data(range.lower)]
-        } else {
-            arguments += [place.map { Data($0.key) } ?? Data(range.lower), place?.recordName ?? "", Data(range.upper)]
-        }
-        let statement = try db.makeStatement(sql: scan.descending ? IndexStatements.falling : IndexStatements.rising)
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
-        while let row = try rows.next() {
-            let (key, body): (Data, Data) = (row[0], row[2])
-            let record = StoredRecord(record: try Self.decode(CloudWire.Record.self, [UInt8](body)), change: row[1])
-            guard try visit(IndexRow(key: [UInt8](key), record: record)) else { return }
+        // Names are not empty, so an empty one is before all entries with its key.
+        let bounds: Arguments =
+            scan.descending
+            ? [place?.key ?? range.upper, place?.recordName ?? "", range.lower] : [place?.key ?? range.lower, place?.recordName ?? "", range.upper]
+        let arguments: Arguments = [part, scan.zone, scan.index] + bounds
+        try self.visit(scan.descending ? IndexStatements.falling : IndexStatements.rising, arguments) { handle in
+            let body = Array(StoredRow.bytes(handle, 2))
+            let record = StoredRecord(record: try Self.decode(CloudWire.Record.self, body), change: sqlite3_column_int64(handle, 1))
+            return try visit(IndexRow(key: Array(StoredRow.bytes(handle, 0)), record: record, bytes: body.count))
         }
     }
 

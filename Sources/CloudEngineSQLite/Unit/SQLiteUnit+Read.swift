@@ -66,7 +66,7 @@ extension SQLiteUnit {
         var found: [StoredRecord] = []
         var bytes = 0
         guard bytesMax > 0 else { return found }
-        try db.visit(
+        try self.visit(
             Self.changes(slice, includingDeleted: includingDeleted) + " LIMIT ?", [part, zone, slice.after, slice.before, limit]
         ) { handle in
             let body = Array(StoredRow.bytes(handle, 1))
@@ -100,7 +100,7 @@ extension SQLiteUnit {
         _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
     ) throws {
         guard let part else { return }
-        try db.visit(
+        try self.visit(
             Self.changes(slice, includingDeleted: includingDeleted), [part, zone, slice.after, slice.before]
         ) { handle in
             let text = StoredRow.bytes(handle, 1)
@@ -158,7 +158,9 @@ extension SQLiteUnit {
         guard let part else { return [] }
         return try remembered(.subscriptions(part: part)) {
             try rows("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", [part]).map {
-                try Self.decode(Subscription.self, $0[0])
+                let body: [UInt8] = $0[0]
+                try allowance?.take(4 * body.count)
+                return try Self.decode(Subscription.self, body)
             }
         }
     }

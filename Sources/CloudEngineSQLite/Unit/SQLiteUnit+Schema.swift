@@ -7,7 +7,7 @@ import GRDB
 
 extension SQLiteUnit {
     /// The schema belongs to the container and environment, not to the partition. Adding to it is idempotent, so two
-    /// partitions that learn the same field at once agree.
+    /// partitions that learn the same field concurrently agree.
     func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws {
         let (container, environment) = (partition.containerIdentifier, partition.environment.rawValue)
         try run(

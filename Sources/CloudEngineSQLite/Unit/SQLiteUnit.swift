@@ -13,25 +13,29 @@ struct SQLiteUnit: PartitionWriter {
     /// Key of the partition; nil while it was never written to.
     let part: Int64?
 
-    /// What a brief read may still take; nil for reads that may be long.
+    /// The remaining allowance of a brief read; nil for reads that may be long.
     let allowance: ReadAllowance?
-    /// What the writer remembers; nil for reads, and for what is done once in a while.
+    /// The writer's cache; nil for reads, and for rare writes.
     private let memory: WriterMemory?
+    /// Ends the unit when its time is up; nil for units that are brief, or the server's own.
+    let clock: UnitClock?
 
     /// - Parameter part: The partition's key, if it is known.
-    init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil) throws {
+    init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil, clock: UnitClock? = nil) throws {
         self.db = db
         self.partition = partition
         self.allowance = allowance
+        self.clock = clock
         memory = nil
         self.part = try part ?? Self.part(of: partition, db)
     }
 
-    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil) throws {
+    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil, _ clock: UnitClock? = nil) throws {
         self.db = db
         self.partition = partition
         allowance = nil
         self.memory = memory
+        self.clock = clock
         if let part = try part ?? Self.part(of: partition, db) {
             self.part = part
             return
@@ -46,7 +50,13 @@ struct SQLiteUnit: PartitionWriter {
         return part
     }
 
-    func run(_ sql: String, _ arguments: Arguments) throws { try db.run(sql, arguments) }
+    /// Runs a statement that writes.
+    func run(_ sql: String, _ arguments: Arguments) throws {
+        try clock?.check()
+        clock?.isWriting = true
+        defer { clock?.isWriting = false }
+        try db.run(sql, arguments)
+    }
 
     /// A value that is read once, and then again when something else changed than what ``keeping(_:)`` changes.
     func remembered<Value>(_ key: WriterMemory.Key, _ read: () throws -> Value) rethrows -> Value {
@@ -60,9 +70,31 @@ struct SQLiteUnit: PartitionWriter {
         return try memory.keeping(db, write)
     }
 
-    func rows(_ sql: String, _ arguments: Arguments) throws -> [StoredRow] { try db.rows(sql, arguments) }
+    /// The first row that a statement that writes returns.
+    func writtenRow(_ sql: String, _ arguments: Arguments) throws -> StoredRow? {
+        try clock?.check()
+        clock?.isWriting = true
+        defer { clock?.isWriting = false }
+        return try db.row(sql, arguments)
+    }
 
-    func row(_ sql: String, _ arguments: Arguments) throws -> StoredRow? { try db.row(sql, arguments) }
+    func rows(_ sql: String, _ arguments: Arguments) throws -> [StoredRow] {
+        try clock?.check()
+        return try db.rows(sql, arguments)
+    }
+
+    func row(_ sql: String, _ arguments: Arguments) throws -> StoredRow? {
+        try clock?.check()
+        return try db.row(sql, arguments)
+    }
+
+    /// Visits the rows of a statement until `visit` returns false. Nothing may run the same statement at the same time.
+    func visit(_ sql: String, _ arguments: Arguments, _ visit: (OpaquePointer) throws -> Bool) throws {
+        try db.visit(sql, arguments) { handle in
+            try clock?.check()
+            return try visit(handle)
+        }
+    }
 
     static func key(of partition: Partition) -> Arguments {
         [partition.containerIdentifier, partition.environment.rawValue, partition.scope.rawValue, partition.owner]

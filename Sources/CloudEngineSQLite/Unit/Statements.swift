@@ -25,14 +25,14 @@ extension Database {
         return rows
     }
 
-    /// The first row of a statement; what comes after it is not looked at.
+    /// The first row of a statement; later ones are not read.
     func row(_ sql: String, _ arguments: Arguments) throws -> StoredRow? {
         let handle = try bound(sql, arguments)
         defer { sqlite3_reset(handle) }
         return try Self.step(handle) ? StoredRow(handle) : nil
     }
 
-    /// Goes along the rows of a statement until `visit` returns false. Nobody may run the same statement meanwhile.
+    /// Visits the rows of a statement until `visit` returns false. Nothing may run the same statement concurrently.
     func visit(_ sql: String, _ arguments: Arguments, _ visit: (OpaquePointer) throws -> Bool) throws {
         let handle = try bound(sql, arguments)
         defer { sqlite3_reset(handle) }
@@ -135,7 +135,7 @@ extension Bool: Storable {
     init(_ value: StoredRow.Cell) { self = Int64(value) != 0 }
 }
 
-/// SQLite takes a copy of what it is given.
+/// SQLite copies the bound bytes.
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension String: Storable {

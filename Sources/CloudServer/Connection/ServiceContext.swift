@@ -16,6 +16,9 @@ package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
         channel = source.channel
     }
 
+    /// Identifies the connection while it is open.
+    var connection: ObjectIdentifier { ObjectIdentifier(channel) }
+
     /// Calls back once the connection is gone, at once if it is.
     func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 

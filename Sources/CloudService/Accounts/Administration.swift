@@ -35,7 +35,7 @@ package protocol AdministrationStorage: AuditStorage {
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     func setPassword(_ password: String, ofUser name: String) async throws
-    /// Bytes that the user's private database may take in each container, 0 for any number; nil for what the server's
+    /// Bytes of the user's private database in each container, 0 for any number; nil for the default of the server's
     /// limits say.
     func setQuota(_ bytes: Int64?, ofUser name: String) async throws
     /// What databases take that take anything, by user; those without a user are public ones.
@@ -76,7 +76,7 @@ package struct DatabaseUsage: Hashable, Sendable {
     package var containerIdentifier: String
     package var environment: CloudEnvironment
     package var usage: StoredBytes
-    /// What the operator set for the user.
+    /// The quota that the operator set for the user.
     package var quota: Int64?
 
     package init(
@@ -90,9 +90,9 @@ package struct DatabaseUsage: Hashable, Sendable {
     }
 }
 
-/// Pages that a server has beside the protocol.
+/// Pages of a server in addition to the protocol.
 package protocol PageResponder: Sendable {
-    /// - Returns: Nil for an address that is none of its pages.
+    /// - Returns: Nil for an address of another part of the server.
     func respond(to request: ServiceRequest) async -> ServiceResponse?
     /// Hears of every request that was answered.
     func note(_ note: RequestNote)
@@ -124,7 +124,7 @@ package struct RequestNote: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// Carries out an operation for a caller who was found right elsewhere: the console's.
+    /// Carries out an operation for a caller that was authenticated elsewhere: the console's.
     ///
     /// - Returns: The answer's body.
     package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {

@@ -50,21 +50,20 @@ extension CloudService {
             emailAddress: address)
     }
 
-    /// What the caller's private database takes, for who asked.
+    /// Usage of the caller's private database, if the caller requests it.
     private func quota(_ call: Call) async throws -> QuotaStatus? {
         guard call.capabilities.contains(.quota) else { return nil }
-        var partition = call.partition
-        (partition.scope, partition.owner) = (.private, call.caller.userRecordName)
-        let (engine, own) = (engine, partition)
-        return try await storage.read(own) { try engine.quotaStatus(of: own, in: $0) }
+        var call = call
+        (call.partition.scope, call.partition.owner) = (.private, call.caller.userRecordName)
+        return try await read(call) { [engine, partition = call.partition] in try engine.quotaStatus(of: partition, in: $0) }
     }
 
-    /// What the caller may do in the public database, for who asked.
+    /// The caller's permissions in the public database, if the caller requests them.
     private func permissions(_ call: Call) async throws -> [TypePermissions]? {
         guard call.capabilities.contains(.permissions) else { return nil }
         var call = call
         (call.partition.scope, call.partition.owner) = (.public, Partition.publicOwner)
-        return try await storage.read(call.partition) { [call] view in
+        return try await read(call) { [call] view in
             var access = RecordAccess(view, call)
             return try access.permissions()
         }
@@ -82,7 +81,7 @@ extension CloudService {
         return identity
     }
 
-    /// Who is found and agreed to be found; the caller always is.
+    /// Users that match and agreed to be found; the caller always does.
     private func discover(_ infos: [LookupInfo], _ call: Call) async throws -> [UserIdentity] {
         try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
         var found: [UserIdentity] = []

@@ -29,7 +29,7 @@ extension CloudService {
         case (.upload, "HEAD"), (.upload, "PATCH"): return try await resume(request, path, at: now)
         case (.upload, "POST"), (.upload, "PUT"): return try await receive(request, path, at: now)
         case (.download, "GET"), (.download, "HEAD"):
-            // Downloads have no longer time, whatever is asked of them.
+            // Downloads have no grace period.
             return try await send(request, goesOn ? try AssetPath(opening: request.path, now: now, by: engine.sealer) : path)
         default: throw WireError(.notFound, "could not find handler for endpoint")
         }
@@ -48,16 +48,19 @@ extension CloudService {
         }
         let digest = try UploadHeaders.digest(request)
         let stored = try await withRoom(left ?? .max) {
-            try await assets.receive(
-                form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
-                in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now)
+            try await reservations.reserving(length ?? limit, of: left, in: path.partition) {
+                try await assets.receive(
+                    form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
+                    in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now,
+                    isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+            }
         }
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(checksum: stored.checksum, size: stored.size, receipt: path.file)
         return .json(receipt.encoded(), endpoint: "asset/upload")
     }
 
-    /// A file that is only longer than what is left of the quota may come again once there is room.
+    /// A file that exceeds only the rest of the quota may be sent again once there is room.
     func withRoom<T>(_ room: Int64, receive: () async throws -> T) async throws -> T {
         do {
             return try await receive()
@@ -68,7 +71,7 @@ extension CloudService {
 
     private func send(_ request: ServiceRequest, _ path: AssetPath) async throws -> ServiceResponse {
         guard let reader = try await assets.open(checksum: path.file, in: path.partition) else {
-            throw WireError(.notFound, "the asset is no longer there")
+            throw WireError(.notFound, "the asset no longer exists")
         }
         // A file never changes under its checksum, so the checksum is its tag.
         let tag = "\"\(path.file)\""
@@ -131,7 +134,7 @@ extension ServiceRequest {
 
 /// The single range of a `Range` header.
 enum ByteRange {
-    /// Whether a range from some byte on begins behind the end: whoever goes on with a file has all of it.
+    /// Whether an open range begins at or after the end: the client has the whole file.
     ///
     /// Source: RFC 9110, section 15.5.17.
     static func beginsBehind(_ header: String, size: Int64) -> Bool {

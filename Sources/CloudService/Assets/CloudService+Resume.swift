@@ -21,12 +21,16 @@ extension CloudService {
             let engine = engine
             let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
             let part = try UploadHeaders.part(request)
-            // What is there of the file is among what is no longer left.
+            // The stored part of the file counts against the quota already.
             let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
+            let length = request.header("content-length").flatMap(Int64.init) ?? engine.limits.assetBytes
             progress = try await withRoom(room) {
-                try await assets.receive(
-                    request.pieces, as: part, forUpload: path.file, in: path.partition,
-                    bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now)
+                try await reservations.reserving(min(max(0, length), engine.limits.assetBytes), of: left, in: path.partition) {
+                    try await assets.receive(
+                        request.pieces, as: part, forUpload: path.file, in: path.partition,
+                        bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now,
+                        isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+                }
             }
         }
         guard let progress else { throw WireError(.notFound, "no such upload was asked for") }
@@ -76,7 +80,7 @@ enum UploadHeaders {
         return UploadPart(offset: offset, isLast: flag == "?1", digest: try digest(request))
     }
 
-    /// The SHA-256 of the file that the sender told; nil if it told none, or another digest.
+    /// The SHA-256 of the file in the header; nil without one, or for another digest.
     static func digest(_ request: ServiceRequest) throws(WireError) -> [UInt8]? {
         let name = "sha-256="
         guard let header = request.header(digest),

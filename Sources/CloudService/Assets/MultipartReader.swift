@@ -9,7 +9,7 @@ import CloudWire
 /// Source: RFC 7578; RFC 2046, section 5.1.
 struct MultipartReader: Sendable {
     private enum State {
-        /// Before the first part, or in one that is no file.
+        /// Before the first part, or in a part without a file.
         case between
         case head
         case file
@@ -20,7 +20,7 @@ struct MultipartReader: Sendable {
 
     private let delimiter: [UInt8]
     private var state = State.between
-    /// What is not decided yet. The line before the first boundary counts as ended.
+    /// Undecided bytes. The line before the first boundary counts as ended.
     private var rest = Array("\r\n".utf8)
 
     /// - Returns: Nil for another type.

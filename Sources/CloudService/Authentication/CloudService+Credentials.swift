@@ -5,7 +5,7 @@ package import CloudEngine
 import CloudWire
 import SystemSupport
 
-/// What a request proves about its sender.
+/// The authenticated sender of a request.
 struct Credentials: Sendable {
     enum Proof: Sendable {
         case none
@@ -30,9 +30,27 @@ struct Credentials: Sendable {
     var nextWebToken: String?
     /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
     var isRepeated = false
+
+    /// Rate limit that a request counts for: of the account or the key, with any container; of the network of an anonymous client.
+    func sender(from network: String) -> RequestBudgets.Sender {
+        switch proof {
+        case .device(let device): .account("account \(device.account)")
+        case .session(let session, _): .account("account \(session.account)")
+        case .serverKey(let key): .account("key \(key.id)")
+        case .none: .network(network)
+        }
+    }
+
+    /// Key of scheduling.
+    func requester(from network: String) -> String {
+        switch sender(from: network) {
+        case .account(let key): key
+        case .network(let network): "network \(network)"
+        }
+    }
 }
 
-/// What becomes of a signed request that comes again, be it sent by its maker or by somebody who saw it.
+/// The result of a repeated signed request, whether its signer retries or an attacker replays it.
 package enum Repetition {
     case refused
     /// It changes nothing.
@@ -43,7 +61,7 @@ package enum Repetition {
 
 extension CloudService {
     /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
-    /// signature of a server-to-server key. Without any it is nobody's, who may still read what the world may.
+    /// signature of a server-to-server key. Without any the client is anonymous, and may read public records.
     ///
     /// - Parameters:
     ///   - body: The whole body, where there is a signature over it.
@@ -70,7 +88,7 @@ extension CloudService {
                 repetition: repetition)
             return Credentials(proof: .serverKey(key), isRepeated: isRepeated)
         }
-        // The documents say `ckWebAuthToken`; some clients send it as `ckSession`, under which they were told it, too.
+        // The documents say `ckWebAuthToken`; some clients send it as `ckSession`, a name in which responses carry it, too.
         let webToken = query["ckWebAuthToken"] ?? query["ckSession"]
         guard let apiToken else {
             guard webToken == nil else {
@@ -113,7 +131,7 @@ extension CloudService {
     /// Milliseconds by which the date of a signed request may differ from the clock.
     private var signatureWindow: Int64 { Int64(engine.limits.signatureDateSeconds) * 1000 }
 
-    /// What a signed request says of itself in its headers, looked at before its body is read.
+    /// Checks the headers of a signed request, before its body is read.
     ///
     /// - Returns: The key, and the date in milliseconds since 1970 UTC.
     /// - Throws: `WireError` with `.authenticationFailed` for a key that is not known, or a date that is wrong.
@@ -149,7 +167,7 @@ extension CloudService {
                     + "Sign DATE:HASH:PATH with the date of the header, the base64 SHA-256 of the body and \(path).")
         }
         // Signers that draw no random numbers (RFC 6979) sign the same request twice in a second alike. Reading twice changes nothing,
-        // and who can send a read again has seen its answer already, or will be refused once the date is too old.
+        // and an attacker that can replay a read has seen its response already, or is rejected once the date is too old.
         if repetition == .harmless { return (key, false) }
         // The mark is remembered as long as the date would be accepted.
         let isFirst = try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1)
@@ -160,7 +178,7 @@ extension CloudService {
 
     static let sentBefore = WireError(.authenticationFailed, "the signed request was sent before")
 
-    /// Adds where to sign in, if that is what the error asks for.
+    /// Adds the address of the sign-in page, if the error asks for a user.
     func withSignIn(_ error: WireError, _ request: ServiceRequest, _ apiToken: APIToken?) -> WireError {
         guard error.code == .authenticationRequired, let apiToken else { return error }
         var error = error
@@ -185,7 +203,7 @@ extension CloudService {
             let named = request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
             caller = Caller(
                 userRecordName: name,
-                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(id.prefix(8)))
+                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
         case .serverKey(let key):
             caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
         }
@@ -194,6 +212,7 @@ extension CloudService {
                 containerIdentifier: containerIdentifier, environment: environment, scope: scope,
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
+        call.requester = credentials.requester(from: request.network)
         call.capabilities = capabilities(askedBy: request)
         call.form = AnswerForm(
             hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)

@@ -5,7 +5,7 @@ import CloudEngine
 package import CloudWire
 
 extension CloudService {
-    /// Signs somebody in with name and password.
+    /// Signs a person in with name and password.
     ///
     /// - Parameters:
     ///   - containerIdentifier: Empty for the console.
@@ -54,7 +54,7 @@ extension CloudService {
     private static let passwordBytesMax = 1024
     private static let nameBytesMax = 1024
 
-    /// Names have no control characters: a database may take what comes behind one for no part of the name.
+    /// Names have no control characters: a database may cut a name at one.
     private static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= nameBytesMax && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
@@ -99,7 +99,7 @@ extension CloudService {
         )
     }
 
-    /// Who signs in on the page of an address, or nil if the address was forged or is too old.
+    /// The flow of a sign-in page's address, or nil if the address was forged or has expired.
     package func signInFlow(_ text: String) -> SignInFlow? {
         SignInFlow(opening: text, now: surroundings.now(), by: engine.sealer)
     }

@@ -4,13 +4,13 @@
 import CloudWire
 import Synchronization
 
-/// Decides whether a password may be tried, before it is hashed. An attempt counts from then on, so that many at once count as many.
+/// Decides whether a password may be tried, before it is hashed. An attempt counts from then on, so that concurrent ones count.
 ///
 ///     one account from one network    5 wrong, then one at a time, waiting twice as long each time
 ///     one network, any accounts       4 × as many
 ///     one account, any networks      20 × as many; networks from which its owner signed in are not kept waiting
 ///
-/// A stranger cannot lock an owner out: what is counted for an account alone keeps only networks waiting that the owner never used.
+/// A stranger cannot lock an owner out: the count of an account alone delays only networks that the owner never used.
 final class PasswordThrottle: Sendable {
     /// An attempt that was let through; it is over with ``end(_:isRight:now:)``.
     struct Attempt: Hashable, Sendable {
@@ -46,7 +46,7 @@ final class PasswordThrottle: Sendable {
         }
 
         func mayTry(_ now: Int64, allowed: Int) -> Bool {
-            // A clock that went back by more than the longest wait keeps nobody waiting.
+            // A clock that went back by more than the longest wait delays no attempt.
             if now < until, until - now <= PasswordThrottle.memory { return false }
             return underWay == 0 || failed + underWay < allowed
         }
@@ -62,7 +62,7 @@ final class PasswordThrottle: Sendable {
         var known: [String: Set<String>] = [:]
     }
 
-    /// Counts that are held at most. When there are more, those go that keep nobody waiting.
+    /// Limit of counts. Beyond it, those that delay no attempt are removed.
     private static let countsMax = 30_000
     private static let knownMax = 10_000
     private static let networksOfAccountMax = 8
@@ -72,7 +72,7 @@ final class PasswordThrottle: Sendable {
     private let table = Mutex(Table())
 
     /// - Parameters:
-    ///   - account: The account, or the name if there is none: what can be written in several ways is one.
+    ///   - account: The account, or the normalized name if there is none.
     ///   - allowed: Wrong passwords in a row of one account from one network.
     /// - Throws: `WireError` with `.throttled` and the time to wait.
     func begin(_ account: String, from network: String, now: Int64, allowed: Int) throws(WireError) -> Attempt {

@@ -8,7 +8,7 @@ package struct QueryItems: Hashable, Sendable {
     private var items: [String: String] = [:]
 
     /// Decodes percent signs. A plus stays a plus: tokens are in Base64 for some clients, and not all of them encode it.
-    /// Of items with the same name the first counts; unreadable ones are passed over.
+    /// Of items with the same name the first counts; unreadable ones are skipped.
     package init(_ query: String) {
         for item in query.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

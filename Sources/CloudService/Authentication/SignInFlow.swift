@@ -5,7 +5,7 @@ import CloudEngine
 package import CloudWire
 import SystemSupport
 
-/// What a sign-in page must know: for which container the person signs in, and who asked for it. It travels in the
+/// The context of a sign-in page: the container, and the page that requested it. It is part of the
 /// address of the page, sealed.
 package struct SignInFlow: Hashable, Sendable {
     package var containerIdentifier: String
@@ -32,7 +32,7 @@ package struct SignInFlow: Hashable, Sendable {
         return Hex.text(plain + sealer.code(of: plain, purpose: .signIn))
     }
 
-    /// - Returns: Nil for a text that this server did not make, or whose time is over.
+    /// - Returns: Nil for a text that this server did not make, or that has expired.
     init?(opening text: String, now: Int64, by sealer: Sealer) {
         guard text.utf8.count < 4096, let bytes = Hex.bytes(text), bytes.count > Sealer.codeBytes else { return nil }
         let plain = Array(bytes.dropLast(Sealer.codeBytes))

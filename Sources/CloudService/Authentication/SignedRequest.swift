@@ -56,15 +56,15 @@ struct SignedRequest: Hashable, Sendable {
         return bytes[3] > 0 && second + 2 < bytes.count && bytes[second] == 0x02 && second + 2 + Int(bytes[second + 1]) == bytes.count
     }
 
-    /// What may have been signed. Of requests without a body published clients sign either the hash of nothing or nothing.
+    /// The possible signed messages. For requests without a body, published clients sign either the hash of nothing or nothing.
     func messages(path: String, body: [UInt8], hash: ([UInt8]) -> [UInt8]) -> [[UInt8]] {
         let hashed = Array("\(date):\(Base64.encode(hash(body))):\(path)".utf8)
         return body.isEmpty ? [hashed, Array("\(date)::\(path)".utf8)] : [hashed]
     }
 
-    /// The date in milliseconds since 1970, to the second; nil for what is no date.
+    /// The date in milliseconds since 1970, to the second; nil for an invalid date.
     ///
-    /// The reference has `2030-01-02T03:04:05Z`. What libraries write if they are not told otherwise is read as well: fractions of a
+    /// The reference has `2030-01-02T03:04:05Z`. Default formats of libraries are read as well: fractions of a
     /// second, an offset, and no zone at all for UTC.
     var milliseconds: Int64? {
         let bytes = Array(date.utf8)

@@ -8,7 +8,7 @@ import SystemSupport
 /// A web auth token: names a session and says until when. Every answer brings a new one; older ones stay good until
 /// their time is over, and all of them end with the session.
 ///
-/// Source: *CloudKit Web Services Reference*: 30 minutes, two weeks for who stays signed in. Differs: the documents say
+/// Source: *CloudKit Web Services Reference*: 30 minutes, two weeks for users that stay signed in. Differs: the documents say
 /// that a token is good for one request; the service in use keeps older ones valid, and so does this one, since requests
 /// run side by side.
 struct WebToken: Hashable, Sendable {

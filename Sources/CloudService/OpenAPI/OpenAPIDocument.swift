@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 /// The protocol as an OpenAPI 3.1 document, made from the tables that the service itself works by: which operations there
-/// are, in which databases, for whom, and with which errors. What requests and answers hold is written down in
+/// are, in which databases, for which callers, and with which errors. The messages are written down in
 /// `OpenAPISchemas`, and a test holds the running server to it.
 ///
 /// Source: *OpenAPI Specification 3.1.0*.
@@ -23,7 +23,7 @@ package enum OpenAPIDocument {
                 "title": "CloudKit Web Services, as Tarn serves them", "version": "1",
                 "description": .text(
                     "The protocol of Apple's CloudKit Web Services with Tarn's additions, which clients that do not know them "
-                        + "pass over. Unknown keys of requests are passed over, too. Errors of single items stand among the "
+                        + "pass over. Unknown keys of requests are skipped, too. Errors of single items stand among the "
                         + "results of an answer with status 200."),
                 "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
             ],
@@ -185,7 +185,7 @@ package enum OpenAPIDocument {
         return .object(members + statuses.map { (key: String($0), value: reference("responses", "Error\($0)")) })
     }
 
-    /// What a request can be answered with besides 200; a fault of the server, 500, is not part of the protocol.
+    /// The statuses of an operation besides 200; a failure of the server, 500, is not part of the protocol.
     private static let statuses = Set(WireError.Code.allCases.map(\.httpStatus)).subtracting([500]).sorted()
 
     private static var errorResponses: [(key: String, value: JSONTree)] {
@@ -220,7 +220,7 @@ package enum OpenAPIDocument {
             key: "getCurrentSyncToken",
             value: [
                 "name": "getCurrentSyncToken", "in": "query", "schema": ["type": "boolean"],
-                "description": "Whether the answer tells the present point of the zone's history.",
+                "description": "Whether the response contains the current point of the zone's history.",
             ]
         ),
     ]

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 extension OpenAPISchemas {
-    /// Fields, what they hold, and what errors hold.
+    /// Fields, their values, and errors.
     static var values: [(key: String, value: JSONTree)] {
         [
             (key: "Anything", value: object([:])),
@@ -97,7 +97,7 @@ extension OpenAPISchemas {
         }
     }
 
-    /// Numbers may be written as strings, and are, for who asks for `numbersAsStrings`.
+    /// Numbers may be written as strings, and are with `numbersAsStrings`.
     private static func value(of type: FieldType) -> JSONTree {
         switch type {
         case .string: text("Sage", "Mint", "")

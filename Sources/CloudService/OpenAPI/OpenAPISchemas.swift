@@ -36,8 +36,8 @@ enum OpenAPISchemas {
         case .acceptRecords: Shape(summary: "Joins shares by their links.", request: "ShortGUIDsRequest", response: "ShortGUIDsResponse")
         case .requestAccess: Shape(summary: "Asks the owners of shares for access, by their links; Tarn's addition.", request: "ShortGUIDsRequest", response: "AccessRequestsResponse")
         case .caller: Shape(summary: "Who calls.", request: nil, response: "UserIdentity")
-        case .currentUser: Shape(summary: "Who calls; older form of users/caller.", request: nil, response: "UserDictionary")
-        case .discoverUsers: Shape(summary: "People who agreed to be found.", request: "DiscoverUsersRequest", response: "UserIdentitiesResponse")
+        case .currentUser: Shape(summary: "The caller; older form of users/caller.", request: nil, response: "UserDictionary")
+        case .discoverUsers: Shape(summary: "People that agreed to be found.", request: "DiscoverUsersRequest", response: "UserIdentitiesResponse")
         case .lookupUsersByEmail: Shape(summary: "People by address; older form of users/discover.", request: "LookupUsersRequest", response: "UserDictionariesResponse")
         case .lookupUsersByID: Shape(summary: "People by record name; older form of users/discover.", request: "LookupUsersRequest", response: "UserDictionariesResponse")
         case .lookupUsersByContacts: Shape(summary: "People of the caller's address book, which this server does not keep.", request: "Anything", response: "UserDictionariesResponse")
@@ -51,7 +51,7 @@ enum OpenAPISchemas {
         case .pushStream: Shape(summary: "Notifications as they come, on a connection that is held.", request: nil, response: "PushNotification")
         case .createToken: Shape(summary: "Makes a push token.", request: "PushTokenRequest", response: "PushTokenResponse")
         case .registerToken: Shape(summary: "Takes a push token.", request: "PushTokenRegistration", response: "PushTokenResponse")
-        case .webAuthToken: Shape(summary: "A web auth token for who has a device token.", request: "WebAuthTokenRequest", response: "WebAuthTokenResponse")
+        case .webAuthToken: Shape(summary: "A web auth token for a device token.", request: "WebAuthTokenRequest", response: "WebAuthTokenResponse")
         }
     }
 
@@ -86,7 +86,7 @@ enum OpenAPISchemas {
     static let desiredKeys = list(fieldName)
     static let syncToken = text()
 
-    /// The keys of an error beside those of the item that failed.
+    /// The keys of an error in addition to those of the item that failed.
     static func failed(_ keys: KeyValuePairs<String, JSONTree>, required: [String] = []) -> JSONTree {
         let own = keys.map { (key: $0.key, value: $0.value) }
         let schema: JSONTree = ["type": "object", "properties": .object(own + errorKeys)]

@@ -33,7 +33,7 @@ struct CourierAddress: Hashable, Sendable {
 
     /// - Throws: `WireError` with `.notFound` for a text that this server did not make.
     init(opening text: some StringProtocol, by sealer: Sealer) throws(WireError) {
-        let unknown = WireError(.notFound, "there is no courier at this address")
+        let unknown = WireError(.notFound, "no courier exists at this address")
         guard text.utf8.count < 4096, let bytes = Hex.bytes(text), bytes.count > Sealer.codeBytes else { throw unknown }
         let plain = Array(bytes.dropLast(Sealer.codeBytes))
         guard sealer.isCode(bytes.suffix(Sealer.codeBytes), of: plain, purpose: .courier) else { throw unknown }
@@ -58,9 +58,6 @@ struct CourierAddress: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// Where addresses of couriers begin.
-    package static let courierPrefix = CourierAddress.prefix
-
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///
@@ -73,7 +70,7 @@ extension CloudService {
             throw WireError(.badRequest, "a clientId has 1 to 128 printable ASCII characters")
         }
         if let token = message.apnsToken, token.isEmpty || token.utf8.count > 4096 {
-            throw WireError(.badRequest, "the apnsToken is none")
+            throw WireError(.badRequest, "the apnsToken is invalid")
         }
         let address = CourierAddress(
             audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID, credential: credential,

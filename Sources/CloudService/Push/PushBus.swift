@@ -7,10 +7,10 @@ package import CloudWire
 /// Carries notifications from requests that wrote to the devices that listen. A lost one costs nothing, since change
 /// tokens catch up.
 package protocol PushBus: Sendable {
-    /// Tells the listening devices of an audience, except the one that made the change.
+    /// Notifies the listening devices of an audience, except the one that made the change.
     func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
 
-    /// Hears what any of the audiences is told.
+    /// Listens to the notifications of audiences.
     ///
     /// - Parameters:
     ///   - credential: The credential that the listener ends with; nil for an anonymous client.
@@ -20,13 +20,13 @@ package protocol PushBus: Sendable {
     /// Closes listeners and forgets polled devices whose credential is revoked.
     func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async
 
-    /// Whether a device listens that wants to be told what another one changed.
+    /// Whether a device listens that requests the changes of other devices.
     func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool
 
     /// Keeps what comes from now on for a device that is about to ask for each notification.
     func expectPolls(_ audience: PushAudience, deviceID: String, credential: CredentialReference?)
 
-    /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
+    /// Waits for the next notification of a device that polls. Notifications between two polls are stored.
     ///
     /// - Returns: Nil after two or three heartbeats without news.
     func poll(_ audience: PushAudience, deviceID: String, credential: CredentialReference?) async -> PushNotification?
@@ -44,7 +44,7 @@ package struct PushAudience: Hashable, Sendable {
     package var environment: CloudEnvironment
     package var userRecordName: String
 
-    /// Everybody who listens to the public database of a container and environment.
+    /// All listeners of the public database of a container and environment.
     package static func `public`(containerIdentifier: String, environment: CloudEnvironment) -> PushAudience {
         PushAudience(containerIdentifier: containerIdentifier, environment: environment, userRecordName: Partition.publicOwner)
     }

@@ -7,17 +7,17 @@ import Synchronization
 /// Hands notifications from requests that wrote to the devices of the same user that listen, inside one process.
 ///
 /// A device that is slow holds one notification for each subscription: news of the same subscription takes the place
-/// of what is still waiting. Nothing is lost by that, since a notification only says that there are changes.
+/// of the pending one. That loses no change, since a notification only announces changes.
 package final class PushHub: PushBus {
-    /// Listeners of one user at most; one more ends the oldest, whose device then listens again.
+    /// Listeners of one user at most; one more closes the oldest, whose device then listens again.
     static let listenersPerAudience = 64
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000
 
-    /// Those who listen to one audience, in the order in which they came. To come and to go costs the same however many there
-    /// are: when a network breaks, all of them go at once.
+    /// The listeners of one audience, in the order of their registration. Adding and removing cost the same however many there
+    /// are: when a network breaks, all of them are removed.
     private struct Listeners {
-        /// Numbers rise; who went leaves an empty place until half of the places are empty.
+        /// Numbers rise; a removed listener leaves an empty slot until half of the slots are empty.
         private var places: [(number: Int, mailbox: PushMailbox?)] = []
         /// Places before it are empty.
         private var start = 0
@@ -63,7 +63,7 @@ package final class PushHub: PushBus {
 
     private struct State {
         var audiences: [PushAudience: Listeners] = [:]
-        /// Mailboxes of devices that ask for each notification anew, and the heartbeats since they last did.
+        /// Mailboxes of devices that poll, and the heartbeats since their last poll.
         var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
         var isClosed = false
         private var mailboxes = 0
@@ -80,7 +80,7 @@ package final class PushHub: PushBus {
 
     private let state = Mutex(State())
 
-    /// Whoever came first is told first: what happens is the same each time, whatever a dictionary's order.
+    /// Delivers in registration order, so that runs are deterministic.
     private static func inOrder(_ mailboxes: [PushMailbox]) -> [PushMailbox] { mailboxes.sorted { $0.number < $1.number } }
 
     private struct Poller: Hashable {

@@ -11,7 +11,7 @@ final class PushMailbox: Sendable {
     private struct State {
         /// In the order in which the subscriptions first fired.
         var pending: [PushNotification] = []
-        /// The first event tells a new listener that it is heard.
+        /// The first event shows a new listener that it is registered.
         var beats = true
         var isClosed = false
         var waiter: Waiter?
@@ -34,7 +34,7 @@ final class PushMailbox: Sendable {
     private let state = Mutex(State())
 
     /// Whether a reader that gives up closes the mailbox: the reader of a held connection does, one that asks for each
-    /// notification anew does not.
+    /// polls does not.
     private let closesWithItsReader: Bool
 
     init(deviceID: String, credential: CredentialReference?, number: Int, wantsChanges: Bool, closesWithItsReader: Bool) {
@@ -54,7 +54,7 @@ final class PushMailbox: Sendable {
         if !wantsChanges { notification.changes = nil }
         change { state in
             if let index = state.pending.firstIndex(where: { $0.subscriptionID == notification.subscriptionID }) {
-                // What the one before brought is missing now, so that both have to be fetched.
+                // The replaced notification's changes are missing, so both have to be fetched.
                 notification.changes = nil
                 state.pending[index] = notification
             } else {

@@ -11,7 +11,7 @@ struct RequestBudget: Hashable, Sendable {
     private var left: Double
     /// Milliseconds since 1970 UTC.
     private var time: Int64
-    /// Nil, or the seconds after which there is a request again for who had none left.
+    /// Seconds until the next request is allowed; nil if this one is.
     private(set) var wait: Double?
 
     init(perMinute: Int, now: Int64) {
@@ -46,14 +46,15 @@ struct RequestBudget: Hashable, Sendable {
 
 /// The budgets of all callers. They are forgotten when the server ends.
 ///
-/// A user has one in each container, wherever its requests come from; who is no user has that of its network.
+/// An account has one, with any container and endpoint and from any network. Anonymous clients share one per
+/// network; so do requests with wrong credentials, and those to addresses of assets and couriers.
 final class RequestBudgets: Sendable {
     /// Callers that are remembered; beyond it those go that have their whole budget.
     private static let callersMax = 10_000
 
     private struct Table {
         var budgets: [String: RequestBudget] = [:]
-        /// When those that are full were looked for; once in a second is enough, also when thousands come at once.
+        /// Time of the last search for full ones; once a second is enough, even for thousands of requests.
         var cleared: Int64 = .min
 
         mutating func makeRoom(atMost most: Int, now: Int64) {
@@ -76,7 +77,6 @@ final class RequestBudgets: Sendable {
     private let perMinute: Int
     private let networksMax: Int
     private let users = Mutex(Table())
-    /// Of who is no user, by container and network.
     private let networks = Mutex(Table())
 
     /// - Parameters:
@@ -87,33 +87,50 @@ final class RequestBudgets: Sendable {
         self.networksMax = networksMax
     }
 
-    /// Budgets that are held in memory for who is no user.
+    /// Budgets of networks in memory.
     var networkCount: Int { networks.withLock { $0.budgets.count } }
 
-    /// - Parameter network: Where a request came from that is no user's.
-    /// - Returns: What the caller has left, or how long to wait; nil if there is no limit.
-    func take(_ call: Call, from network: String) -> RequestBudget? {
+    /// Takes a request out of the budget of its sender.
+    ///
+    /// - Returns: The remaining budget, or the time to wait; nil without a limit.
+    func take(_ sender: Sender, now: Int64) -> RequestBudget? {
         guard perMinute > 0 else { return nil }
-        let container = call.partition.containerIdentifier
-        guard call.caller.isSignedIn else { return take(container, network, now: call.now) }
-        return users.withLock { table in
-            table.makeRoom(atMost: Self.callersMax, now: call.now)
-            return table.take("\(container) \(call.caller.userRecordName)", perMinute: perMinute, now: call.now)
+        switch sender {
+        case .account(let key):
+            return users.withLock { table in
+                table.makeRoom(atMost: Self.callersMax, now: now)
+                return table.take(key, perMinute: perMinute, now: now)
+            }
+        case .network(let network):
+            return networks.withLock { table in
+                table.makeRoom(atMost: networksMax, now: now)
+                let hasRoom = table.budgets.count < networksMax || table.budgets[network] != nil
+                return table.take(hasRoom ? network : "", perMinute: perMinute, now: now)
+            }
         }
     }
 
-    private func take(_ container: String, _ network: String, now: Int64) -> RequestBudget {
-        networks.withLock { table in
-            table.makeRoom(atMost: networksMax, now: now)
-            let key = "\(container) \(network)"
-            let hasRoom = table.budgets.count < networksMax || table.budgets[key] != nil
-            return table.take(hasRoom ? key : "", perMinute: perMinute, now: now)
-        }
+    enum Sender: Hashable {
+        /// An account, or a server-to-server key.
+        case account(String)
+        case network(String)
+    }
+}
+
+extension CloudService {
+    /// Takes a request out of its sender's budget.
+    ///
+    /// - Throws: `WireError` with `.throttled` if none is left.
+    @discardableResult
+    func takeBudget(of sender: RequestBudgets.Sender) throws(WireError) -> RequestBudget? {
+        let budget = budgets.take(sender, now: surroundings.now())
+        if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
+        return budget
     }
 }
 
 extension ServiceResponse {
-    /// Publishes what the caller has left.
+    /// Publishes the remaining budget of the caller.
     mutating func publish(_ budget: RequestBudget) {
         headers.append((name: HeaderNames.rateLimit, value: String(budget.perMinute)))
         headers.append((name: HeaderNames.rateLimitRemaining, value: String(budget.remaining)))

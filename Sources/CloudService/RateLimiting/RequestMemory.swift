@@ -8,10 +8,10 @@ import Synchronization
 /// Memory that requests take, from the announcement of their bodies until they are answered. It is decided before anything is read, and
 /// again before anything is decoded.
 ///
-/// Invariant: what leases hold together is at most ``bytesMax``. A sender who holds something already gets no more than
+/// Invariant: all leases together hold at most ``bytesMax``. A sender with a lease gets no more than
 /// ``bytesPerSender``, so that one cannot take the room of all.
 final class RequestMemory: Sendable {
-    /// Bytes that a value of a JSON text takes at most once it is decoded, a few kinds of objects left aside.
+    /// Bytes of a decoded value of a JSON text at most, except for a few kinds of objects.
     static let bytesPerValue = 128
 
     private struct Table {
@@ -59,7 +59,7 @@ final class RequestMemory: Sendable {
             self.sender = sender
         }
 
-        /// - Throws: `WireError` with `.tryAgainLater` if there is no room now. What was taken before is held until ``end()``.
+        /// - Throws: `WireError` with `.tryAgainLater` without room. Bytes that were taken before are held until ``end()``.
         func take(_ count: Int) throws(WireError) {
             guard memory.take(count, for: sender) else {
                 throw WireError(.tryAgainLater, "the server has no room for the request now", retryAfter: 1)
@@ -89,7 +89,7 @@ extension CloudService {
     /// Reads a whole body and makes sure that it can be decoded in the memory there is.
     ///
     /// - Throws: `WireError` with `.quotaExceeded` for more than `limit` bytes, `.badRequest` for more values than
-    ///   `Limits.valuesPerRequest`, `.tryAgainLater` if there is no room now.
+    ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room.
     func collect(_ request: ServiceRequest, atMost limit: Int, _ lease: RequestMemory.Lease) async throws -> [UInt8] {
         let tooLarge = WireError(.quotaExceeded, "a request of this kind has at most \(limit) bytes", nativeCode: .limitExceeded)
         let announced = request.header("content-length").flatMap(Int.init)

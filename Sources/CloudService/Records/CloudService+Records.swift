@@ -8,7 +8,8 @@ extension CloudService {
     func modifyRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         var message = try ModifyRecordsRequest(json: exchange.body)
         var exchange = try await route(exchange, toZone: message.zoneID)
-        exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
+        exchange.call.isFollowed = push.isFollowed(
+            audience(of: exchange.call), exceptDevice: exchange.call.isParticipant ? "" : exchange.call.caller.deviceID)
         try await prepare(&message, &exchange.call, exchange.credentials)
         if let group = message.saveGroup, exchange.call.capabilities.contains(.wholeSaves) {
             return try await modifyRecords(message, group, exchange)
@@ -45,7 +46,7 @@ extension CloudService {
                 var isDone = false
                 while !isDone {
                     try Task.checkCancellation()
-                    isDone = try await storage.write(exchange.call.partition) { try engine.buildIndexes(missing.indexes, in: $0) }
+                    isDone = try await write(exchange.call) { try engine.buildIndexes(missing.indexes, in: $0) }
                 }
             }
         }

@@ -11,22 +11,22 @@ extension CloudService {
     ///     part 1 ─▶ staged ─┼─▶ one transaction: all parts, and the answer under the key of the last one
     ///     part 2 ───────────┘
     ///
-    /// The last request has the answer for all. If its answer is lost it is sent again, and is answered as it was.
+    /// The response to the last request covers the group. If it is lost, a retry gets the same response.
     func modifyRecords(_ message: ModifyRecordsRequest, _ group: SaveGroup, _ exchange: Exchange) async throws -> ServiceResponse {
         let engine = engine
         guard let key = exchange.storedKey else { throw WireError(.badRequest, "a request of a group needs an idempotency key") }
         guard group.isLast else {
-            let response = try await storage.write(exchange.call.partition) { [body = exchange.body, call = exchange.call] in
+            let response = try await write(exchange.call) { [body = exchange.body, call = exchange.call] in
                 try engine.stage(message, group, body: body, in: $0, call)
             }
             return .json(response.encoded(), endpoint: exchange.operation.rawValue)
         }
         do {
-            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { try engine.modifyRecords(message, group, in: $0, $1) }
+            return try await write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) { try engine.modifyRecords(message, group, in: $0, $1) }
         } catch let refused as SaveGroupRefused {
             // Nothing of the transaction is left, so that the answer is stored by another one.
             let body = refused.response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form)
-            let answer = try await storage.write(exchange.call.partition) { [call = exchange.call, fingerprint = exchange.fingerprint] unit in
+            let answer = try await write(exchange.call) { [call = exchange.call, fingerprint = exchange.fingerprint] unit in
                 if let earlier = try unit.answer(toKey: key) { return earlier.body }
                 try unit.remember(StoredAnswer(fingerprint: fingerprint, body: body), forKey: key, at: call.now)
                 try unit.removeStaged(call.key(of: group))

@@ -12,7 +12,7 @@ extension CloudService {
         }
         let signed = try SignedRequest(request)
         if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
-        // Who sent a token is one sender wherever the request came from; a token that is not known is refused before the body is read.
+        // A token identifies a sender on any network; an unknown token is rejected before the body is read.
         let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
         defer { lease.end() }
         let signedBody: [UInt8]? =
@@ -23,10 +23,11 @@ extension CloudService {
         var budget: RequestBudget?
         var response: ServiceResponse
         do {
+            try await checkContainer(path.containerIdentifier, path.environment, credentials)
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
-            budget = budgets.take(call, from: request.network)
+            budget = budgets.take(credentials.sender(from: request.network), now: call.now)
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }

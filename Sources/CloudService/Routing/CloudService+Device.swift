@@ -13,6 +13,8 @@ extension CloudService {
         }
         let credentials = try await credentials(
             of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
+        try await checkContainer(path.containerIdentifier, path.environment, credentials)
+        try takeBudget(of: credentials.sender(from: request.network))
         var call = try await call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
             scope: .private)

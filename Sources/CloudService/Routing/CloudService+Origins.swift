@@ -16,7 +16,7 @@ extension CloudService {
         ]
     }
 
-    /// What a page's script may read of an answer's head.
+    /// Response headers that a page's script may read.
     private static let exposed = [
         HeaderNames.requestUUID, HeaderNames.webAuthToken, HeaderNames.capabilities, HeaderNames.retryAfter, HeaderNames.serverTime,
         HeaderNames.serverIdentity,

@@ -5,6 +5,12 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
+    /// Whether a request may take long and changes nothing that its client needs to know, so that it is cancelled when the client
+    /// disconnects.
+    package static func endsWithItsClient(_ request: ServiceRequest) -> Bool {
+        request.path.hasPrefix(CourierAddress.prefix) || request.path.hasSuffix("/\(ServicePath.Operation.queryRecords.rawValue)")
+    }
+
     /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
     func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
         guard let header = request.header(HeaderNames.authorization) else {
@@ -27,7 +33,7 @@ extension CloudService {
             userRecordName: call.partition.scope == .public ? call.caller.userRecordName : call.partition.owner)
     }
 
-    /// Tells those who listen to the public database, without a subscription.
+    /// Notifies listeners of the public database, without a subscription.
     func tellEverybody(_ call: Call) {
         let everybody = PushAudience.public(
             containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
@@ -37,8 +43,8 @@ extension CloudService {
         push.publish([notification], to: everybody, exceptDevice: "")
     }
 
-    /// A body without the byte order mark that some libraries begin texts with, which may be passed over. Spaces take its place, so
-    /// that what is said of a byte is said of that byte.
+    /// A body without the byte order mark that some libraries write first. Spaces replace it, so
+    /// that offsets in errors stay correct.
     ///
     /// Source: RFC 8259, section 8.1.
     static func withoutMark(_ body: [UInt8]) -> [UInt8] {
@@ -68,7 +74,7 @@ extension ServicePath.Operation {
         method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
     }
 
-    /// What becomes of the same signed request if it comes again, whatever is in its body.
+    /// The result of the same signed request if it is repeated, with any body.
     package var repetition: Repetition {
         switch self {
         case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,

@@ -5,14 +5,31 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
+    /// Reads the partition of a call, for its sender.
+    func read<Value: Sendable>(
+        _ call: Call, isBrief: Bool = false, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value {
+        let terms = WorkTerms(requester: call.requester, milliseconds: engine.limits.readMilliseconds)
+        return isBrief ? try await storage.readBriefly(call.partition, terms, body) : try await storage.read(call.partition, terms, body)
+    }
+
+    /// Writes to the partition of a call, for its sender.
+    ///
+    /// - Parameter parts: Requests that are executed together. Eight of them have as much time as one that comes alone.
+    func write<Value: Sendable>(
+        _ call: Call, parts: Int = 1, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+    ) async throws -> Value {
+        let share = 1 + min(max(1, parts), engine.limits.requestsPerSaveGroup) / 8
+        let terms = WorkTerms(requester: call.requester, milliseconds: engine.limits.writeMilliseconds * share)
+        return try await storage.write(call.partition, terms, body)
+    }
+
     func read<Response: WireMessage>(
         _ exchange: Exchange, numbersAsStrings: Bool = false, isBrief: Bool = false,
         _ body: @escaping @Sendable (any PartitionReader, Call) throws -> Response
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let response =
-            isBrief
-            ? try await storage.readBriefly(call.partition) { try body($0, call) } : try await storage.read(call.partition) { try body($0, call) }
+        let response = try await read(call, isBrief: isBrief) { try body($0, call) }
         return .json(response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), endpoint: exchange.operation.rawValue)
     }
 
@@ -21,15 +38,15 @@ extension CloudService {
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
     func write<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool = false, parts: Int = 1, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         do {
-            return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, body)
+            return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, parts: parts, body)
         } catch let error as WireError where error.code == .zoneNotFound {
-            // Its user may make the zone again, and the same request come late: whoever sent it has given it up by then. In databases of
-            // others nothing is written down for who names a zone that is not there.
+            // The user may create the zone again, and the same request arrive late: its client has given it up by then. In databases of
+            // others nothing is stored for a missing zone.
             guard let key = exchange.storedKey, !exchange.call.isParticipant else { throw error }
-            let earlier = try await storage.write(exchange.call.partition) { unit -> StoredAnswer? in
+            let earlier = try await write(exchange.call) { unit -> StoredAnswer? in
                 if let stored = try unit.answer(toKey: key) { return stored }
                 try unit.remember(StoredAnswer(fingerprint: exchange.fingerprint, refusing: error), forKey: key, at: exchange.call.now)
                 return nil
@@ -40,11 +57,11 @@ extension CloudService {
     }
 
     private func writeOnce<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool, parts: Int, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }
-        let (stored, outcome) = try await storage.write(call.partition) { unit -> ([UInt8]?, Outcome<Response>?) in
+        let (stored, outcome) = try await write(call, parts: parts) { unit -> ([UInt8]?, Outcome<Response>?) in
             // What need not be stored is encoded while others write.
             guard let key = exchange.storedKey else { return (nil, try body(unit, call)) }
             let fingerprint = exchange.fingerprint
@@ -55,22 +72,37 @@ extension CloudService {
                 if let refusal = try stored.refusal() { throw refusal }
                 return (stored.body, nil)
             }
-            // The key is no part of what was signed: a repeated request with a key of its own would write again.
+            // The key is not signed: a repeated request with another key would write again.
             if exchange.credentials.isRepeated { throw Self.sentBefore }
             let outcome = try body(unit, call)
             let answer = encode(outcome.response)
-            // What is sent again once something has come before it is not answered as it was.
+            // A request that is repeated once its missing parts have arrived gets another response.
             if let incomplete = outcome.response as? ModifyRecordsResponse, case .missing? = incomplete.saveGroup { return (answer, nil) }
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome)
         }
         if let outcome {
-            await tell(outcome.notifications, outcome.news, call)
+            let fired = await evaluate(outcome.rounds)
+            await tell(outcome.notifications + fired, outcome.news, call)
             if outcome.changesPublicDatabase { tellEverybody(call) }
         }
         guard let answer = stored ?? outcome.map({ encode($0.response) }) else {
-            preconditionFailure("a request is answered by what it did or by what is stored")
+            preconditionFailure("a request has an outcome or a stored response")
         }
         return .json(answer, endpoint: exchange.operation.rawValue)
+    }
+
+    /// Evaluates query subscriptions on a reader, never on the writer. A failure costs notifications: the request has been carried out.
+    private func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
+        var notifications: [PushNotification] = []
+        let engine = engine
+        for round in rounds {
+            let partition = round.call.partition
+            guard let fired = try? await read(round.call, { try engine.evaluate(round, in: $0) }) else { continue }
+            notifications += fired.notifications
+            guard !fired.retired.isEmpty else { continue }
+            try? await write(round.call) { try engine.retire(fired.retired, in: $0, partition) }
+        }
+        return notifications
     }
 }

@@ -15,8 +15,10 @@ struct Exchange: Sendable {
     var key: String?
     var credentials: Credentials
 
-    /// The key as it is stored: in the partition of somebody else it is the caller's own all the same.
-    var storedKey: String? { call.isParticipant ? key.map { "\(call.caller.userRecordName) \($0)" } : key }
+    /// The key as it is stored. In a partition that several users write to, each has keys of their own.
+    var storedKey: String? {
+        call.isParticipant || call.partition.scope == .public ? key.map { "\(call.caller.userRecordName) \($0)" } : key
+    }
 
     /// Distinguishes requests that carry the same key: the operation and the body.
     var fingerprint: UInt64 {

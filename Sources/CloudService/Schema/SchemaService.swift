@@ -4,7 +4,7 @@
 package import CloudEngine
 package import CloudWire
 
-/// What the operator does with the schema of one container: the work of `tarn schema` and of the console.
+/// The operator's operations on the schema of one container, for `tarn schema` and the console.
 ///
 /// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*, and `cktool`.
 package struct SchemaService: Sendable {
@@ -26,7 +26,7 @@ package struct SchemaService: Sendable {
         try await storage.read(partition(environment)) { [engine] in try engine.schema(in: $0) }
     }
 
-    /// What an import would change in development.
+    /// The changes that an import would make in development.
     ///
     /// - Throws: `SchemaRefused` if something that is in production would go or change.
     package func validate(_ schema: ContainerSchema) async throws -> [SchemaChange] {
@@ -34,7 +34,7 @@ package struct SchemaService: Sendable {
         return try await export(.development).changes(to: schema)
     }
 
-    /// Puts a schema in place of that of development. What the new one lacks goes, with its values.
+    /// Replaces the schema of development. Removed parts are deleted with their values.
     ///
     /// - Throws: As ``validate(_:)``; then nothing changed.
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
@@ -59,7 +59,7 @@ package struct SchemaService: Sendable {
         return changes
     }
 
-    /// What a deployment would change in production, and what it would leave there that development lacks.
+    /// The changes that a deployment would make in production, and the parts that development lacks.
     package func differences() async throws -> [SchemaChange] {
         try await export(.production).changes(to: try await export(.development))
     }

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
-    /// The call with which an operation of the shared database reaches the zone of somebody else.
+    /// The call with which an operation of the shared database reaches another user's zone.
     ///
     /// - Throws: `WireError` with `.zoneNotFound` for a zone without an owner, or of the caller's own.
     func call(_ call: Call, for zoneID: ZoneID?) async throws -> Call {
@@ -20,16 +20,22 @@ extension CloudService {
         return call
     }
 
-    /// Changes in zones of several owners, each from its own partition.
+    /// Changes in zones of several owners, each from its own partition. All zones share the room of one response.
     func sharedZoneChanges(_ request: ZoneChangesRequest, _ shared: Call) async throws -> ZoneChangesResponse {
-        try engine.checkCount(request.zones.count, of: "zones", atMost: engine.limits.recordsPerResponse)
+        var room = try engine.pageRoom(for: request, shared)
         var response = ZoneChangesResponse(zones: [])
         for query in request.zones {
             do {
                 let call = try await call(shared, for: query.zoneID)
                 let one = ZoneChangesRequest(zones: [query], resultsLimit: request.resultsLimit)
                 let engine = engine
-                response.zones += try await storage.read(call.partition) { try engine.zoneChanges(one, in: $0, call) }.zones
+                let (page, roomLeft) = try await read(call) { [room] view in
+                    var room = room
+                    let page = try engine.zoneChanges(one, room: &room, in: view, call)
+                    return (page, room)
+                }
+                response.zones += page.zones
+                room = roomLeft
             } catch let error as WireError {
                 response.zones.append(.failure(query.zoneID, error))
             }
@@ -40,12 +46,12 @@ extension CloudService {
     /// The zones of others, each with its token, which its own partition knows.
     func sharedZones(_ shared: Call) async throws -> ZonesResponse {
         let engine = engine
-        var response = try await storage.read(shared.partition) { try engine.listZones(in: $0, shared) }
+        var response = try await read(shared) { try engine.listZones(in: $0, shared) }
         for (index, result) in response.zones.enumerated() {
             guard case .zone(var zone) = result else { continue }
             do {
                 let call = try await call(shared, for: zone.zoneID)
-                zone.syncToken = try await storage.readBriefly(call.partition) { [zone] in
+                zone.syncToken = try await read(call, isBrief: true) { [zone] in
                     try engine.sharedToken(of: zone.zoneID, in: $0, call)
                 }
                 response.zones[index] = .zone(zone)
@@ -99,9 +105,9 @@ extension CloudService {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         guard isAccepting else {
-            return try await storage.read(reached.partition) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
+            return try await read(reached) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
         }
-        let outcome = try await storage.write(reached.partition) {
+        let outcome = try await write(reached) {
             try engine.accept(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)
@@ -113,7 +119,7 @@ extension CloudService {
     ) async throws -> AccessRequestResult {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
-        let outcome = try await storage.write(reached.partition) {
+        let outcome = try await write(reached) {
             try engine.requestAccess(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)
@@ -132,7 +138,10 @@ extension CloudService {
         return (target, call)
     }
 
-    /// Finds the people whom a request invites by address, and says who the owner is.
+    /// Fills in the record names of people that a request invites by address, and the owner's name.
+    ///
+    /// Only people that agreed to be found are named. For others the invitation has the address alone, by which they are found when they
+    /// accept: otherwise an invitation would reveal accounts.
     func prepare(_ message: inout ModifyRecordsRequest, _ call: inout Call, _ credentials: Credentials) async throws {
         guard message.operations.contains(where: { $0.record.sharing.details != nil }) else { return }
         if let account = credentials.account, let profile = try await accounts.profile(ofAccount: account) {
@@ -144,7 +153,8 @@ extension CloudService {
                 let identity = details.participants[place].identity
                 guard identity.userRecordName.isEmpty, let info = identity.lookupInfo,
                     let account = try await accounts.account(
-                        matching: info, containerIdentifier: call.partition.containerIdentifier)
+                        matching: info, containerIdentifier: call.partition.containerIdentifier),
+                    try await accounts.profile(ofAccount: account)?.isDiscoverable == true
                 else { continue }
                 details.participants[place].identity.userRecordName = try await userRecordName(
                     of: account, in: call.partition.containerIdentifier)
@@ -155,16 +165,17 @@ extension CloudService {
 
     // MARK: News
 
-    /// Tells the listening devices of the owner, and the participants, whose lists of shared zones change.
+    /// Notifies the listening devices of the owner, and updates the participants' lists of shared zones.
     ///
-    /// It comes after the commit. What cannot be delivered now is delivered by ``deliverPendingNews()``.
+    /// It runs after the commit. ``deliverPendingNews()`` delivers updates that fail here.
     func tell(_ notifications: [PushNotification], _ news: [ShareNews], _ call: Call) async {
         // Subscriptions of several users can fire for one change.
         let byUser = Dictionary(grouping: notifications) { $0.userRecordName ?? call.caller.userRecordName }
         for (user, notifications) in byUser.sorted(by: { $0.key < $1.key }) {
             var audience = audience(of: call)
             audience.userRecordName = user
-            push.publish(notifications, to: audience, exceptDevice: call.caller.deviceID)
+            // Devices of different users may have one name.
+            push.publish(notifications, to: audience, exceptDevice: user == call.caller.userRecordName ? call.caller.deviceID : "")
         }
         try? await deliver(news, of: call.partition, exceptDevice: call.caller.deviceID)
     }

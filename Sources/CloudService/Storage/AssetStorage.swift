@@ -8,32 +8,54 @@ package protocol AssetStorage: Sendable {
     /// Takes the bytes of an upload to durable storage, piece by piece.
     ///
     /// - Parameters:
-    ///   - bytesExpected: What the sender said there would be; nil if it said nothing.
-    ///   - digest: SHA-256 of the file, if the sender told it.
+    ///   - bytesExpected: The announced length; nil without one.
+    ///   - digest: The announced SHA-256 of the file.
+    ///   - isOverQuota: Asked in the unit of work that stores the file, once the file counts.
     /// - Returns: What arrived, or nil if no such upload was asked for.
-    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
-    ///   as many as expected, or not those; what the sequence throws.
+    /// - Throws: `WireError` with `.conflict` if the upload has another file already, `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
+    ///   of the announced length or digest; errors of the sequence.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64,
+        isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> StoredAsset?
 
-    /// Takes a part of an upload, and what is complete to durable storage. What arrives before a break stays, also where the
-    /// server ends. A newer request takes the place of one that is under way.
+    /// Appends a part of an upload, and stores a complete file durably. Bytes that arrive before a failure are kept, also if the
+    /// server ends. A newer request replaces one in flight.
     ///
     /// - Returns: Nil if no such upload was asked for.
     /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` for a complete file that
-    ///   has another digest, which is forgotten; what the sequence throws.
+    ///   has another digest, which is removed; errors of the sequence.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
-        in partition: Partition, bytesMax: Int64, at now: Int64
+        in partition: Partition, bytesMax: Int64, at now: Int64, isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
     ) async throws -> UploadProgress?
 
-    /// How far an upload in parts is. It ends a request that is under way.
+    /// The progress of an upload in parts. It ends a request in flight.
     func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress?
 
     /// Opens a file for reading, or returns nil if it is not there.
     func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)?
+}
+
+extension AssetStorage {
+    /// Stores an upload without a quota.
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]? = nil, at now: Int64
+    ) async throws -> StoredAsset? {
+        try await receive(
+            pieces, forUpload: id, in: partition, bytesMax: bytesMax, bytesExpected: bytesExpected, digest: digest, at: now,
+            isOverQuota: { _ in false })
+    }
+
+    /// Appends a part of an upload without a quota.
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
+        in partition: Partition, bytesMax: Int64, at now: Int64
+    ) async throws -> UploadProgress? {
+        try await receive(pieces, as: part, forUpload: id, in: partition, bytesMax: bytesMax, at: now, isOverQuota: { _ in false })
+    }
 }
 
 /// A part of a file on its way.
@@ -42,7 +64,7 @@ package struct UploadPart: Hashable, Sendable {
     package var offset: Int64
     /// Whether the file ends with it.
     package var isLast: Bool
-    /// SHA-256 of the whole file, if the sender told it.
+    /// The announced SHA-256 of the whole file.
     package var digest: [UInt8]?
 
     package init(offset: Int64, isLast: Bool, digest: [UInt8]? = nil) {

@@ -11,10 +11,10 @@ package protocol CredentialStorage: Sendable {
 
     /// The account of a name or email address if the password is its own. Takes as long for a name that is not there.
     func account(named name: String, password: String) async throws -> Int64?
-    /// Whom a name or an address belongs to that somebody signs in with; nil for who has no password.
+    /// The account that signs in with a name or an address; nil for one without a password.
     func account(signingInAs name: String) async throws -> Int64?
     func profile(ofAccount account: Int64) async throws -> AccountProfile?
-    /// Whom an address or a record name in a container belongs to.
+    /// The account of an address or of a record name in a container.
     func account(matching info: LookupInfo, containerIdentifier: String) async throws -> Int64?
 
     // MARK: API tokens
@@ -34,16 +34,16 @@ package protocol CredentialStorage: Sendable {
     /// Checks an ECDSA signature over P-256 with SHA-256.
     ///
     /// - Parameter signature: ASN.1 DER.
-    /// - Returns: What no other signature has in common with it, also if somebody writes the same one differently; nil for
+    /// - Returns: An identifier of the signature that all its encodings share; nil for
     ///   a wrong one.
     func verify(signature: [UInt8], of message: [UInt8], by key: ServerKey) -> [UInt8]?
-    /// Remembers something until a time, and tells whether it was not remembered yet.
+    /// Stores a mark until a time, and returns whether it was new.
     func isFirstUse(of mark: [UInt8], until time: Int64) async throws -> Bool
 
     func sha256(_ bytes: [UInt8]) -> [UInt8]
 }
 
-/// What a web page or program says it is. Not a secret: it stands in pages; it may be limited to origins.
+/// The identity of a web page or program. Not a secret: it is part of pages; it may be limited to origins.
 ///
 /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit Using an API Token".
 package struct APIToken: Hashable, Sendable {
@@ -74,7 +74,7 @@ package struct APIToken: Hashable, Sendable {
     }
 }
 
-/// Somebody who signed in on a page.
+/// A session of a person that signed in on a page.
 package struct WebSession: Hashable, Sendable {
     package var account: Int64
     /// Empty for a session of the console.
@@ -105,7 +105,7 @@ package struct ServerKey: Hashable, Sendable {
     package var id: String
     package var containerIdentifier: String
     package var environment: CloudEnvironment
-    /// The user as whom the program acts; nobody else acts as this user.
+    /// The user that the program acts as, and that no other program or person does.
     package var userRecordName: String
     /// X9.63, uncompressed: 65 bytes.
     package var publicKey: [UInt8]

@@ -7,22 +7,27 @@ package import CloudWire
 /// Where the engine's data is. One conformance for each database.
 package protocol EngineStorage: SharingStorage {
     /// Reads from one state of the partition.
+    ///
+    /// - Throws: What `body` throws; a storage failure; `WireError` with the native code `limitExceeded` once the time of the terms is up;
+    ///   `CancellationError`.
     func read<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value
 
     /// The same for a body that only reads a few records, or a page of them: where that is over before a switch of threads
     /// would be, it happens on the caller's thread. The body may run twice.
     func readBriefly<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value
 
     /// Carries out one unit of work and returns once it is durable. Units of a partition are serial.
     ///
-    /// - Throws: What `body` throws, with nothing changed; or a storage failure, after which nothing of the unit
-    ///   is visible unless the failure says that the outcome is unknown.
+    /// Units of different requesters are scheduled fairly: one that has used much processor time waits for the others.
+    ///
+    /// - Throws: What `body` throws, or what `read` throws besides, with nothing changed; or a storage failure, after which nothing of the
+    ///   unit is visible unless the failure says that the outcome is unknown.
     func write<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value
 
     /// Partitions of a container and environment that were ever written to.
@@ -37,4 +42,20 @@ package protocol SharingStorage: Sendable {
     func target(ofLink link: Int64) async throws -> LinkTarget?
     /// News that were not delivered, since a server ended too early, with where they come from.
     func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)]
+}
+
+extension EngineStorage {
+    /// Reads for the server itself.
+    package func read<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value {
+        try await read(partition, .maintenance, body)
+    }
+
+    /// Writes for the server itself.
+    package func write<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+    ) async throws -> Value {
+        try await write(partition, .maintenance, body)
+    }
 }

@@ -41,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private static var limits: String {
-        Limits.settings.map { "\($0.name) (\(Limits()[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
+        Limits.settings.map { "\($0.name) (\(ServerSettings.defaultLimits[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
     }
 
     @OptionGroup var options: DataOptions
@@ -67,6 +67,10 @@ struct ServeCommand: AsyncParsableCommand {
     var traces: String?
     @Option(help: ServeCommand.help("without", "names"))
     var without: String?
+    @Option(help: ServeCommand.help("containers", "names"))
+    var containers: String?
+    @Option(help: ServeCommand.help("development", "who"))
+    var development: String?
     @Option(help: ArgumentHelp("File with settings; TARN_CONFIG names one too.", valueName: "path"))
     var config: String?
     @Option(help: ArgumentHelp("A limit, such as recordBytes=500000; may be repeated.", valueName: "name=number"))
@@ -91,6 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
             ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
+            ("containers", containers), ("development", development),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -115,7 +120,8 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, logger: logger)
+                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, containerRules: settings.containerRules,
+                logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -138,6 +144,7 @@ struct LocalServer {
     private let publicAddress: PublicAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
+    private let containerRules: ContainerRules
     private let logger: Logger
     private let store: SQLiteServerStore
     private let hub = PushHub()
@@ -146,11 +153,13 @@ struct LocalServer {
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases), logger: Logger
+        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases),
+        containerRules: ContainerRules = ContainerRules(), logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
         self.offered = offered
+        self.containerRules = containerRules
         self.access = access
         self.proxies = proxies
         self.publicAddress = publicAddress
@@ -180,7 +189,7 @@ struct LocalServer {
         let surroundings = CloudService.Surroundings.system
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings, offered: offered, auditLog: Self.auditLog(logger))
+            surroundings: surroundings, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
         let (store, hub) = (store, hub)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())

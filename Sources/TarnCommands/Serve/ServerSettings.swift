@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudServer
+import CloudService
 import CloudWire
 import Foundation
 import Logging
@@ -21,6 +22,8 @@ import Logging
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
+/// | `containers = iCloud.org.example.notes,…` | `TARN_CONTAINERS` | `--containers` |
+/// | `development = all`, `operators` or `off` | `TARN_DEVELOPMENT` | `--development` |
 /// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
 ///
 /// Lines of the file that begin with `#` are comments.
@@ -28,7 +31,9 @@ struct ServerSettings {
     var host = "127.0.0.1"
     var port = 8080
     var logLevel = Logger.Level.info
-    var limits = Limits()
+    var limits = Self.defaultLimits
+    /// Which containers and environments there are, and for whom.
+    var containerRules = ContainerRules()
     var tlsCertificate: String?
     var tlsKey: String?
     var access = OperationsAccess()
@@ -43,6 +48,13 @@ struct ServerSettings {
 
     /// What of Capabilities.md is.
     var offered: Set<Capability> { Set(Capability.allCases).subtracting(without) }
+
+    /// Limits of a server, which strangers may reach: unlike a cloud in a test it limits requests.
+    static var defaultLimits: Limits {
+        var limits = Limits()
+        limits.requestsPerMinute = 12_000
+        return limits
+    }
 
     init() {}
 
@@ -80,6 +92,11 @@ struct ServerSettings {
         (
             "without", "TARN_WITHOUT",
             "Capabilities that are not offered, separated by commas, such as model-extensions; Capabilities.md has them. (default: none)"
+        ),
+        ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
+        (
+            "development", "TARN_DEVELOPMENT",
+            "Who may use the development environment, where types and fields are made by use: all, operators or off. (default: all)"
         ),
     ]
 
@@ -162,6 +179,15 @@ struct ServerSettings {
             self.proxies = proxies
         case "traces": traces = try SpanTarget(value)
         case "without": without = try Self.capabilities(in: value)
+        case "containers":
+            let containers = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+            guard !containers.isEmpty else { throw CommandError("Name at least one container, such as iCloud.org.example.notes.") }
+            containerRules.containers = Set(containers)
+        case "development":
+            guard let development = ContainerRules.Development(rawValue: value) else {
+                throw CommandError("The development environment is open to all, operators or off.")
+            }
+            containerRules.development = development
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
         default: throw CommandError("There is no setting named \(name); there are \(Self.all.map(\.name).joined(separator: ", ")) and limit.NAME.")
         }

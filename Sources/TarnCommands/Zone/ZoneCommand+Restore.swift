@@ -4,6 +4,7 @@
 import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 

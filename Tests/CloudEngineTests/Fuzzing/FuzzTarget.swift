@@ -4,7 +4,7 @@
 @testable import CloudEngine
 import CloudWire
 
-/// What reads bytes from the network or from an operator. Nothing of it may trap, whatever the bytes are, and what is read
+/// Decoders of bytes from the network or from an operator. None of them may trap, whichever the bytes are, and a decoded message
 /// must be the same after it was written.
 enum FuzzTarget: String, CaseIterable {
     /// Bodies of requests, and answers; the first byte chooses which.
@@ -14,7 +14,7 @@ enum FuzzTarget: String, CaseIterable {
     /// Queries that are checked and then asked of a record.
     case query
 
-    /// - Returns: What is wrong; nil if bytes are read and written again alike, or refused.
+    /// - Returns: The defect; nil if bytes are read and written again alike, or rejected.
     func complaint(about bytes: [UInt8]) -> String? {
         switch self {
         case .request: Self.request(bytes)
@@ -43,7 +43,7 @@ enum FuzzTarget: String, CaseIterable {
         return messages[Int(first) % messages.count](Array(bytes.dropFirst()))
     }
 
-    /// What was read is written, read again, and written once more alike.
+    /// A decoded message is encoded, decoded again, and encoded alike.
     private static func again<Message: WireMessage>(_ type: Message.Type) -> @Sendable ([UInt8]) -> String? {
         { bytes in
             guard let message = try? Message(json: bytes) else { return nil }

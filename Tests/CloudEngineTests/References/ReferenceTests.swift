@@ -118,7 +118,7 @@ extension Record {
         #expect(try await bench.modify(.init(.forceDelete, .plant("b"))).map(\.word) == ["deleted"])
     }
 
-    /// Random batches against a plain model of what the promises mean.
+    /// Random batches, compared with a plain model of references.
     @Test(arguments: 0..<6 as Range<UInt64>)
     func thePromisesHoldAfterRandomBatches(_ seed: UInt64) async throws {
         let bench = try await Bench.withGarden()

@@ -120,7 +120,7 @@ import Testing
         #expect(printed.filter { !$0.hasPrefix("\"___") } == ["DEFINE SCHEMA", "RECORD TYPE P ("] + (line.isEmpty ? [] : [line]) + [");"])
     }
 
-    /// As the console of the live service prints what an app with Core Data and sharing has.
+    /// The schema of an app with Core Data and sharing, as the console of the live service prints it.
     @Test func anExportWithSharesUsersAndRolesIsReadWhole() throws {
         let text = """
             DEFINE SCHEMA\r

@@ -24,7 +24,7 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
 
 protocol StorageUnderTest: Sendable {
     var storage: any EngineStorage & AccountStorage & AssetStorage & AdministrationStorage { get throws }
-    /// Ends the storage and begins it anew on the same data.
+    /// Closes the storage and opens it again on the same data.
     func restart() throws
     func end() throws
 }
@@ -51,7 +51,7 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
         store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
     }
 
-    /// The folder is free once nobody holds the store any more.
+    /// The folder is free once the store is released.
     func end() throws {
         try store?.close()
         store = nil

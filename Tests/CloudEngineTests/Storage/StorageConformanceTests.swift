@@ -7,7 +7,7 @@ import CloudWire
 import Foundation
 import Testing
 
-/// What the engine relies on, whatever keeps the data.
+/// The engine's requirements on any storage.
 @Suite struct StorageConformanceTests {
     private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
     private static let bo = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_bo")
@@ -82,12 +82,12 @@ import Testing
         }
     }
 
-    /// Whether it is short or long, and however many read at once.
+    /// Short or long reads, with any number of concurrent ones.
     @Test(arguments: StorageKind.allCases)
     func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
-            let empty = try await storage.readBriefly(Self.mia) { try $0.state() }
+            let empty = try await storage.readBriefly(Self.mia, .maintenance) { try $0.state() }
             #expect(empty == PartitionState())
             try await storage.write(Self.mia) { unit in
                 let number = try unit.raiseCounter(by: 40)
@@ -108,15 +108,15 @@ import Testing
                 for reader in 0..<64 {
                     let limit = reader.isMultiple(of: 2) ? 2 : 40
                     group.addTask {
-                        let found = try await storage.readBriefly(Self.mia) { try names($0, limit: limit) }
+                        let found = try await storage.readBriefly(Self.mia, .maintenance) { try names($0, limit: limit) }
                         #expect(found == (1...limit).map { "r\($0)" })
                     }
                 }
                 try await group.waitForAll()
             }
             struct Refusal: Error {}
-            await #expect(throws: Refusal.self) { try await storage.readBriefly(Self.mia) { _ in throw Refusal() } }
-            let change = try await storage.readBriefly(Self.mia) { try $0.zone(named: "Garden")?.change }
+            await #expect(throws: Refusal.self) { try await storage.readBriefly(Self.mia, .maintenance) { _ in throw Refusal() } }
+            let change = try await storage.readBriefly(Self.mia, .maintenance) { try $0.zone(named: "Garden")?.change }
             #expect(change == 40)
         }
     }
@@ -136,7 +136,7 @@ import Testing
                     }
                 }
                 group.addTask {
-                    // Whoever reads meanwhile sees all numbers up to the counter.
+                    // A concurrent reader sees all numbers up to the counter.
                     for _ in 0..<50 {
                         let (counter, seen) = try await storage.read(Self.mia) { view in
                             let records = try view.records(ChangeSlice(after: 0), in: 1, includingDeleted: true, limit: 100, bytesMax: .max)

@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudEngineSQLite
 import CloudWire
 import Testing
 
-/// What the writer remembers from one request to the next never outlives what it was read from.
+/// The writer's cache is never stale.
 @Suite struct WriterMemoryTests {
     private struct Thrown: Error {}
 
@@ -35,7 +36,7 @@ import Testing
         #expect(try await subscribed(bench).isEmpty)
     }
 
-    /// Saving a record counts as no change of what is remembered.
+    /// Saving a record leaves the cache valid.
     @Test func aTypeThatIsLearntBetweenRecordsIsKnown() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))

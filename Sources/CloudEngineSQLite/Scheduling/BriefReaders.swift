@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// Connections for reads that are over before a switch of threads would be: they run on the caller's thread, and nobody
+/// Connections for reads that take less time than a switch of threads: they run on the caller's thread, and no read
 /// waits for one. What turns out to be long is given up, and goes to a thread of its own; see ``ReadAllowance``.
 final class BriefReaders: Sendable {
     private struct State {
@@ -17,7 +17,7 @@ final class BriefReaders: Sendable {
     private let all: [DatabaseQueue]
     private let state: Mutex<State>
 
-    /// Opens as many connections as there are threads that may read at once.
+    /// Opens as many connections as threads may read concurrently.
     init(path: String, _ configuration: Configuration) throws {
         all = try (0..<min(4, max(1, ProcessInfo.processInfo.activeProcessorCount))).map { _ in
             try DatabaseQueue(path: path, configuration: configuration)
@@ -43,14 +43,14 @@ final class BriefReaders: Sendable {
         }
     }
 
-    /// Ends the connections, once those who read are done.
+    /// Closes the connections, once running reads have ended.
     func close() throws {
         state.withLock { $0.isClosed = true }
         for connection in all { try connection.close() }
     }
 }
 
-/// What a brief read may take, counted in bytes of records.
+/// The limit of a brief read, in bytes of records.
 final class ReadAllowance {
     /// A page of changes as devices ask for it; about a tenth of a millisecond.
     static let bytes = 1 << 18

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import Dispatch
+import GRDB
+import Synchronization
+
+/// Runs reads until the store closes, as many concurrently as there are connections, and lets the store close once they have ended.
+///
+/// The order is that of ``FairQueue``, and one requester has at most three fifths of the connections, so that a read of another one
+/// never waits for all of them.
+///
+/// The pool keeps its readers in a variable that closing clears regardless of running reads, so no read may run while it closes. Neither
+/// side waits on a thread that Swift's tasks need, and a result is returned once the connection is free again.
+final class ReaderGate: Sendable {
+    private struct Job: Sendable {
+        let run: @Sendable () -> Void
+    }
+
+    private struct State {
+        var isClosed = false
+        var runningCount = 0
+        var queue = FairQueue<Job>()
+    }
+
+    private let pool: DatabasePool
+    private let connections: Int
+    private var connectionsPerRequester: Int { max(1, connections * 3 / 5) }
+    private let queue = DispatchQueue(label: "tarn.readers", attributes: .concurrent, target: .global(qos: .userInitiated))
+    private let state = Mutex(State())
+    private let readers = DispatchGroup()
+
+    init(_ pool: DatabasePool) {
+        self.pool = pool
+        connections = max(1, pool.configuration.maximumReaderCount)
+    }
+
+    /// Reads from one state of the database.
+    ///
+    /// - Throws: What `body` throws; `StorageFailure` with `.unavailable` once the store closes; `WireError` with the native code
+    ///   `limitExceeded` once the time of the terms is up; `CancellationError` if the task is cancelled.
+    func read<Value: Sendable>(
+        _ terms: WorkTerms, _ body: @escaping @Sendable (Database, UnitClock) throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let cancellation = UnitClock.Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let job = Job { [pool, readers] in
+                    let outcome = Result {
+                        let clock = UnitClock(terms, cancellation)
+                        try clock.check()
+                        return try pool.read { db in try clock.watch(db) { try body(db, clock) } }
+                    }.mapError { $0 is UnitClock.TimeIsUp ? UnitClock.TimeIsUp.wireError : $0 }
+                    readers.leave()
+                    continuation.resume(with: outcome)
+                }
+                let isClosed = state.withLock { state in
+                    guard !state.isClosed else { return true }
+                    readers.enter()
+                    state.queue.add(job, for: terms.requester)
+                    return false
+                }
+                if isClosed { return continuation.resume(throwing: StorageFailure(.unavailable, "the storage is closed")) }
+                startJobs()
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// Starts waiting jobs on connections that are free.
+    private func startJobs() {
+        while let started = nextJob() { queue.async { self.run(started) } }
+    }
+
+    private func nextJob() -> (requester: String, job: Job)? {
+        state.withLock { state in
+            guard state.runningCount < connections, let next = state.queue.next(runningMax: connectionsPerRequester) else { return nil }
+            state.runningCount += 1
+            return next
+        }
+    }
+
+    /// Runs a job, and those that wait.
+    private func run(_ first: (requester: String, job: Job)) {
+        var next: (requester: String, job: Job)? = first
+        while let (requester, job) = next {
+            let before = UnitClock.threadTime
+            job.run()
+            let used = UnitClock.threadTime - before
+            next = state.withLock { state in
+                state.queue.end(requester, nanoseconds: used)
+                guard let next = state.queue.next(runningMax: connectionsPerRequester) else {
+                    state.runningCount -= 1
+                    return nil
+                }
+                return next
+            }
+        }
+        // A job that had to wait for another job of this requester may run now.
+        startJobs()
+    }
+
+    /// Refuses new reads, and waits for those that run or wait.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        readers.wait()
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+import Testing
+
+/// The work of one query is bounded, and its result does not depend on the bound.
+@Suite(.timeLimit(.minutes(2))) struct QueryWorkTests {
+    private func words(_ count: Int, _ prefix: String) -> FieldValue {
+        .list((0..<count).map { .string("\(prefix)\($0)") }, of: .string)
+    }
+
+    /// Compared pair by pair this would be 64 × 256 × 30,000 comparisons of texts.
+    @Test func longListsAreComparedByHashing() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("p1", ["tags": words(30_000, "Ω")])))
+        let filters = (0..<64).map { QueryFilter(.field("tags"), .notListContainsAny, words(256, "other\($0)-")) }
+        #expect(try await bench.names(Query(recordType: "Plant", filters: filters)).names == ["p1"])
+        let all = [QueryFilter(.field("tags"), .listContainsAll, words(256, "ω"))]
+        #expect(try await bench.names(Query(recordType: "Plant", filters: all)).names == ["p1"], "texts ignore case")
+    }
+
+    @Test func aPageEndsWhenItsBytesAreUsedUp() async throws {
+        var limits = Limits()
+        limits.queryBytesPerPage = 3000
+        let bench = try await Bench.withGarden(limits: limits)
+        for number in 10..<40 { try await bench.modify(.init(.create, .plant("p\(number)", ["count": .int64(Int64(number % 7))]))) }
+        let query = Query(recordType: "Plant", filters: [QueryFilter(.field("count"), .notEquals, .int64(-1))])
+        var request = QueryRecordsRequest(query: query, zoneID: Bench.garden)
+        var names: [String] = []
+        var pageCount = 0
+        repeat {
+            let message = request
+            let response = try await bench.query(message)
+            names += response.results.map(\.recordName)
+            request.continuationMarker = response.continuationMarker
+            pageCount += 1
+        } while request.continuationMarker != nil && pageCount < 100
+        #expect(names.sorted() == (10..<40).map { "p\($0)" })
+        #expect(pageCount > 3)
+    }
+
+    @Test func aQueryThatCannotEndEarlyIsRefused() async throws {
+        var limits = Limits()
+        limits.queryBytesPerPage = 3000
+        let bench = try await Bench.withGarden(limits: limits)
+        for number in 0..<60 {
+            let spot = RecordLocation(latitude: Double(number) / 10, longitude: 11)
+            try await bench.modify(.init(.create, .plant("p\(number)", ["spot": .location(spot)])))
+        }
+        let farthest = QuerySort(.field("spot"), ascending: false, relativeLocation: RecordLocation(latitude: 0, longitude: 11))
+        let query = Query(recordType: "Plant", filters: [QueryFilter(.field("spot"), .notEquals, .location(RecordLocation(latitude: 1, longitude: 1)))], sorts: [farthest])
+        let refusal = await refusal { try await bench.names(query) }
+        #expect(refusal?.code == .badRequest)
+        #expect(refusal?.nativeCode == .limitExceeded)
+    }
+
+    @Test func aRecordWithManyWordsHasOneIndexEntry() async throws {
+        let bench = try await Bench.withGarden()
+        let text = (0..<3000).map { "word\($0)" }.joined(separator: " ")
+        try await bench.modify(.init(.create, .plant("long", ["note": .string(text), "tags": words(3000, "tag")])))
+        try await bench.modify(.init(.create, .plant("short", ["note": .string("word7"), "tags": words(1, "tag")])))
+        let word = Query.plants(QueryFilter(.field("note"), .containsAllTokens, .string("word7")))
+        #expect(try await bench.names(word).names.sorted() == ["long", "short"])
+        let tag = Query.plants(QueryFilter(.field("tags"), .listContains, .string("tag0")))
+        #expect(try await bench.names(tag).names.sorted() == ["long", "short"])
+        try await bench.modify(.init(.forceUpdate, .plant("long", ["note": .string(text + " word9999")])))
+        let later = Query.plants(QueryFilter(.field("note"), .containsAllTokens, .string("word9999")))
+        #expect(try await bench.names(later).names == ["long"])
+        let entryCount = try await bench.read { _, view, _ in
+            let zone = try #require(try view.zone(named: "Garden"))
+            return try view.indexes(ofType: "Plant").reduce(0) { count, index in
+                try count + view.count(IndexScan(index: index.id, zone: zone.key, range: KeyRange(lower: [], upper: [2])), atMost: 10_000)
+            }
+        }
+        #expect(entryCount <= 4, "two records in two indexes")
+    }
+
+    @Test func aListHasALimitOfElements() async throws {
+        var limits = Limits()
+        limits.elementsPerList = 10
+        let bench = try await Bench.withGarden(limits: limits)
+        let results = try await bench.modify([.init(.create, .plant("a", ["tags": words(10, "t")])), .init(.create, .plant("b", ["tags": words(11, "t")]))], atomic: false)
+        #expect(results.map(\.word) == ["saved", "BAD_REQUEST"])
+        #expect(results[1].error?.nativeCode == .limitExceeded)
+    }
+
+    @Test func aZoneIsNamedOnceInARequestForChanges() async throws {
+        let bench = try await Bench.withGarden()
+        let request = ZoneChangesRequest(zones: Array(repeating: ZoneChangesQuery(zoneID: Bench.garden), count: 2))
+        let refusal = await refusal { try await bench.read { try $0.zoneChanges(request, in: $1, $2) } }
+        #expect(refusal?.code == .badRequest)
+    }
+
+    @Test func zonesOfSeveralOwnersShareTheRoomOfOneResponse() async throws {
+        var limits = Limits()
+        limits.responseRecordBytes = 5000
+        let bench = try await Bench.withGarden(limits: limits)
+        for number in 0..<8 { try await bench.modify(.init(.create, .plant("p\(number)", ["note": .string(String(repeating: "x", count: 1000))]))) }
+        let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Bench.garden)])
+        let counts = try await bench.read { engine, view, call in
+            var room = try engine.pageRoom(for: request, call)
+            return try (0..<3).map { _ -> Int in
+                guard case .changes(let page)? = try engine.zoneChanges(request, room: &room, in: view, call).zones.first else { return -1 }
+                #expect(page.moreComing)
+                return page.records.count
+            }
+        }
+        #expect(counts[0] > 0 && counts[1] == 0 && counts[2] == 0)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import CloudEngineSQLite
+
+@Suite(.timeLimit(.minutes(2))) struct SchedulingTests {
+    private static let millisecond: Int64 = 1_000_000
+
+    @Test func theRequesterWithTheLeastTimeIsNext() {
+        var queue = FairQueue<String>()
+        for number in 1...4 { queue.add("ann\(number)", for: "ann") }
+        #expect(queue.next()?.job == "ann1")
+        queue.end("ann", nanoseconds: 1000 * Self.millisecond)
+        queue.add("bob1", for: "bob")
+        queue.add("bob2", for: "bob")
+        #expect(queue.next()?.job == "bob1", "bob has used nothing")
+        queue.end("bob", nanoseconds: 400 * Self.millisecond)
+        #expect(queue.next()?.job == "bob2", "400 ms are less than 1000")
+        queue.end("bob", nanoseconds: 700 * Self.millisecond)
+        #expect(queue.next()?.job == "ann2")
+        #expect(queue.waitingCount == 2)
+    }
+
+    @Test func idleTimeIsNotSavedUp() {
+        var queue = FairQueue<Int>()
+        queue.add(1, for: "bob")
+        _ = queue.next()
+        queue.end("bob", nanoseconds: 1 * Self.millisecond)
+        for number in 0..<3 {
+            queue.add(number, for: "ann")
+            _ = queue.next()
+            queue.end("ann", nanoseconds: 1000 * Self.millisecond)
+        }
+        queue.add(10, for: "ann")
+        for number in 0..<5 { queue.add(100 + number, for: "bob") }
+        #expect(queue.next()?.job == 100)
+        queue.end("bob", nanoseconds: 1500 * Self.millisecond)
+        #expect(queue.next()?.job == 10, "bob has not saved up 3000 ms")
+    }
+
+    @Test func aRequesterRunsSoManyAtOnce() {
+        var queue = FairQueue<Int>()
+        for number in 0..<3 { queue.add(number, for: "ann") }
+        queue.add(9, for: "bob")
+        #expect(queue.next(runningMax: 2)?.job == 0)
+        #expect(queue.next(runningMax: 2)?.job == 1)
+        #expect(queue.next(runningMax: 2)?.job == 9)
+        #expect(queue.next(runningMax: 2) == nil)
+        queue.end("ann", nanoseconds: 1)
+        #expect(queue.next(runningMax: 2)?.job == 2)
+    }
+
+    private static func spin(milliseconds: Int64) {
+        let end = UnitClock.threadTime + milliseconds * 1_000_000
+        while UnitClock.threadTime < end {}
+    }
+
+    /// Fifty units of ann's wait, ten milliseconds each; bob's comes last.
+    @Test func anotherUsersSaveDoesNotWaitForAllOfOne() async throws {
+        let bench = try await Bench.withGarden()
+        let partition = bench.call().partition
+        let (started, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let finished = Mutex<[String]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await bench.store.write(partition, WorkTerms(requester: "ann", milliseconds: nil)) { _ in
+                    started.signal()
+                    released.wait()
+                    Self.spin(milliseconds: 10)
+                }
+            }
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    started.wait()
+                    continuation.resume()
+                }
+            }
+            for number in 0..<50 {
+                group.addTask {
+                    try await bench.store.write(partition, WorkTerms(requester: "ann", milliseconds: nil)) { _ in
+                        Self.spin(milliseconds: 10)
+                        finished.withLock { $0.append("ann\(number)") }
+                    }
+                }
+            }
+            while bench.store.writer.waitingCount < 50 { await Task.yield() }
+            group.addTask {
+                try await bench.store.write(partition, WorkTerms(requester: "bob", milliseconds: nil)) { _ in
+                    finished.withLock { $0.append("bob") }
+                }
+            }
+            while bench.store.writer.waitingCount < 51 { await Task.yield() }
+            released.signal()
+            try await group.waitForAll()
+        }
+        let place = finished.withLock { $0.firstIndex(of: "bob") }
+        #expect(try #require(place) <= 1)
+    }
+
+    @Test func aUnitEndsWhenItsTimeIsUpAndOthersInItsCommitDoNot() async throws {
+        let bench = try await Bench.withGarden()
+        let call = bench.call()
+        let endless = await refusal {
+            try await bench.store.write(call.partition, WorkTerms(requester: "ann", milliseconds: 20)) { unit in
+                while true { _ = try unit.state() }
+            }
+        }
+        #expect(endless?.nativeCode == .limitExceeded)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                group.addTask { _ = try await bench.modify(.init(.create, .plant("p\(number)"))) }
+                group.addTask {
+                    _ = await refusal {
+                        try await bench.store.write(call.partition, WorkTerms(requester: "ann", milliseconds: 10)) { unit in
+                            while true { _ = try unit.state() }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await bench.lookup("p0", "p1", "p2", "p3").map(\.word) == ["saved", "saved", "saved", "saved"])
+    }
+
+    @Test func aReadEndsWhenItsTaskIsCancelled() async throws {
+        let bench = try await Bench.withGarden()
+        let partition = bench.call().partition
+        let started = DispatchSemaphore(value: 0)
+        let read = Task {
+            try await bench.store.read(partition, WorkTerms(requester: "ann", milliseconds: nil)) { view -> Int in
+                started.signal()
+                while true { _ = try view.state() }
+            }
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                started.wait()
+                continuation.resume()
+            }
+        }
+        read.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+    }
+}

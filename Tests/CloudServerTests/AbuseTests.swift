@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Crypto
+import Testing
+
+/// Requests of people who try to get more than their share, or to learn what is not theirs.
+@Suite struct AbuseTests {
+    /// Sends a request as it is.
+    private func send(
+        _ village: Village, _ method: String, _ path: String, token: String? = nil, network: String = "192.0.2.1", _ body: [UInt8] = [],
+        headers: [String: String] = [:]
+    ) async -> (status: Int, body: [UInt8]) {
+        var headers = headers
+        if let token { headers["authorization"] = "Bearer \(token)" }
+        let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
+        let response = await village.service.respond(
+            to: ServiceRequest(
+                method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", headers: headers, body: .bytes(body),
+                baseURL: "http://tarn.example", network: network))
+        guard case .bytes(let bytes) = response.body else { return (response.status, []) }
+        return (response.status, bytes)
+    }
+
+    // MARK: Rate limits
+
+    @Test func namingOtherContainersDoesNotHelp() async throws {
+        var limits = Limits()
+        limits.requestsPerMinute = 3
+        let village = try Village(limits: limits)
+        let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        var statuses: [Int] = []
+        for number in 0..<3 {
+            statuses.append(await send(village, "GET", "/database/1/iCloud.org.c\(number)/development/private/zones/list", token: token).status)
+        }
+        let body = WebAuthTokenRequest(apiToken: "none").encoded()
+        statuses.append(await send(village, "POST", "/device/1/iCloud.org.x/development/tokens/webAuth", token: token, body).status)
+        #expect(statuses == [200, 200, 200, 429])
+        var anonymous: [Int] = []
+        for number in 0..<4 {
+            anonymous.append(await send(village, "GET", "/database/1/iCloud.org.c\(number)/development/public/zones/list").status)
+        }
+        #expect(anonymous == [200, 200, 200, 429])
+        #expect(await send(village, "GET", "/database/1/iCloud.org.c/development/public/zones/list", network: "192.0.2.2").status == 200)
+    }
+
+    @Test func wrongCredentialsCount() async throws {
+        var limits = Limits()
+        limits.requestsPerMinute = 3
+        let village = try Village(limits: limits)
+        let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        let path = "/database/1/\(Village.container)/development/private/zones/list"
+        var statuses: [Int] = []
+        for number in 0..<5 { statuses.append(await send(village, "GET", path, token: "tarn_wrong\(number)").status) }
+        #expect(statuses == [401, 401, 401, 429, 429])
+        #expect(await send(village, "GET", path, token: token).status == 200, "the network's other users are not locked out")
+    }
+
+    // MARK: Uploads
+
+    private func address(_ mia: Village.Villager) async throws -> String {
+        let request = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p1", fieldName: "photo")], zoneID: mia.zone())
+        let response = try await mia.ask(.private, .uploadAssets, request, AssetUploadResponse.self)
+        guard case .address(let address)? = response.results.first else { throw WireError(.internalError, "no address") }
+        return String(address.url.dropFirst("http://tarn.example".count))
+    }
+
+    @Test func anUploadAddressIsGoodForOneFile() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let path = try await address(mia)
+        #expect(await send(village, "PUT", path, [1, 2, 3]).status == 200)
+        #expect(await send(village, "PUT", path, [1, 2, 3]).status == 200, "a retry is not another file")
+        #expect(await send(village, "PUT", path, [4, 5, 6]).status == 409)
+    }
+
+    @Test func parallelUploadsShareTheQuota() async throws {
+        var limits = Limits()
+        limits.userBytes = 20_000
+        let village = try Village(limits: limits)
+        let mia = try await village.villager("mia")
+        var paths: [String] = []
+        for _ in 0..<10 { paths.append(try await address(mia)) }
+        let statuses = await withTaskGroup(of: Int.self) { group in
+            for (number, path) in paths.enumerated() {
+                group.addTask { await send(village, "PUT", path, [UInt8](repeating: UInt8(number), count: 9000)).status }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.count { $0 == 200 } <= 2)
+        let partition = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
+        #expect(try await village.store.read(partition) { try $0.unusedUploadBytes() } <= 20_000)
+    }
+
+    // MARK: Subscriptions
+
+    @Test func aSubscriptionHasALimitOfBytes() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let values = FieldValue.list((0..<200).map { .string("\($0)" + String(repeating: "x", count: 400)) }, of: .string)
+        let query = Query(recordType: "Plant", filters: [QueryFilter(.field("name"), .isIn, values)])
+        let part = QuerySubscription(query: query, firesOn: [.create], firesOnce: false, zoneID: nil)
+        let request = SubscriptionsModifyRequest(operations: [
+            .create(Subscription(subscriptionID: "big", kind: .query(part), notification: .silent))
+        ])
+        let response = try await mia.ask(.private, .modifySubscriptions, request, SubscriptionsResponse.self)
+        guard case .failure(_, let error)? = response.subscriptions.first else {
+            Issue.record("the subscription was accepted")
+            return
+        }
+        #expect(error.nativeCode == .limitExceeded)
+    }
+
+    // MARK: Sharing
+
+    @Test func aParticipantWithoutPermissionDoesNotReadTheRoot() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (_, guid) = try await SharingTests.bed(village, with: [.invited("bo", .none)])
+        let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid, shouldFetchRootRecord: true)])
+        let response = try await bo.ask(.public, .resolveRecords, request, ShortGUIDsResponse.self)
+        guard case .share(let seen)? = response.results.first else { return }
+        #expect(seen.rootRecord == nil)
+    }
+
+    @Test func anInvitationDoesNotTellWhoHasAnAccount() async throws {
+        let village = try Village()
+        _ = try await village.villager("bo")
+        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo"), .invited("nobody")])
+        let share = try #require(try await mia.lookup("share")[0].record?.sharing.details)
+        #expect(share.participants.allSatisfy { $0.kind == .owner || $0.identity.userRecordName.isEmpty })
+        #expect(!guid.isEmpty)
+    }
+
+    @Test func aParticipantCannotHoldOnToAHiddenRecord() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        func plant(_ name: String, to target: String) -> Record {
+            var record = Record.plant(name, under: "bed")
+            record.fields["other"] = Field(.reference(RecordReference(recordName: target, action: .validate)))
+            return record
+        }
+        let hidden = try await bo.modify([RecordOperation(.create, plant("a", to: "own"))], of: mia, atomic: false)
+        let absent = try await bo.modify([RecordOperation(.create, plant("b", to: "none"))], of: mia, atomic: false)
+        #expect(hidden.map(\.outcome) == ["VALIDATING_REFERENCE_ERROR"] && absent.map(\.outcome) == hidden.map(\.outcome))
+        let visible = try await bo.modify([RecordOperation(.create, plant("c", to: "sage"))], of: mia, atomic: false)
+        #expect(visible.map(\.outcome) == ["saved"])
+        #expect(try await mia.modify([RecordOperation(.forceDelete, .plant("own"))]).map(\.outcome) == ["deleted"])
+    }
+
+    // MARK: Idempotency keys and device names
+
+    @Test func anIdempotencyKeyIsItsUsersOwnInThePublicDatabase() async throws {
+        let village = try Village()
+        let (mia, bo) = (try await village.villager("mia"), try await village.villager("bo"))
+        var record = Record(recordName: "", recordType: "Plant", fields: ["name": Field(.string("Sage"))])
+        record.recordName = ""
+        let body = ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: .defaultZone).encoded()
+        let first = await mia.send(.public, .modifyRecords, body, key: "k1")
+        let again = await mia.send(.public, .modifyRecords, body, key: "k1")
+        let others = await bo.send(.public, .modifyRecords, body, key: "k1")
+        #expect(first.status == 200 && again.body == first.body)
+        #expect(others.status == 200 && others.body != first.body)
+    }
+
+    @Test func aParticipantsDeviceNameSilencesNoDeviceOfTheOwner() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+        _ = try await mia.ask(
+            .private, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), SubscriptionsResponse.self)
+        let audience = PushAudience(containerIdentifier: Village.container, environment: .development, userRecordName: mia.name)
+        let listener = village.hub.listen(audience, deviceID: "mia-phone")
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.create, .plant("new", under: "bed"))], zoneID: bo.zone(mia))
+        let path = "/database/1/\(Village.container)/development/shared/records/modify"
+        let status = await send(village, "POST", path, token: bo.token, request.encoded(), headers: ["x-tarn-device": "mia-phone"]).status
+        #expect(status == 200)
+        var events = listener.events.makeAsyncIterator()
+        guard case .notification(let notification)? = await events.next() else {
+            Issue.record("the owner's device was not notified")
+            return
+        }
+        #expect(notification.subscriptionID == "all")
+        listener.close()
+    }
+
+    // MARK: Containers
+
+    @Test func containersAndDevelopmentAreTheOperatorsChoice() async throws {
+        let rules = ContainerRules(containers: [Village.container], development: .operators)
+        let village = try Village(containerRules: rules)
+        let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        let operatorToken = try await village.store.addUser(name: "ops", deviceLabel: "tablet", now: village.clock.now)
+        try await village.store.updateProfile(ofUser: "ops") { $0.isOperator = true }
+        func status(_ container: String, _ environment: String, _ token: String?) async -> Int {
+            await send(village, "GET", "/database/1/\(container)/\(environment)/public/zones/list", token: token).status
+        }
+        #expect(await status(Village.container, "production", token) == 200)
+        #expect(await status("iCloud.org.other", "production", token) == 403)
+        #expect(await status(Village.container, "development", token) == 403)
+        #expect(await status(Village.container, "development", nil) == 403)
+        #expect(await status(Village.container, "development", operatorToken) == 200)
+    }
+}
