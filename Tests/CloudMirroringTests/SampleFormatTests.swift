@@ -46,12 +46,16 @@ import Testing
         let device = try await device(sample)
         let trip = try device.read { try #require(try $0.post(titled: "Trip")?.objectID) }
         #expect(try device.container.syncState(of: trip) == .waiting)
-        #expect(try rows(device, "SELECT entity || ' ' || pk FROM TARN_RECORD WHERE isRelocated = 1 ORDER BY 1") == ["Attachment 1", "Attachment 2", "Post 1", "Tag 1"])
+        #expect(
+            try rows(device, "SELECT entity || ' ' || pk FROM TARN_RECORD WHERE isRelocated = 1 ORDER BY 1") == [
+                "Attachment 1", "Attachment 2", "Post 1", "Tag 1",
+            ])
         #expect(try rows(device, "SELECT zone || ' ' || stage FROM TARN_RECORD WHERE isRelocated = 1 GROUP BY 1") == ["0 2"])
         #expect(
             try rows(device, "SELECT zone || ' ' || entity || ' ' || pk || ' ' || stage FROM TARN_RECORD WHERE isRelocated = 0 ORDER BY 1")
                 == [
-                    "0 Post 2 0", "0 Post 3 2", "0 Post 4 1", "0 Tag 2 0", "1 Attachment 1 1", "1 Attachment 2 2", "1 Post 1 1", "1 Tag 1 1",
+                    "0 Post 2 0", "0 Post 3 2", "0 Post 4 1", "0 Tag 2 0", "1 Attachment 1 1", "1 Attachment 2 2", "1 Post 1 1",
+                    "1 Tag 1 1",
                 ])
         #expect(try rows(device, "SELECT pk FROM TARN_RECORD WHERE pk <= 0").isEmpty)
         try await device.discard()

@@ -40,7 +40,9 @@ import Testing
         all.mia.container.pauseSyncing()
         let list = try all.mia.read { try #require(try $0.all("List").first?.objectID) }
         _ = try await all.mia.container.share(all.mia.objects([list]), to: nil)
-        try all.phone.edit { try #require(try $0.all("Song").first { $0.value(forKey: "name") as? String == "a" }).setValue("first", forKey: "name") }
+        try all.phone.edit {
+            try #require(try $0.all("Song").first { $0.value(forKey: "name") as? String == "a" }).setValue("first", forKey: "name")
+        }
         try await all.phone.sync()
         all.mia.container.resumeSyncing()
         for _ in 0..<2 { try await all.sync() }

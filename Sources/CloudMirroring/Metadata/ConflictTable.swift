@@ -35,7 +35,8 @@ enum ConflictTable {
             let losing = try row.blob(5).flatMap { try Record(json: [UInt8]($0)).fields[property]?.value }
             let stamp = try row.blob(7).map { try RecordStamp(json: [UInt8]($0)) }
             let entry = ConflictEntry(
-                entity: entity, recordName: record, property: property, losing: losing, winner: winner, losingStamp: stamp, winningStamp: nil)
+                entity: entity, recordName: record, property: property, losing: losing, winner: winner, losingStamp: stamp,
+                winningStamp: nil)
             rows.append(Row(id: row.int(0), noted: row.optionalDouble(1) ?? 0, entry: entry))
         }
         return rows

@@ -18,7 +18,9 @@ enum DeferredReferenceTable {
 extension SyncMetadataReader {
     func hasDeferredReferences() throws -> Bool { try exists("TARN_PARKED") }
 
-    func deferredReferences(from source: String) throws -> [ParkedRelationship] { try deferredReferences("zone = ? AND source = ?", source) }
+    func deferredReferences(from source: String) throws -> [ParkedRelationship] {
+        try deferredReferences("zone = ? AND source = ?", source)
+    }
 
     func deferredReferences(to destination: String) throws -> [ParkedRelationship] {
         try deferredReferences("zone = ? AND destination = ?", destination)
@@ -47,7 +49,8 @@ extension SyncMetadataWriter {
 
     func removeDeferredReference(_ key: ParkedRelationship.Key) throws {
         try writer.execute(
-            "DELETE FROM TARN_PARKED WHERE zone = ? AND source = ? AND relationship = ?", [.int(zone), .text(key.source), .text(key.relationship)])
+            "DELETE FROM TARN_PARKED WHERE zone = ? AND source = ? AND relationship = ?",
+            [.int(zone), .text(key.source), .text(key.relationship)])
     }
 
     func removeDeferredReferences(from source: String) throws {

@@ -127,7 +127,8 @@ extension SyncMetadataWriter {
         for end in ["first", "second"] {
             try writer.execute("DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND \(end) = ?2", [.int(zone), .text(name)])
             try writer.execute(
-                "UPDATE TARN_LINK SET stage = \(MirrorStage.needsDelete.rawValue) WHERE zone = ?1 AND \(end) = ?2", [.int(zone), .text(name)])
+                "UPDATE TARN_LINK SET stage = \(MirrorStage.needsDelete.rawValue) WHERE zone = ?1 AND \(end) = ?2",
+                [.int(zone), .text(name)])
         }
     }
 }

@@ -47,7 +47,9 @@ enum OutboxTable {
     static func attempts(of key: String? = nil, _ reader: StoreReader) throws -> Int64? {
         var attempts: Int64?
         let condition = key == nil ? "" : "WHERE key = ?"
-        try reader.query("SELECT attempts FROM TARN_OUTBOX \(condition) ORDER BY number LIMIT 1", key.map { [.text($0)] } ?? []) { attempts = $0.int(0) }
+        try reader.query("SELECT attempts FROM TARN_OUTBOX \(condition) ORDER BY number LIMIT 1", key.map { [.text($0)] } ?? []) {
+            attempts = $0.int(0)
+        }
         return attempts
     }
 
@@ -55,7 +57,9 @@ enum OutboxTable {
         try writer.execute("UPDATE TARN_OUTBOX SET attempts = ? WHERE key = ?", [.int(attempts), .text(key)])
     }
 
-    static func remove(_ key: String, _ writer: StoreWriter) throws { try writer.execute("DELETE FROM TARN_OUTBOX WHERE key = ?", [.text(key)]) }
+    static func remove(_ key: String, _ writer: StoreWriter) throws {
+        try writer.execute("DELETE FROM TARN_OUTBOX WHERE key = ?", [.text(key)])
+    }
 
     static func removeAll(_ writer: StoreWriter) throws { try writer.execute("DELETE FROM TARN_OUTBOX") }
 

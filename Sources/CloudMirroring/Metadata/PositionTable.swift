@@ -30,7 +30,8 @@ extension SyncMetadataReader {
     /// zone, have no name.
     func ranking(of keys: [RowKey], in list: OrderedList) throws -> [Ranking.Member] {
         if let name = mapping.rankedName(list) { return try ranking(of: keys, rankedBy: name) }
-        guard let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship), let owner = try name(of: list.owner) else {
+        guard let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship), let owner = try name(of: list.owner)
+        else {
             return keys.map { _ in Ranking.Member(name: "", rank: nil) }
         }
         let links = Dictionary(grouping: try links(touching: owner).filter { $0.pair.kind == link.kind && $0.isLive }, by: \.pair)

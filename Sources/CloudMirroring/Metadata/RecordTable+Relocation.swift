@@ -14,7 +14,8 @@ extension SyncMetadataReader {
         try reader.query(
             "SELECT zone FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 1", [.text(entityName(key)), .int(key.primaryKey)]
         ) { source = $0.int(0) }
-        guard let source, let state = try records("entity = ? AND pk = ? AND isRelocated = 1", [.text(entityName(key)), .int(key.primaryKey)]).first
+        guard let source,
+            let state = try records("entity = ? AND pk = ? AND isRelocated = 1", [.text(entityName(key)), .int(key.primaryKey)]).first
         else { return nil }
         return (state, source)
     }
@@ -59,7 +60,8 @@ extension SyncMetadataWriter {
     /// Stores the record that a relocated object has in this zone, its source zone, in place of an older one.
     func writeSource(_ state: RecordState) throws {
         try writer.execute(
-            "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 1", [.text(entityName(state.key)), .int(state.key.primaryKey)])
+            "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 1",
+            [.text(entityName(state.key)), .int(state.key.primaryKey)])
         try write(state)
     }
 
@@ -85,7 +87,9 @@ extension SyncMetadataWriter {
     func forgetSent() throws {
         let condition = "zone = ? AND stage <> \(MirrorStage.needsDelete.rawValue)"
         let stage = MirrorStage.needsUpload.rawValue
-        try writer.execute("UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = \(stage) WHERE \(condition)", [.int(zone)])
+        try writer.execute(
+            "UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = \(stage) WHERE \(condition)",
+            [.int(zone)])
         try writer.execute("UPDATE TARN_LINK SET tag = NULL, failure = NULL, stage = \(stage) WHERE \(condition)", [.int(zone)])
     }
 

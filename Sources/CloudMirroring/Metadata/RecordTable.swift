@@ -29,7 +29,8 @@ enum RecordTable {
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE failure IS NOT NULL",
     ]
 
-    static let columns = "name, entity, pk, isRelocated, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share"
+    static let columns =
+        "name, entity, pk, isRelocated, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share"
 
     fileprivate static let rowStatements = NamedRowStatements(
         "TARN_RECORD", subject: ["entity", "pk", "isRelocated"],
@@ -37,7 +38,9 @@ enum RecordTable {
 
     /// Adds the columns of ``SyncMetadataFormat/systemFields``.
     static func addSystemFields(_ writer: StoreWriter) throws {
-        for column in ["created INTEGER", "parent TEXT", "share TEXT"] { try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN \(column)") }
+        for column in ["created INTEGER", "parent TEXT", "share TEXT"] {
+            try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN \(column)")
+        }
     }
 
     /// Replaces the negative keys of relocated records by ``SyncMetadataFormat/relocatedRecords``.
@@ -80,13 +83,15 @@ extension SyncMetadataReader {
     func records(of keys: [RowKey]) throws -> [RecordState] {
         var states: [RecordState] = []
         for (entity, group) in Dictionary(grouping: keys, by: \.entityIndex) {
-            guard let low = group.lazy.map(\.primaryKey).min(), let high = group.lazy.map(\.primaryKey).max(), high - low < 2 * Int64(group.count)
+            guard let low = group.lazy.map(\.primaryKey).min(), let high = group.lazy.map(\.primaryKey).max(),
+                high - low < 2 * Int64(group.count)
             else {
                 for key in group { if let state = try record(of: key) { states.append(state) } }
                 continue
             }
             let range = try records(
-                "entity = ? AND pk BETWEEN ? AND ? AND isRelocated = 0", [.text(mapping.model.entities[entity].name), .int(low), .int(high)])
+                "entity = ? AND pk BETWEEN ? AND ? AND isRelocated = 0",
+                [.text(mapping.model.entities[entity].name), .int(low), .int(high)])
             if range.isEmpty { continue }
             let requested = Set(group)
             states += range.filter { requested.contains($0.key) }
@@ -154,7 +159,8 @@ extension SyncMetadataReader {
             state.ancestor.digests = Digests.decode(row.text(7))
             state.failure = row.text(10)
             state.generation = row.int(11)
-            state.system = RecordSystemFields(creator: row.text(12), created: row.optionalInt(13), parent: row.text(14), share: row.text(15))
+            state.system = RecordSystemFields(
+                creator: row.text(12), created: row.optionalInt(13), parent: row.text(14), share: row.text(15))
             if row.int(3) == 1 { state.role = .source(isObjectDeleted: try !self.isLive(state.key)) }
             if mapping.isRanked(entity.index) { state.ranks = try ranks(of: state.key) }
             if mapping.isUnique(entity.index), !state.isRelocated { state.merged = try merged(into: name) }
@@ -219,7 +225,9 @@ extension SyncMetadataReader {
     func allKeys() throws -> [RowKey] { try keys("isRelocated = 0 AND stage <> \(MirrorStage.needsDelete.rawValue)", []) }
 
     /// Returns the keys of the rows in this zone.
-    func keys() throws -> [RowKey] { try keys("zone = ? AND isRelocated = 0 AND stage <> \(MirrorStage.needsDelete.rawValue)", [.int(zone)]) }
+    func keys() throws -> [RowKey] {
+        try keys("zone = ? AND isRelocated = 0 AND stage <> \(MirrorStage.needsDelete.rawValue)", [.int(zone)])
+    }
 
     /// Returns the keys of rows in this zone with records that the server has, or had.
     func keysOnServer() throws -> [RowKey] {
@@ -262,7 +270,8 @@ extension SyncMetadataWriter {
             ],
             [
                 .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
-                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation), .optional(state.system.creator),
+                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
+                .optional(state.system.creator),
                 state.system.created.map { .int($0) } ?? .null, .optional(state.system.parent), .optional(state.system.share),
             ], writer)
     }
@@ -273,7 +282,8 @@ extension SyncMetadataWriter {
 
     /// Removes the current record of a row, in any zone.
     func removeRecord(of key: RowKey) throws {
-        try writer.execute("DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 0", [.text(entityName(key)), .int(key.primaryKey)])
+        try writer.execute(
+            "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 0", [.text(entityName(key)), .int(key.primaryKey)])
     }
 
     /// Marks the current record of a row to be sent, and clears its rejection.

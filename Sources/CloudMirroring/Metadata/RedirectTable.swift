@@ -57,7 +57,9 @@ extension SyncMetadataReader {
     /// Returns the name of the record that supersedes another one.
     func successor(of name: String) throws -> String? {
         var successor: String?
-        try reader.query("SELECT successor FROM TARN_MERGED WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { successor = $0.text(0) }
+        try reader.query("SELECT successor FROM TARN_MERGED WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) {
+            successor = $0.text(0)
+        }
         return successor
     }
 
@@ -118,13 +120,16 @@ extension SyncMetadataWriter {
     func noteReferences(to names: [String]) throws {
         if !mapping.hasUniqueness { return }
         for name in names {
-            try writer.execute("UPDATE TARN_MERGED SET isReferenced = 1 WHERE zone = ? AND name = ? AND isReferenced = 0", [.int(zone), .text(name)])
+            try writer.execute(
+                "UPDATE TARN_MERGED SET isReferenced = 1 WHERE zone = ? AND name = ? AND isReferenced = 0", [.int(zone), .text(name)])
         }
     }
 
     /// Clears the flags of redirects that nothing names any more, so that the next import does not look them up.
     func clearStaleReferences() throws {
         if !mapping.hasUniqueness { return }
-        try writer.execute("UPDATE TARN_MERGED AS g SET isReferenced = 0 WHERE zone = ? AND isReferenced = 1 AND NOT \(RedirectTable.isNamed)", [.int(zone)])
+        try writer.execute(
+            "UPDATE TARN_MERGED AS g SET isReferenced = 0 WHERE zone = ? AND isReferenced = 1 AND NOT \(RedirectTable.isNamed)",
+            [.int(zone)])
     }
 }

@@ -49,7 +49,8 @@ enum StagedPageTable {
 
     static func summary(_ zone: Int64, _ reader: StoreReader) throws -> Summary? {
         var summary: Summary?
-        try reader.query("SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE WHERE zone = ? ORDER BY number", [.int(zone)]) { row in
+        try reader.query("SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE WHERE zone = ? ORDER BY number", [.int(zone)]) {
+            row in
             var total = summary ?? Summary(askedWith: row.text(0), generation: row.optionalInt(1), token: "", count: 0, hasDeletions: false)
             total.token = row.text(2) ?? ""
             total.count += 1
@@ -63,7 +64,8 @@ enum StagedPageTable {
         try writer.execute(
             "INSERT INTO TARN_STAGEDPAGE (zone, number, asked, token, generation, deletes, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                .int(zone), .int(number), page.askedWith.map { .text($0) } ?? .null, .text(page.token), page.generation.map { .int($0) } ?? .null,
+                .int(zone), .int(number), page.askedWith.map { .text($0) } ?? .null, .text(page.token),
+                page.generation.map { .int($0) } ?? .null,
                 .int(page.hasDeletions ? 1 : 0), .blob(Data(page.body)),
             ])
     }
@@ -85,7 +87,8 @@ enum StagedPageTable {
             "SELECT asked, token, generation, deletes, body FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?", [.int(zone), .int(number)]
         ) { row in
             guard let token = row.text(1), let body = row.blob(4) else { return }
-            page = Page(askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, body: [UInt8](body))
+            page = Page(
+                askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, body: [UInt8](body))
         }
         return page
     }

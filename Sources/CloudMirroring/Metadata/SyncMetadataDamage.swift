@@ -15,7 +15,8 @@ package enum SyncMetadataDamage: Sendable {
     package func apply(_ writer: StoreWriter) throws {
         switch self {
         case .forgetsPendingUploads:
-            try writer.execute("UPDATE TARN_RECORD SET stage = \(MirrorStage.uploaded.rawValue) WHERE stage = \(MirrorStage.needsUpload.rawValue)")
+            try writer.execute(
+                "UPDATE TARN_RECORD SET stage = \(MirrorStage.uploaded.rawValue) WHERE stage = \(MirrorStage.needsUpload.rawValue)")
         case .forgetsMergeBases: try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL")
         case .emptiesConflictLog: try writer.execute("DELETE FROM TARN_CONFLICT")
         case .flattensPositions: try writer.execute("UPDATE TARN_RANK SET rank = 'V'")

@@ -37,7 +37,9 @@ struct SyncMetadataReader {
     func pendingCount(from first: Int64) throws -> Int {
         var count = 0
         for table in ["TARN_RECORD", "TARN_LINK"] {
-            try reader.query("SELECT COUNT(*) FROM \(table) WHERE \(MirrorStage.isPendingSQL) AND zone >= ?", [.int(first)]) { count += Int($0.int(0)) }
+            try reader.query("SELECT COUNT(*) FROM \(table) WHERE \(MirrorStage.isPendingSQL) AND zone >= ?", [.int(first)]) {
+                count += Int($0.int(0))
+            }
         }
         return count
     }

@@ -69,7 +69,9 @@ enum SyncMetadataSchema {
             if isBefore(.relocatedRecords), hasRedirects { try RedirectTable.addReferenced(writer) }
             // Later formats have more tables and indexes.
             for statement in statements { try writer.execute(statement) }
-            if isBefore(.relocatedRecords), hasRedirects { for zone in try ZoneTable.all(writer) { try RedirectTable.findReferences(in: zone.zone.number, writer) } }
+            if isBefore(.relocatedRecords), hasRedirects {
+                for zone in try ZoneTable.all(writer) { try RedirectTable.findReferences(in: zone.zone.number, writer) }
+            }
         }
         if isBefore(.relocatedRecords) { try StateTable.addZoneListing(writer) }
         if isBefore(.outbox) { try OutboxTable.adopt(writer) }

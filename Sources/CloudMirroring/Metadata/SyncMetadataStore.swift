@@ -38,7 +38,9 @@ struct SyncMetadataStore: Sendable {
 
     /// Removes everything but the zone of objects that are not shared, the outbox, staged pages, events and single values.
     func removeObjects(_ writer: StoreWriter) throws {
-        let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
+        let tables = [
+            "TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK",
+        ]
         for table in tables + WithheldTable.tables { try writer.execute("DELETE FROM \(table)") }
         try ZoneTable.removeShares(writer)
     }

@@ -78,7 +78,8 @@ struct SyncMetadataWriter {
     func markEverythingUnsent() throws {
         for table in ["TARN_RECORD", "TARN_LINK"] {
             try writer.execute(
-                "DELETE FROM \(table) WHERE zone = ? AND stage IN (\(MirrorStage.needsDelete.rawValue), \(MirrorStage.missing.rawValue))", [.int(zone)])
+                "DELETE FROM \(table) WHERE zone = ? AND stage IN (\(MirrorStage.needsDelete.rawValue), \(MirrorStage.missing.rawValue))",
+                [.int(zone)])
             try writer.execute(
                 "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL WHERE zone = ?", [.int(zone)])
         }
@@ -95,7 +96,9 @@ struct SyncMetadataWriter {
 
     /// Removes deferred references, redirects and withheld records of the zone.
     func removeDependents() throws {
-        for table in ["TARN_PARKED", "TARN_MERGED"] + WithheldTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [.int(zone)]) }
+        for table in ["TARN_PARKED", "TARN_MERGED"] + WithheldTable.tables {
+            try writer.execute("DELETE FROM \(table) WHERE zone = ?", [.int(zone)])
+        }
     }
 
     /// Removes everything of the zone.

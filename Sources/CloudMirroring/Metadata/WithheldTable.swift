@@ -36,7 +36,9 @@ extension SyncMetadataReader {
                 WHERE l.zone = ? AND l.target = ? ORDER BY l.name
                 """, [.int(zone), .text(target)]
             ) { row in
-                guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }), visited.insert(record.recordName).inserted else { return }
+                guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }), visited.insert(record.recordName).inserted else {
+                    return
+                }
                 records.append(record)
                 pending.append(record.recordName)
             }
@@ -89,7 +91,9 @@ extension SyncMetadataWriter {
     func removeWithheld(_ names: [String]) throws {
         for name in names {
             var isWithheld = false
-            try writer.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in isWithheld = true }
+            try writer.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in
+                isWithheld = true
+            }
             guard isWithheld else { continue }
             try writer.execute("DELETE FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
             try writer.execute("DELETE FROM TARN_LACKING WHERE zone = ? AND name = ?", [.int(zone), .text(name)])

@@ -57,7 +57,9 @@ enum ZoneTable {
     /// - Parameter listing: The number of the list.
     static func numbersNotListed(in listing: Int64, _ reader: StoreReader) throws -> [Int64] {
         var numbers: [Int64] = []
-        try reader.query("SELECT number FROM TARN_ZONE WHERE number > \(MirrorZone.home) AND listing < ?", [.int(listing)]) { numbers.append($0.int(0)) }
+        try reader.query("SELECT number FROM TARN_ZONE WHERE number > \(MirrorZone.home) AND listing < ?", [.int(listing)]) {
+            numbers.append($0.int(0))
+        }
         return numbers
     }
 
@@ -118,7 +120,9 @@ enum ZoneTable {
     }
 
     /// Removes all zones of shares.
-    static func removeShares(_ writer: StoreWriter) throws { try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)") }
+    static func removeShares(_ writer: StoreWriter) throws {
+        try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
+    }
 
     static func remove(_ number: Int64, _ writer: StoreWriter) throws {
         try writer.execute("DELETE FROM TARN_ZONE WHERE number = ?", [.int(number)])

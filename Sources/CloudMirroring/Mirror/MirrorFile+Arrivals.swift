@@ -59,10 +59,14 @@ extension MirrorFile {
                 }
             }
         }
-        for name in names { for link in try metadata.links(touching: name) where link.isLive { try join(link, writer, metadata, &related) } }
+        for name in names {
+            for link in try metadata.links(touching: name) where link.isLive { try join(link, writer, metadata, &related) }
+        }
     }
 
-    private func resolve(_ reference: ParkedRelationship, _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows) throws {
+    private func resolve(
+        _ reference: ParkedRelationship, _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows
+    ) throws {
         let source = try metadata.record(named: reference.key.source)
         let row = try source.flatMap { try writer.row($0.key) }
         let target = try metadata.record(named: reference.destination).flatMap { try writer.row($0.key) }?.key

@@ -40,7 +40,9 @@ extension MirrorFile {
                 repeated.add(record, pair)
                 continue
             }
-            guard scope == .private, let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entity(of: record) else { continue }
+            guard scope == .private, let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entity(of: record) else {
+                continue
+            }
             let source = try home.record(named: stamp.name)
             guard
                 try RepeatedDeletions.isRepeated(

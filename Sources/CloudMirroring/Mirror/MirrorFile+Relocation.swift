@@ -18,14 +18,18 @@ extension MirrorFile {
     // MARK: Changes of this device
 
     /// Returns the history of each zone, after it has relocated objects that were related to shared ones.
-    func partition(_ history: [LocalTransaction], _ writer: StoreWriter, _ related: inout RelatedRows) throws -> [(zone: Int64, history: [LocalTransaction])] {
+    func partition(_ history: [LocalTransaction], _ writer: StoreWriter, _ related: inout RelatedRows) throws -> [(
+        zone: Int64, history: [LocalTransaction]
+    )] {
         let metadata = reader(writer)
         let assignment = ZoneAssignment(history, mapping: mapping)
         func zone(_ key: RowKey) throws -> Int64 { try metadata.zone(of: key) ?? MirrorZone.home }
         let changes = try assignment.existing.map { key in
             ZoneAssignment.Change(
                 key: key, zone: try zone(key),
-                neighbours: try neighbours(of: key, changed: assignment.changedProperties(of: key), writer).map { .init(key: $0, zone: try zone($0)) })
+                neighbours: try neighbours(of: key, changed: assignment.changedProperties(of: key), writer).map {
+                    .init(key: $0, zone: try zone($0))
+                })
         }
         for relocation in ZoneAssignment.relocations(changes, home: MirrorZone.home) {
             try relocate([relocation.key], to: relocation.zone, writer, &related)
@@ -133,7 +137,9 @@ extension MirrorFile {
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
         for link in try home.reader.links(touching: name) {
             let other = link.pair.end(opposite: name)
-            guard try RelocatedLink.isRelocatable(link, isOtherEndAtDestination: destination.reader.record(named: other) != nil) else { continue }
+            guard try RelocatedLink.isRelocatable(link, isOtherEndAtDestination: destination.reader.record(named: other) != nil) else {
+                continue
+            }
             let relocated = RelocatedLink(
                 link, mark: mark, keepsSource: scope == .private,
                 hasBothEndsAtSource: try scope != .private || [name, other].allSatisfy { try home.reader.record(named: $0) != nil })
@@ -153,7 +159,9 @@ extension MirrorFile {
         let metadata = reader(writer, zone: zone.number)
         var nearby: [RowKey] = []
         for key in try metadata.keys() {
-            nearby += try neighbours(of: key, changed: nil, writer).filter { try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
+            nearby += try neighbours(of: key, changed: nil, writer).filter {
+                try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home
+            }
         }
         try relocate(nearby, to: zone.number, writer, &related)
         // Links that the device that shared the objects did not have.
@@ -170,7 +178,8 @@ extension MirrorFile {
         let edits = ForwardedEdits(plan)
         for key in edits.edited { try home.markForUploadIfUploaded(key) }
         for unapplied in edits.unapplied {
-            guard let zone = try home.reader.zone(of: unapplied.key), zone != MirrorZone.home, var state = try home.reader.record(of: unapplied.key),
+            guard let zone = try home.reader.zone(of: unapplied.key), zone != MirrorZone.home,
+                var state = try home.reader.record(of: unapplied.key),
                 state.changeTag == nil
             else { continue }
             state.ancestor.unapplied = unapplied.fields

@@ -15,7 +15,8 @@ extension MirrorFile {
 
     /// Returns the stamp of a row's record; nil for a row that was not relocated.
     func stamp(of row: Row, _ reader: StoreReader) throws -> RelocationStamp? {
-        guard let (source, number) = try self.reader(reader).sourceRecord(of: row.key), let zone = try ZoneTable.row(number, reader)?.zone else { return nil }
+        guard let (source, number) = try self.reader(reader).sourceRecord(of: row.key), let zone = try ZoneTable.row(number, reader)?.zone
+        else { return nil }
         var stamp = RelocationStamp(name: source.recordName, zone: zone.id)
         let metadata = self.reader(reader, zone: number)
         if let entity = mapping.entities[row.key.entityIndex], let name = try metadata.record(of: row.key)?.recordName {
@@ -34,7 +35,8 @@ extension MirrorFile {
         guard scope == .private else { return }
         let home = self.reader(reader)
         for record in page.records {
-            guard let state = loaded.records[record.recordName], state.stage == .needsUpload, let source = try home.sourceRecord(of: state.key),
+            guard let state = loaded.records[record.recordName], state.stage == .needsUpload,
+                let source = try home.sourceRecord(of: state.key),
                 source.zone == MirrorZone.home
             else { continue }
             loaded.former[record.recordName] = source.state.ancestor
@@ -51,7 +53,9 @@ extension MirrorFile {
                 try prepareArrival(ofLink: record.recordName, home, destination, writer)
                 continue
             }
-            switch RecordArrival.decide(record, try stored(record, home.reader, destination.reader), isFullFetch: page.generation != nil, mapping: mapping) {
+            switch RecordArrival.decide(
+                record, try stored(record, home.reader, destination.reader), isFullFetch: page.generation != nil, mapping: mapping)
+            {
             case .ordinary: continue
             case .completed(let completed): page.replace(at: index, with: completed)
             case .adopted(let state, let source, let completed):
@@ -75,14 +79,18 @@ extension MirrorFile {
     private func stored(_ record: Record, _ home: SyncMetadataReader, _ destination: SyncMetadataReader) throws -> RecordArrival.Stored {
         var stored = RecordArrival.Stored(record: try destination.record(named: record.recordName))
         if let known = stored.record {
-            if known.changeTag == nil, let source = try home.sourceRecord(of: known.key), source.zone == MirrorZone.home { stored.source = source.state }
+            if known.changeTag == nil, let source = try home.sourceRecord(of: known.key), source.zone == MirrorZone.home {
+                stored.source = source.state
+            }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = try home.record(named: stamp.name)
         }
         return stored
     }
 
-    private func prepareArrival(ofLink name: String, _ home: SyncMetadataWriter, _ destination: SyncMetadataWriter, _ writer: StoreWriter) throws {
+    private func prepareArrival(ofLink name: String, _ home: SyncMetadataWriter, _ destination: SyncMetadataWriter, _ writer: StoreWriter)
+        throws
+    {
         guard try destination.reader.link(named: name) == nil, let link = try home.reader.link(named: name) else { return }
         let ends = try [link.pair.first, link.pair.second].map { try destination.reader.record(named: $0) ?? home.reader.record(named: $0) }
         var isLinked = false
@@ -119,7 +127,8 @@ extension MirrorFile {
     func loadTargetsElsewhere(_ needs: ImportNeeds, _ reader: StoreReader, into loaded: inout ImportPlan.Loaded) throws {
         guard scope == .private, loaded.records.values.contains(where: \.isRelocated) else { return }
         for name in needs.names where loaded.records[name] == nil {
-            guard let zone = try self.reader(reader).currentZone(ofRecordNamed: name), let state = try self.reader(reader, zone: zone).record(named: name),
+            guard let zone = try self.reader(reader).currentZone(ofRecordNamed: name),
+                let state = try self.reader(reader, zone: zone).record(named: name),
                 state.stage != .needsDelete
             else { continue }
             loaded.targetsElsewhere[name] = state.key
@@ -145,12 +154,17 @@ extension MirrorFile {
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         let home = self.writer(writer, zone: MirrorZone.home)
         for name in deletions {
-            guard let source = try home.reader.record(named: name), source.isRelocated, let current = try home.reader.record(of: source.key),
+            guard let source = try home.reader.record(named: name), source.isRelocated,
+                let current = try home.reader.record(of: source.key),
                 let zone = try home.reader.zone(of: source.key)
             else { continue }
             let destination = self.writer(writer, zone: zone)
             let undone = UndoneRelocation(source: source, current: current, mark: try writer.latestTransaction())
-            if let state = undone.destination { try destination.write(state) } else { try destination.removeRecord(named: current.recordName) }
+            if let state = undone.destination {
+                try destination.write(state)
+            } else {
+                try destination.removeRecord(named: current.recordName)
+            }
             try home.write(undone.source)
             try destination.deleteLinks(of: current.recordName)
             try destination.removeDeferredReferences(from: current.recordName)

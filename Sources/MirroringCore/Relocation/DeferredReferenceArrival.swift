@@ -39,7 +39,8 @@ package enum DeferredReferenceArrival: Hashable, Sendable {
     ) rethrows -> [(field: String, key: ParkedRelationship.Key)] {
         guard let entity = mapping.entities[state.key.entityIndex] else { return [] }
         return try references.compactMap { reference in
-            guard try hasTarget(reference.destination), let property = entity.properties.first(where: { $0.name == reference.key.relationship })
+            guard try hasTarget(reference.destination),
+                let property = entity.properties.first(where: { $0.name == reference.key.relationship })
             else { return nil }
             return (property.fieldName, reference.key)
         }
@@ -50,7 +51,9 @@ extension LinkMapping {
     /// Returns `true` if the rows of a link have to be linked: both objects are shown, and are of the entities of the relationship.
     ///
     /// - Parameter hasRow: Whether a row exists.
-    package func links(_ first: RecordState?, _ second: RecordState?, in mapping: RecordMapping, hasRow: (RowKey) throws -> Bool) rethrows -> Bool {
+    package func links(_ first: RecordState?, _ second: RecordState?, in mapping: RecordMapping, hasRow: (RowKey) throws -> Bool) rethrows
+        -> Bool
+    {
         guard let first, let second, first.stage != .needsDelete, second.stage != .needsDelete else { return false }
         return try hasRow(first.key) && hasRow(second.key) && accepts(first.key, second.key, in: mapping)
     }

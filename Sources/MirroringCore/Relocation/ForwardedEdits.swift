@@ -43,7 +43,8 @@ package struct ForwardedEdits: Sendable {
         }
         for intent in rows {
             switch intent {
-            case .insert(let row), .update(let row, _): connections.append(Connection(key: row.key, references: row.values.compactMap(\.reference)))
+            case .insert(let row), .update(let row, _):
+                connections.append(Connection(key: row.key, references: row.values.compactMap(\.reference)))
             case .delete: continue
             }
         }

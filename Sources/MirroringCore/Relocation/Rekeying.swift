@@ -20,7 +20,9 @@ package enum Rekeying {
     }
 
     /// Returns `true` for a record that the server never had.
-    package static func isRekeyable(_ state: RecordState) -> Bool { state.changeTag == nil && state.stage == .needsUpload && !state.isRelocated }
+    package static func isRekeyable(_ state: RecordState) -> Bool {
+        state.changeTag == nil && state.stage == .needsUpload && !state.isRelocated
+    }
 
     /// Returns the record name that follows from a row's unique values; nil if it has none, or all names are taken.
     package static func name(of row: Row, mapping: RecordMapping, isFree: (String) throws -> Bool) rethrows -> String? {

@@ -87,7 +87,9 @@ extension EntityMapping {
     /// Adds the state of the source record to a stamp.
     ///
     /// - Parameter names: Record names of the row's to-one targets.
-    package func note(_ old: RecordState, _ row: Row, names: [RowKey: String], parked: [ParkedRelationship], in stamp: inout RelocationStamp) {
+    package func note(
+        _ old: RecordState, _ row: Row, names: [RowKey: String], parked: [ParkedRelationship], in stamp: inout RelocationStamp
+    ) {
         guard let modified = old.modified else { return }
         stamp.seen = modified.timestamp
         let waiting = Dictionary(parked.map { ($0.key.relationship, $0.destination) }, uniquingKeysWith: { first, _ in first })

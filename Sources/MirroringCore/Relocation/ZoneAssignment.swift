@@ -46,7 +46,8 @@ package struct ZoneAssignment: Sendable {
     /// - Parameter history: Transactions of the app. Those of the sync engine need no assignment.
     package init(_ history: [LocalTransaction], mapping: RecordMapping) {
         self.history = history
-        for change in history.filter({ !MirrorNames.isMirror($0.author) }).flatMap(\.changes) where mapping.entities[change.key.entityIndex] != nil {
+        for change in history.filter({ !MirrorNames.isMirror($0.author) }).flatMap(\.changes)
+        where mapping.entities[change.key.entityIndex] != nil {
             add(change)
         }
     }
@@ -89,7 +90,9 @@ package struct ZoneAssignment: Sendable {
         Dictionary(grouping: keys) { zones[$0] }.sorted { $0.key ?? .min < $1.key ?? .min }.compactMap { zone, keys in
             guard let zone else { return nil }
             let keys = Set(keys)
-            let part = history.map { LocalTransaction(number: $0.number, author: $0.author, changes: $0.changes.filter { keys.contains($0.key) }) }
+            let part = history.map {
+                LocalTransaction(number: $0.number, author: $0.author, changes: $0.changes.filter { keys.contains($0.key) })
+            }
             return (zone, part)
         }
     }

@@ -12,7 +12,9 @@ private typealias Fixture = RelocationFixture
 @Suite struct ForwardedEditsTests {
     private let post = Fixture.key("Post", 1)
 
-    private func update(_ key: RowKey, _ values: [String: StoredValue] = [:]) -> RowIntent { .update(Fixture.row(key, values), changedSlots: [0]) }
+    private func update(_ key: RowKey, _ values: [String: StoredValue] = [:]) -> RowIntent {
+        .update(Fixture.row(key, values), changedSlots: [0])
+    }
 
     @Test func editedObjectIsSentFromItsDestination() {
         #expect(ForwardedEdits(rows: [update(post)], records: [Fixture.source()], links: []).edited == [post])
@@ -38,7 +40,8 @@ private typealias Fixture = RelocationFixture
     /// What a relocated object was related to at its source did not follow it.
     @Test func changedRowsNameWhatTheyReferTo() {
         let attachment = Fixture.key("Attachment", 5)
-        let edits = ForwardedEdits(rows: [.insert(Fixture.row(attachment, ["post": .reference(post)])), update(post)], records: [], links: [])
+        let edits = ForwardedEdits(
+            rows: [.insert(Fixture.row(attachment, ["post": .reference(post)])), update(post)], records: [], links: [])
         #expect(edits.connections == [.init(key: attachment, references: [post]), .init(key: post, references: [])])
     }
 
@@ -53,9 +56,11 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Following
 
-    @Test(arguments: [
-        (Int64?.some(0), [Int64?.some(3), 2], Int64?.some(2)), (0, [0, nil], nil), (0, [], nil), (4, [2], nil), (nil, [2], nil), (0, [nil, 5, 0], 5),
-    ] as [(Int64?, [Int64?], Int64?)])
+    @Test(
+        arguments: [
+            (Int64?.some(0), [Int64?.some(3), 2], Int64?.some(2)), (0, [0, nil], nil), (0, [], nil), (4, [2], nil), (nil, [2], nil),
+            (0, [nil, 5, 0], 5),
+        ] as [(Int64?, [Int64?], Int64?)])
     func objectOfTheHomeZoneFollowsToTheOldestShare(zone: Int64?, others: [Int64?], destination: Int64?) {
         #expect(ForwardedEdits.destination(ofObjectIn: zone, following: others, home: Fixture.home) == destination)
     }
@@ -66,11 +71,16 @@ private typealias Fixture = RelocationFixture
     private let post = Fixture.key("Post", 1), attachment = Fixture.key("Attachment", 5)
     private let reference = ParkedRelationship(source: "attachment-5", relationship: "post", destination: "post-1")
 
-    private func source(_ stage: MirrorStage = .uploaded) -> RecordState { RecordState(recordName: "attachment-5", key: attachment, stage: stage) }
+    private func source(_ stage: MirrorStage = .uploaded) -> RecordState {
+        RecordState(recordName: "attachment-5", key: attachment, stage: stage)
+    }
 
-    private func decide(_ reference: ParkedRelationship? = nil, source: RecordState?, _ values: [String: StoredValue]?, target: RowKey?) -> DeferredReferenceArrival {
+    private func decide(_ reference: ParkedRelationship? = nil, source: RecordState?, _ values: [String: StoredValue]?, target: RowKey?)
+        -> DeferredReferenceArrival
+    {
         DeferredReferenceArrival.decide(
-            reference ?? self.reference, source: source, row: values.map { Fixture.row(attachment, $0) }, target: target, mapping: Fixture.mapping)
+            reference ?? self.reference, source: source, row: values.map { Fixture.row(attachment, $0) }, target: target,
+            mapping: Fixture.mapping)
     }
 
     /// A reference came into a share before its target, which this device then relocated there: it was never set.
@@ -121,7 +131,9 @@ private typealias Fixture = RelocationFixture
     /// An object came into a share after what it referred to, and did not refer to it.
     @Test func fieldsWhoseTargetsCameFirstLoseTheirMergeBase() {
         let other = ParkedRelationship(source: "attachment-5", relationship: "imageData", destination: "image-1")
-        let resolved = DeferredReferenceArrival.resolvedFields(of: source(), [reference, other], mapping: Fixture.mapping) { $0 == "post-1" }
+        let resolved = DeferredReferenceArrival.resolvedFields(of: source(), [reference, other], mapping: Fixture.mapping) {
+            $0 == "post-1"
+        }
         #expect(resolved.map(\.field) == ["CD_post"])
         #expect(resolved.map(\.key) == [reference.key])
     }

@@ -58,16 +58,21 @@ private typealias Fixture = RelocationFixture
         #expect(decide(record, .init(stamped: Fixture.uploaded())) == .ordinary)
     }
 
-    @Test func recordOfAnotherTypeIsNotTheObject() { #expect(decide(Fixture.arriving(type: "CD_Tag"), .init(stamped: Fixture.uploaded())) == .ordinary) }
+    @Test func recordOfAnotherTypeIsNotTheObject() {
+        #expect(decide(Fixture.arriving(type: "CD_Tag"), .init(stamped: Fixture.uploaded())) == .ordinary)
+    }
 
     /// The object was relocated by this device to another zone.
-    @Test func objectThatThisDeviceRelocatedElsewhereIsNotAdopted() { #expect(decide(Fixture.arriving(), .init(stamped: Fixture.source())) == .ordinary) }
+    @Test func objectThatThisDeviceRelocatedElsewhereIsNotAdopted() {
+        #expect(decide(Fixture.arriving(), .init(stamped: Fixture.source())) == .ordinary)
+    }
 
     // MARK: Edits of the source record
 
     /// An object came into a share without what another device had written since, and showed that again when it was forwarded.
     @Test func editsThatTheRelocatingDeviceHadNotSeenStayShown() throws {
-        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500))) else {
+        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500)))
+        else {
             Issue.record("the record is not adopted")
             return
         }
@@ -76,7 +81,10 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func editsThatTheRelocatingDeviceHadSeenAreInItsRecord() {
-        guard case .adopted(_, _, let record) = decide(Fixture.arriving(title: "Walk", seen: 1500), .init(stamped: edited(title: "Journey", at: 1500))) else {
+        guard
+            case .adopted(_, _, let record) = decide(
+                Fixture.arriving(title: "Walk", seen: 1500), .init(stamped: edited(title: "Journey", at: 1500)))
+        else {
             Issue.record("the record is not adopted")
             return
         }
@@ -104,7 +112,8 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func stampWithoutTimeCompletesNothing() {
-        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: nil), .init(stamped: edited(title: "Journey", at: 1500))) else {
+        guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: nil), .init(stamped: edited(title: "Journey", at: 1500)))
+        else {
             Issue.record("the record is not adopted")
             return
         }
@@ -115,7 +124,10 @@ private typealias Fixture = RelocationFixture
 
     @Test func secondOfTwoDevicesReconciles() {
         let source = Fixture.source()
-        guard case .reconciled(let state, let reconciledSource, let record) = decide(Fixture.arriving(), .init(record: relocated(), source: source)) else {
+        guard
+            case .reconciled(let state, let reconciledSource, let record) = decide(
+                Fixture.arriving(), .init(record: relocated(), source: source))
+        else {
             Issue.record("the record is not reconciled")
             return
         }
@@ -218,7 +230,9 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func linkOfARelationshipThatTheModelLacksIsAdopted() {
-        var link = LinkState(recordName: "l", pair: LinkPair(kind: LinkKind(entityNames: "A:B", relationships: "b:a"), first: "a", second: "b"), stage: .uploaded)
+        var link = LinkState(
+            recordName: "l", pair: LinkPair(kind: LinkKind(entityNames: "A:B", relationships: "b:a"), first: "a", second: "b"),
+            stage: .uploaded)
         link.changeTag = "b"
         #expect(decide(home: link, isLinked: false) == .adopted(link.adopted()))
     }
@@ -229,7 +243,8 @@ private typealias Fixture = RelocationFixture
     private func names(inHome: Set<String>, elsewhere: Set<String>) -> [String] {
         let records = ["a", "b", "c", "d"].map { Record(recordName: $0, recordType: "CD_Post") }
         let page = ImportPage(records: records, deletions: [], askedWith: nil, token: "t", moreComing: false, generation: nil)
-        return page.recordsOfHome(isInHome: { inHome.contains($0.recordName) }, isElsewhere: { elsewhere.contains($0.recordName) }).map(\.recordName)
+        return page.recordsOfHome(isInHome: { inHome.contains($0.recordName) }, isElsewhere: { elsewhere.contains($0.recordName) }).map(
+            \.recordName)
     }
 
     /// A new device saw an object in its share and in the home zone, from which it had not been deleted yet.

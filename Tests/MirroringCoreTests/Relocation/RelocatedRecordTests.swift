@@ -212,7 +212,9 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A pair was unlinked as one of its objects was relocated, and was linked again on another device.
-    @Test func linkThatWasUnlinkedStays() { #expect(!RelocatedLink.isRelocatable(Fixture.link("l", .needsDelete), isOtherEndAtDestination: true)) }
+    @Test func linkThatWasUnlinkedStays() {
+        #expect(!RelocatedLink.isRelocatable(Fixture.link("l", .needsDelete), isOtherEndAtDestination: true))
+    }
 
     @Test func endsAreOppositeEachOther() {
         #expect(Fixture.link().pair.end(opposite: "post-1") == "tag-1")

@@ -20,7 +20,9 @@ enum RelocationFixture {
     static func stamp(_ milliseconds: Int64) -> RecordStamp { RecordStamp(timestamp: milliseconds, userRecordName: "mia", deviceID: nil) }
 
     /// A record that the server has.
-    static func uploaded(_ name: String = "post-1", _ entity: String = "Post", _ primaryKey: Int64 = 1, title: String = "Trip") -> RecordState {
+    static func uploaded(_ name: String = "post-1", _ entity: String = "Post", _ primaryKey: Int64 = 1, title: String = "Trip")
+        -> RecordState
+    {
         var state = RecordState(recordName: name, key: key(entity, primaryKey), stage: .uploaded, mark: 3)
         state.changeTag = "a"
         state.modified = stamp(1000)
@@ -47,7 +49,9 @@ enum RelocationFixture {
         return row
     }
 
-    static func link(_ name: String = "link-1", _ stage: MirrorStage = .uploaded, first: String = "post-1", second: String = "tag-1") -> LinkState {
+    static func link(_ name: String = "link-1", _ stage: MirrorStage = .uploaded, first: String = "post-1", second: String = "tag-1")
+        -> LinkState
+    {
         var link = LinkState(recordName: name, pair: LinkPair(kind: postTags, first: first, second: second), stage: stage, mark: 3)
         link.changeTag = "b"
         link.generation = 4
@@ -61,7 +65,8 @@ enum RelocationFixture {
     ///   - zone: The zone of its source record.
     ///   - seen: When the device that relocated it saw the source record change last.
     static func arriving(
-        _ name: String = "post-1", type: String = "CD_Post", title: String = "Trip", source: String? = "post-1", zone: String = MirrorNames.zone,
+        _ name: String = "post-1", type: String = "CD_Post", title: String = "Trip", source: String? = "post-1",
+        zone: String = MirrorNames.zone,
         seen: Int64? = 1000, edited: Set<String> = [], created: Int64 = 2000, modified: Int64 = 2000
     ) -> Record {
         var record = Record(

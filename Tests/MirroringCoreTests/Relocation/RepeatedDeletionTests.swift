@@ -94,7 +94,8 @@ private typealias Fixture = RelocationFixture
 
     /// The merge base of an object that was deleted at its destination is that of the destination, which is gone.
     @Test func allValuesOfAnObjectDeletedAtItsDestinationAreInTheConflictLog() throws {
-        #expect(try deletion(Fixture.arriving(), source: Fixture.source(isObjectDeleted: true)).changes.conflicts.map(\.property) == ["title"])
+        #expect(
+            try deletion(Fixture.arriving(), source: Fixture.source(isObjectDeleted: true)).changes.conflicts.map(\.property) == ["title"])
     }
 
     @Test func linkIsDeleted() throws {
@@ -124,7 +125,9 @@ private typealias Fixture = RelocationFixture
     /// Its record was deleted because it was relocated.
     @Test func relocatedObjectIsNotStored() { #expect(names(records: ["post-1": Fixture.source()]).isEmpty) }
 
-    @Test func objectThatWasRelocatedAndDeletedIsStored() { #expect(names(records: ["post-1": Fixture.source(isObjectDeleted: true)]) == ["post-1"]) }
+    @Test func objectThatWasRelocatedAndDeletedIsStored() {
+        #expect(names(records: ["post-1": Fixture.source(isObjectDeleted: true)]) == ["post-1"])
+    }
 
     @Test func recordsOfOtherZonesAreNotStored() { #expect(names(records: ["post-1": Fixture.uploaded()], isHome: false).isEmpty) }
 

@@ -21,7 +21,8 @@ private typealias Fixture = RelocationFixture
 
     @Test func rowsKeepTheOrderOfTheirFirstChange() {
         let assignment = assignment([
-            transaction(1, [LocalChange(key: tag, kind: .insert)]), transaction(2, [LocalChange(key: post, kind: .insert), LocalChange(key: tag, kind: .update)]),
+            transaction(1, [LocalChange(key: tag, kind: .insert)]),
+            transaction(2, [LocalChange(key: post, kind: .insert), LocalChange(key: tag, kind: .update)]),
         ])
         #expect(assignment.keys == [tag, post])
     }
@@ -44,20 +45,25 @@ private typealias Fixture = RelocationFixture
 
     @Test func everythingOfANewRowHasChanged() {
         let assignment = assignment([
-            transaction(1, [LocalChange(key: post, kind: .insert)]), transaction(2, [LocalChange(key: post, kind: .update, changedProperties: ["title"])]),
+            transaction(1, [LocalChange(key: post, kind: .insert)]),
+            transaction(2, [LocalChange(key: post, kind: .update, changedProperties: ["title"])]),
         ])
         #expect(assignment.changedProperties(of: post) == nil)
         #expect(assignment.existing == [post])
     }
 
     @Test func deletedRowRelocatesNothing() {
-        let assignment = assignment([transaction(1, [LocalChange(key: post, kind: .update)]), transaction(2, [LocalChange(key: post, kind: .delete)])])
+        let assignment = assignment([
+            transaction(1, [LocalChange(key: post, kind: .update)]), transaction(2, [LocalChange(key: post, kind: .delete)]),
+        ])
         #expect(assignment.keys == [post])
         #expect(assignment.existing.isEmpty)
     }
 
     @Test func rowThatIsInsertedAgainExists() {
-        let assignment = assignment([transaction(1, [LocalChange(key: post, kind: .delete)]), transaction(2, [LocalChange(key: post, kind: .insert)])])
+        let assignment = assignment([
+            transaction(1, [LocalChange(key: post, kind: .delete)]), transaction(2, [LocalChange(key: post, kind: .insert)]),
+        ])
         #expect(assignment.existing == [post])
     }
 
@@ -82,7 +88,8 @@ private typealias Fixture = RelocationFixture
     @Test func objectsOfOneZoneStay() {
         let changes = [
             ZoneAssignment.Change(key: post, zone: 3, neighbours: [.init(key: tag, zone: 3)]),
-            ZoneAssignment.Change(key: attachment, zone: Fixture.home, neighbours: [.init(key: Fixture.key("Post", 2), zone: Fixture.home)]),
+            ZoneAssignment.Change(
+                key: attachment, zone: Fixture.home, neighbours: [.init(key: Fixture.key("Post", 2), zone: Fixture.home)]),
         ]
         #expect(relocations(changes).isEmpty)
     }
@@ -94,7 +101,8 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func olderShareGetsAnObjectBetweenTwo() {
-        let change = ZoneAssignment.Change(key: attachment, zone: Fixture.home, neighbours: [.init(key: post, zone: 5), .init(key: tag, zone: 2)])
+        let change = ZoneAssignment.Change(
+            key: attachment, zone: Fixture.home, neighbours: [.init(key: post, zone: 5), .init(key: tag, zone: 2)])
         #expect(relocations([change]) == [expected(attachment, 2), expected(attachment, 5)])
     }
 
@@ -102,7 +110,8 @@ private typealias Fixture = RelocationFixture
 
     @Test func eachZoneGetsItsPartOfTheHistory() {
         let assignment = assignment([
-            transaction(1, [LocalChange(key: post, kind: .update), LocalChange(key: tag, kind: .insert)]), transaction(2, [LocalChange(key: tag, kind: .update)]),
+            transaction(1, [LocalChange(key: post, kind: .update), LocalChange(key: tag, kind: .insert)]),
+            transaction(2, [LocalChange(key: tag, kind: .update)]),
         ])
         let parts = assignment.parts(zones: [post: 2, tag: Fixture.home])
         #expect(parts.map(\.zone) == [Fixture.home, 2])
