@@ -245,8 +245,8 @@ let package = Package(
         .testTarget(
             name: "TarnCommandsTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudService", "CloudWire", "ManagedModel", "SQLiteStore",
-                "TarnCommands",
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudService", "CloudWire", "ManagedModel",
+                "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
