@@ -231,8 +231,8 @@ let package = Package(
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
-                "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
+                "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData",
+                "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
             ],
             resources: [.copy("Samples")]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
