@@ -231,8 +231,8 @@ let package = Package(
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
-                "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
+                "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData",
+                "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
             ],
             resources: [.copy("Samples")]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
@@ -245,8 +245,8 @@ let package = Package(
         .testTarget(
             name: "TarnCommandsTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudService", "CloudWire", "ManagedModel", "SQLiteStore",
-                "TarnCommands",
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudService", "CloudWire", "ManagedModel",
+                "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),

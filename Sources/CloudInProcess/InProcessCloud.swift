@@ -219,10 +219,18 @@ package final class InProcessCloud: Sendable {
     package func backUp(to path: String) async throws { _ = try await store().backUp(to: path) }
 
     /// Stops the server, replaces its data by a backup, as `tarn restore` does, and starts it again.
-    package func restore(from backup: String) async throws {
+    ///
+    /// - Parameter keepsHistory: Whether the folder is only copied, so that sync tokens stay valid of which the data know nothing.
+    package func restore(from backup: String, keepsHistory: Bool = false) async throws {
         try stop()
         try FileManager.default.removeItem(atPath: folder.path)
-        try await SQLiteServerStore.restore(from: backup, to: folder.path)
+        if keepsHistory {
+            try FileManager.default.copyItem(atPath: backup, toPath: folder.path)
+        } else {
+            // No two restores are at one time.
+            clock.advance(by: .milliseconds(1))
+            try await SQLiteServerStore.restore(from: backup, to: folder.path, now: clock.milliseconds)
+        }
         try start()
     }
 

@@ -110,7 +110,9 @@ extension SQLiteStore {
             return result
         }
         do {
-            if isReadOnly { return try run() }
+            if isReadOnly {
+                do { return try run() } catch where StoreError(error).code == .notPermitted { return try StoreFile(url).read(body) }
+            }
             return try StoreLock(path: url.path + "-lock", limit: .seconds(10)).withLock(run)
         } catch {
             throw StoreError(error).about(url.path)

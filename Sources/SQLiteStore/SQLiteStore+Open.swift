@@ -30,8 +30,15 @@ extension SQLiteStore {
             guard FileManager.default.fileExists(atPath: path) else {
                 throw StoreError(.notFound, "a store that does not exist cannot be opened read-only")
             }
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
+            do {
+                let pool = try DatabasePool(path: path, configuration: configuration)
+                return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
+            } catch where StoreError(error).code == .notPermitted {
+                // A log is read with an index file beside it, which cannot be created in a folder that is read-only.
+                let file = try StoreFile(url, isBounded: false)
+                let result = try file.database.read { database in try prepare(database) }
+                return Opened(database: file.database, lock: nil, result: result, inspected: file)
+            }
         }
         let lock = try StoreLock(path: path + "-lock", limit: options.busyTimeout)
         // Opening may recover or checkpoint the log, so it takes the lock, too.

@@ -23,7 +23,7 @@ import Testing
         let token = try #require(try await bench.zoneChanges(limit: 500).changes?.syncToken)
 
         let data = TemporaryFolder()
-        try await SQLiteServerStore.restore(from: copy.path, to: data.path)
+        try await SQLiteServerStore.restore(from: copy.path, to: data.path, now: Bench.start + 60_000)
         let restored = try Bench(folder: data)
         #expect(try await restored.lookup("first", "late").map(\.word) == ["saved", "NOT_FOUND"])
         var names: Set<String> = []
@@ -51,7 +51,7 @@ import Testing
         _ = try await bench.store.backUp(to: copy.path + "/")
         #expect(!FileManager.default.fileExists(atPath: partial))
         let data = TemporaryFolder()
-        try await SQLiteServerStore.restore(from: copy.path, to: data.path)
+        try await SQLiteServerStore.restore(from: copy.path, to: data.path, now: Bench.start + 60_000)
         #expect(try await Bench(folder: data).lookup("first").map(\.word) == ["saved"])
         // A folder of another program is not touched.
         let other = TemporaryFolder()
@@ -69,14 +69,14 @@ import Testing
         let bench = try Bench()
         let copy = TemporaryFolder()
         let missing = await #expect(throws: StorageFailure.self) {
-            try await SQLiteServerStore.restore(from: copy.path, to: copy.path + "-new")
+            try await SQLiteServerStore.restore(from: copy.path, to: copy.path + "-new", now: Bench.start + 60_000)
         }
         #expect(missing?.code == .unknownName)
         _ = try await bench.store.backUp(to: copy.path)
         let taken = await #expect(throws: StorageFailure.self) { try await bench.store.backUp(to: copy.path) }
         #expect(taken?.code == .nameTaken)
         let inPlace = await #expect(throws: StorageFailure.self) {
-            try await SQLiteServerStore.restore(from: copy.path, to: bench.folder.path)
+            try await SQLiteServerStore.restore(from: copy.path, to: bench.folder.path, now: Bench.start + 60_000)
         }
         #expect(inPlace?.code == .nameTaken)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CFaultyDisk
 import CloudInProcess
 import CloudKit
 import CloudMirroring
@@ -96,6 +97,100 @@ import Testing
         try await fourth.container.sync(timeout: .seconds(600))
         #expect(try fourth.dump == "Post  title Mia's\nPost  title Unsent" && archives(beside: first.file).count == 1)
         try await fourth.discard()
+    }
+
+    /// Bo signs in without a network, and saves. The archive is Mia's: Bo could get the objects back only with all of hers.
+    @Test func objectsThatTheNewUserInsertedBeforeTheServerWasAskedStay() async throws {
+        let (cloud, file) = try await minas(unsent: true)
+        let bos = try await cloud.addUser("bo", device: "tablet")
+        bos.goOffline()
+        let first = try Device("tablet", bos, file: file)
+        try await first.until { $0.activity == .offline }
+        try first.edit { context in
+            let post = context.insert("Post", ["title": "Bo's"])
+            let mias = try #require(try context.all("Post").first { $0.value(forKey: "title") as? String == "Mia's" })
+            mias.setValue("edited by Bo", forKey: "content")
+            let (own, shared) = (context.insert("Tag", ["name": "Bo's"]), context.insert("Tag", ["name": "both"]))
+            post.setValue(Set([own, shared]), forKey: "tags")
+            mias.setValue(Set([shared]), forKey: "tags")
+            let attachment = context.insert("Attachment", [:])
+            attachment.setValue(mias, forKey: "post")
+            context.insert("ImageData", ["data": Data(repeating: 7, count: 100)]).setValue(attachment, forKey: "attachment")
+        }
+        try first.edit { context in
+            let gone = context.insert("Post", ["title": "gone"])
+            try context.save()
+            context.delete(gone)
+        }
+        // The app ends and starts again before there is a network.
+        try await first.kill()
+        let second = try Device("tablet", bos, file: file)
+        try await second.until { $0.activity == .offline }
+        bos.goOnline()
+        try await second.container.sync(timeout: .seconds(600))
+        let shown = try second.dump
+        #expect(shown.contains("Post  title Bo's  tags [\"Bo's\", \"both\"]"))
+        #expect(shown.split(separator: "\n").count == 5, "a post, two tags, an attachment and its data: \(shown)")
+        #expect(!shown.contains("Mia's"))
+        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "bo"))
+        try await laptop.container.sync(timeout: .seconds(600))
+        #expect(try laptop.dump == shown)
+        // Everything is in the archive, and Mia's server data are as they were.
+        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent", "Bo's"]])
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == "Post  title Mia's")
+        for device in [second, laptop, phone] { try await device.discard() }
+    }
+
+    /// Who saved what is unknown once the first user was signed in in between: then nothing goes to the other account.
+    @Test func whatTheFirstUserSavedInBetweenIsNotSentAsTheOthers() async throws {
+        let cloud = try InProcessCloud()
+        let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
+        let first = try Device("tablet", mias)
+        try first.edit { $0.insert("Post", ["title": "Mia's"]) }
+        try await first.container.sync(timeout: .seconds(600))
+        try await first.kill()
+        let file = first.file
+        for (transport, title) in [(bos, "Bo's"), (mias, "Mia's secret"), (bos, "Bo's second")] {
+            transport.goOffline()
+            let device = try Device("tablet", transport, file: file)
+            try await device.until { $0.activity == .offline }
+            try device.edit { $0.insert("Post", ["title": title]) }
+            try await device.kill()
+        }
+        bos.goOnline()
+        let bo = try Device("tablet", bos, file: file)
+        try await bo.container.sync(timeout: .seconds(600))
+        #expect(try bo.dump == "")
+        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Bo's", "Mia's secret", "Bo's second"]])
+        try await bo.discard()
+    }
+
+    /// Nothing is emptied without an archive, the status says why, and syncing continues once there is room.
+    @Test func aStoreThatCannotBeArchivedIsLeftAlone() async throws {
+        let (cloud, file) = try await minas(unsent: true)
+        faulty_disk_install()
+        let disk = faulty_disk_add(file.deletingPathExtension().path + "-archive-")
+        defer { faulty_disk_remove(disk) }
+        faulty_disk_change(disk, Int32(FaultyDiskGrowth.rawValue), -1)
+        let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file)
+        try await bo.until { if case .error = $0.activity { true } else { false } }
+        let status = bo.container.syncStatus
+        #expect(status.accountChange?.kind == .anotherAccount)
+        #expect(status.accountChange?.outcome == .unresolved)
+        let reason = "\(status.activity)"
+        #expect(reason.contains("the disk is full"))
+        #expect(reason.contains("left as it was"))
+        #expect(!reason.contains("not an error"))
+        #expect(try bo.dump == "Post  title Mia's\nPost  title Mia's, unsent")
+        #expect(try archives(beside: file).isEmpty)
+        faulty_disk_change(disk, 0, 0)
+        try await bo.container.sync(timeout: .seconds(600))
+        #expect(try bo.dump == "")
+        #expect(bo.container.syncStatus.accountChange?.outcome == .emptied)
+        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent"]])
+        try await bo.discard()
     }
 
     @Test func anArchiveIsMadeWhenItIsWanted() async throws {

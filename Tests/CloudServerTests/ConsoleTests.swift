@@ -185,6 +185,24 @@ import Testing
         #expect(fixed.status == 400)
     }
 
+    @Test func anImportThatDeletesRecordsIsConfirmed() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let text = "DEFINE SCHEMA RECORD TYPE Tree (age INT64);"
+        let asked = await visitor.post("\(Self.base)/schema", ["do": "import", "text": text])
+        #expect(asked.status == 200)
+        #expect(asked.text.contains("Nothing was imported yet"))
+        #expect(asked.text.contains(text))
+        let start = try #require(asked.text.range(of: #"name="confirmed" value=""#)).upperBound
+        let removed = String(asked.text[start...].prefix { $0 != "\"" })
+        #expect(removed.contains("of type Plant"))
+        #expect(try await village.service.schema(of: Village.container).export(.development).types["Plant"] != nil)
+        // The confirmation was of something else.
+        #expect(await visitor.post("\(Self.base)/schema", ["do": "import", "text": text, "confirmed": "yes"]).status == 200)
+        #expect(try await village.service.schema(of: Village.container).export(.development).types["Plant"] != nil)
+        #expect(await visitor.post("\(Self.base)/schema", ["do": "import", "text": text, "confirmed": removed]).status == 303)
+        #expect(try await village.service.schema(of: Village.container).export(.development).types["Plant"] == nil)
+    }
+
     @Test func feedsShowTombstones() async throws {
         let (village, visitor) = try await Self.signedIn()
         let mia = Village.Villager(

@@ -71,6 +71,12 @@ import Testing
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed): \(lesson)")
     }
 
+    /// Restores of the server from a backup lose no object of a device.
+    @Test(arguments: UInt64(1)...8) func aRestoredServerLosesNothingThatDevicesHave(seed: UInt64) throws {
+        let report = try Simulation.run(seed: seed, features: [.restores])
+        #expect(report.violations == [], "seed \(seed)")
+    }
+
     /// Also where several devices of several users hear of one change, where apps ask the server something themselves, and beside
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])

@@ -73,6 +73,42 @@ import Testing
         #expect(refused?.contains("\(taken).partial already") == true && refused?.contains("--output") == true, "\(refused ?? "")")
     }
 
+    @Test func aFolderThatIsInUseIsNotRestoredFrom() async throws {
+        let (live, target) = (ScratchFolder("tarn-commands"), ScratchFolder("tarn-commands"))
+        let store = try SQLiteServerStore(path: live.path, use: .server)
+        let refused = await run(RestoreCommand.self, "--from", live.path, "--data", target.path)
+        #expect(refused?.contains("uses the folder \(live.path)") == true && refused?.contains(target.path) == false, "\(refused ?? "nil")")
+        try store.close()
+        try Data("no database, and long enough to be looked at as one".utf8).write(to: URL(filePath: live.path + "/tarn.sqlite"))
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: live.path + "/tarn.sqlite" + suffix) }
+        let damaged = await run(RestoreCommand.self, "--from", live.path, "--data", target.path)
+        #expect(damaged?.contains("The database in \(live.path) is damaged") == true, "\(damaged ?? "nil")")
+        #expect(!FileManager.default.fileExists(atPath: target.path))
+    }
+
+    @Test func addressesOfPeopleAreChecked() async throws {
+        let folder = ScratchFolder("tarn-commands")
+        for name in ["mia", "bo"] { #expect(await run(UserCommand.Add.self, name, "--data", folder.path) == nil) }
+        let emails = [
+            "mia", "mia@", "@example.org", "mia@@example.org", "mia@example..org", "mia @example.org", "mia@exam ple.org", "mia@-x.org",
+        ]
+        for email in emails {
+            let refused = await run(UserCommand.Profile.self, "mia", "--data", folder.path, "--email", email)
+            #expect(refused?.contains("NAME@HOST") == true, "\(email)")
+        }
+        for phone in ["call me", "12", "1234567890123456", "+49 (0) 30;1"] {
+            let refused = await run(UserCommand.Profile.self, "mia", "--data", folder.path, "--phone", phone)
+            #expect(refused?.contains("3 to 15 digits") == true, "\(phone)")
+        }
+        let valid = ["--email", "Mia.O'Neil+a@mail.example.org", "--phone", "+49 (30) 123-456"]
+        #expect(await run(UserCommand.Profile.self, "mia", "--data", folder.path, valid[0], valid[1], valid[2], valid[3]) == nil)
+        #expect(await run(UserCommand.Profile.self, "mia", "--data", folder.path, "--email", "müa@grün.example") == nil)
+        let taken = await run(UserCommand.Profile.self, "bo", "--data", folder.path, "--email", "MÜA@grün.example")
+        #expect(taken?.contains("Another user has this email address") == true, "\(taken ?? "nil")")
+        #expect(await run(UserCommand.Profile.self, "mia", "--data", folder.path, "--email", "", "--phone", "") == nil)
+        #expect(await run(UserCommand.Profile.self, "bo", "--data", folder.path, "--email", "müa@grün.example") == nil)
+    }
+
     @Test func aServerOffersWhatItsOperatorDoes() async throws {
         let folder = ScratchFolder("tarn-commands")
         let (ports, told) = AsyncStream.makeStream(of: Int.self)

@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
 import CloudInProcess
+import CloudKit
 import CloudWire
 import Foundation
 import Testing
@@ -46,5 +47,28 @@ import Testing
         #expect(await run(SchemaCommand.Validate.self, folder, "--file", folder.path + "/none")?.contains("cannot be read") == true)
         #expect(await run(SchemaCommand.Reset.self, folder)?.contains("--yes") == true)
         #expect(await run(SchemaCommand.Reset.self, folder, "--yes") == nil)
+    }
+
+    /// Records of a type that the file lacks would go from the server, and then from devices.
+    @Test func anImportThatDeletesRecordsNeedsAConfirmation() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "phone")
+        let client = CloudDatabaseClient(
+            containerIdentifier: "iCloud.org.example.notes", environment: .development, scope: .private, transport: transport)
+        let note = Record(recordName: "n1", recordType: "Note", fields: ["title": Field(.string("Milk"))])
+        _ = try await client.modifyRecords(ModifyRecordsRequest(operations: [RecordOperation(.create, note)]), idempotencyKey: "n1")
+        let folder = ScratchFolder("tarn-commands")
+        try await cloud.backUp(to: folder.path)
+        let file = folder.path + "/in.ckdb"
+        try Data("DEFINE SCHEMA RECORD TYPE Plant (name STRING);".utf8).write(to: URL(filePath: file))
+        let refused = await run(SchemaCommand.Import.self, folder, "--file", file)
+        #expect(refused?.contains("  1 record of type Note") == true && refused?.contains("--yes") == true, "\(refused ?? "nil")")
+        let output = folder.path + "/out.ckdb"
+        #expect(await run(SchemaCommand.Export.self, folder, "--output-file", output) == nil)
+        #expect(try String(contentsOfFile: output, encoding: .utf8).contains("RECORD TYPE Note"))
+        #expect(await run(SchemaCommand.Import.self, folder, "--file", file, "--yes") == nil)
+        #expect(await run(SchemaCommand.Export.self, folder, "--output-file", output) == nil)
+        #expect(try !String(contentsOfFile: output, encoding: .utf8).contains("RECORD TYPE Note"))
+        try cloud.discard()
     }
 }

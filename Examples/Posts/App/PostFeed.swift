@@ -71,23 +71,40 @@ import Foundation
         tags.delegate = self
         attachments.delegate = self
         contents.delegate = self
+        try fetch()
+    }
+
+    private func fetch() throws {
         try posts.performFetch()
         try trash.performFetch()
         try tags.performFetch()
         try attachments.performFetch()
         try contents.performFetch()
+        shownPosts = [:]
+        shownTrash = [:]
+        shownTags = [:]
         for post in posts.fetchedObjects ?? [] { shownPosts[post.shortID] = PostMessage(post) }
         for post in trash.fetchedObjects ?? [] { shownTrash[post.shortID] = PostMessage(post) }
         for tag in tags.fetchedObjects ?? [] { shownTags[tag.shortID] = TagMessage(tag) }
     }
 
-    /// Everything as it is now, then each change.
-    func subscribe() -> AsyncStream<String> {
-        let state = StateMessage(
+    /// Shows what a store has that took the place of the one before.
+    ///
+    /// - Throws: The error of a fetch.
+    func reload() throws {
+        touched = Touched()
+        try fetch()
+        pages.send(Event(.state, state))
+    }
+
+    private var state: StateMessage {
+        StateMessage(
             device: device, posts: Array(shownPosts.values), trash: Array(shownTrash.values), tags: Array(shownTags.values), sync: sync,
             network: network, latency: latency)
-        return pages.subscribe(startingWith: Event(.state, state))
     }
+
+    /// Everything as it is now, then each change.
+    func subscribe() -> AsyncStream<String> { pages.subscribe(startingWith: Event(.state, state)) }
 
     func show(_ sync: SyncMessage) {
         guard sync != self.sync else { return }

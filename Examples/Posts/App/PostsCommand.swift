@@ -63,7 +63,8 @@ public struct PostsCommand: AsyncParsableCommand {
         }
         let container = try await PostsStack.load(storeIn: URL(fileURLWithPath: store, isDirectory: true))
         let feed = try await PostFeed(container, device: name, network: network.message)
-        let routes = await PostsRoutes(library: PostLibrary(container), feed: feed, network: network)
+        let routes = await PostsRoutes(
+            library: PostLibrary(container), feed: feed, network: network, archives: ArchiveShelf(container, feed))
         let application = Application(
             router: routes.router(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             services: [NetworkService(network: network), SyncWatch(container: container, feed: feed), PageBeat(feed: feed)],

@@ -66,7 +66,7 @@ extension SyncMessage {
             case .dataDeleted: "The posts were deleted on another device."
             }
         return switch change.outcome {
-        case .emptied: "\(reason) " + (change.archiveName.map { "What was here is kept in \($0)." } ?? "Nothing was here.")
+        case .emptied: "\(reason) " + (change.archiveName.map { "What was here is kept in \($0); see Archives." } ?? "Nothing was here.")
         case .uploaded: "\(reason) What is here is sent to the present account."
         case .unresolved: "\(reason) Nothing is synced."
         }

@@ -35,40 +35,33 @@ extension ContainerPages {
         guard let type = schema.types[name] else { return Page.problem("This record type does not exist.", status: 404) }
         if visit.isPost {
             guard isOpen else { throw WireError(.badRequest, "Production takes its schema from development.") }
-            var changed = schema
-            changed.types[name] = edited(type, roles: schema.roles)
-            _ = try await schemas.importSchema(changed)
+            let form = visit.fields
+            let isThere = try await schemas.changeType(name) { Self.edit(&$0, roles: $1, form) }
+            guard isThere else { return Page.problem("This record type does not exist.", status: 404) }
             return Page.redirect("\(base)/types/\(QueryItems.encode(name))")
         }
         return page("type", ["fields": fields(of: type), "roles": roles(of: type, schema), "isOpen": isOpen], title: name)
     }
 
-    /// The type with the boxes that are ticked in the form.
-    private func edited(_ type: ContainerSchema.RecordType, roles: Set<String>) -> ContainerSchema.RecordType {
-        var type = type
+    /// Sets the indexes and grants of the type as the form's checkboxes have them.
+    private static func edit(_ type: inout ContainerSchema.RecordType, roles: Set<String>, _ form: QueryItems) {
+        func ticked(_ key: String, _ possible: FieldIndexes) -> FieldIndexes {
+            var ticked: FieldIndexes = []
+            for (name, index) in indexes where possible.contains(index) && form["\(key).\(name)"] != nil { ticked.insert(index) }
+            return ticked
+        }
         for (name, field) in type.schema.fields where !field.isEncrypted {
             type.schema.fields[name]?.indexes = ticked("i.\(name)", FieldIndexes.possible(forType: field.type))
         }
-        for (field, fieldType) in Self.systemFields {
+        for (field, fieldType) in systemFields {
             let indexes = ticked("s.\(field.rawValue)", FieldIndexes.possible(forType: fieldType))
             type.schema.systemIndexes[field] = indexes.isEmpty ? nil : indexes
         }
         var grants: [String: RolePermissions] = [:]
         for role in Set(type.grants.byRole.keys).union(SecurityGrants.builtInRoles).union(roles) {
-            for (name, permission) in Self.permissions where visit.fields["g.\(role).\(name)"] != nil {
-                grants[role, default: []].insert(permission)
-            }
+            for (name, permission) in permissions where form["g.\(role).\(name)"] != nil { grants[role, default: []].insert(permission) }
         }
         type.grants = SecurityGrants(byRole: grants)
-        return type
-    }
-
-    private func ticked(_ key: String, _ possible: FieldIndexes) -> FieldIndexes {
-        var indexes: FieldIndexes = []
-        for (name, index) in Self.indexes where possible.contains(index) && visit.fields["\(key).\(name)"] != nil {
-            indexes.insert(index)
-        }
-        return indexes
     }
 
     private func fields(of type: ContainerSchema.RecordType) -> [[String: Any]] {
@@ -115,6 +108,7 @@ extension ContainerPages {
     func schema() async throws -> ServiceResponse {
         var text: String?
         var report: [String] = []
+        var removals = SchemaRemovals()
         if visit.isPost {
             switch visit.fields["do"] {
             case "deploy":
@@ -127,9 +121,17 @@ extension ContainerPages {
                 if report.count == warnings.count { report.append("The schema is valid and changes nothing.") }
             case "import":
                 let (schema, warnings) = try parsed()
-                _ = try await schemas.importSchema(schema)
-                guard !warnings.isEmpty else { return Page.redirect("\(base)/schema") }
-                report = ["The schema was imported."] + warnings
+                // The confirmation names the deletions: saves of an app since then need another one.
+                removals = try await schemas.removals(by: schema)
+                if removals.isEmpty || visit.fields["confirmed"] == removals.lines.joined(separator: "; ") {
+                    removals = SchemaRemovals()
+                    _ = try await schemas.importSchema(schema)
+                    guard !warnings.isEmpty else { return Page.redirect("\(base)/schema") }
+                    report = ["The schema was imported."] + warnings
+                } else {
+                    text = visit.fields["text"]
+                    report = warnings
+                }
             default: throw WireError(.badRequest, "The form has an unknown kind.")
             }
         }
@@ -141,8 +143,9 @@ extension ContainerPages {
             "schema",
             [
                 "changes": lines, "refusals": refusals, "isRefused": !refusals.isEmpty,
-                "canDeploy": !changes.isEmpty && refusals.isEmpty && report.isEmpty, "isOpen": isOpen,
-                "text": shown,
+                "canDeploy": !changes.isEmpty && refusals.isEmpty && report.isEmpty && removals.isEmpty, "isOpen": isOpen,
+                "text": shown, "removals": removals.lines, "isRemoval": !removals.isEmpty,
+                "removed": removals.lines.joined(separator: "; "),
             ], title: "Schema")
     }
 

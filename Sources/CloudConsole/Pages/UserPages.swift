@@ -31,6 +31,9 @@ struct UserPages {
             try await storage.setPassword(password, ofUser: account)
         case "profile":
             let isSelf = account == visit.profile.accountName
+            if let email = fields["email"], !email.isEmpty, email.lowercased() != profile.emailAddress, !ContactAddress.isEmail(email) {
+                throw WireError(.badRequest, ContactAddress.emailRule)
+            }
             try await storage.updateProfile(ofUser: account) { profile in
                 profile.name.givenName = fields["given"].flatMap { $0.isEmpty ? nil : $0 }
                 profile.name.familyName = fields["family"].flatMap { $0.isEmpty ? nil : $0 }

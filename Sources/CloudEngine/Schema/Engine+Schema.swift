@@ -55,6 +55,24 @@ extension Engine {
         return records.count < limits.operationsPerRequest ? nil : records.last?.place
     }
 
+    /// Counts in one slice of a partition's records what ``removeValues(of:after:in:_:)`` would remove.
+    ///
+    /// - Returns: Where this slice ends; nil after the last.
+    package func countRemovals(
+        of changes: [SchemaChange], after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
+    ) throws -> RecordPlace? {
+        let records = try view.records(after: place, limit: limits.operationsPerRequest)
+        for (_, record) in records {
+            guard let operation = Self.removal(of: changes, from: record) else { continue }
+            if operation.kind == .forceDelete {
+                counts.records[record.recordType, default: 0] += 1
+            } else {
+                for field in operation.record.fields.keys { counts.values["\(record.recordType).\(field)", default: 0] += 1 }
+            }
+        }
+        return records.count < limits.operationsPerRequest ? nil : records.last?.place
+    }
+
     private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {
         // A schema lists the fields of shares and does not make them: shares outlive their type.
         guard record.recordType != ShareDetails.recordType else { return nil }

@@ -31,6 +31,14 @@ package enum SchemaChange: Hashable, Sendable {
         }
     }
 
+    /// Whether records or values of fields are deleted with it.
+    package var removesValues: Bool {
+        switch self {
+        case .removedType, .removedField, .changedField: true
+        case .addedRole, .removedRole, .addedType, .addedField, .addedIndexes, .removedIndexes, .changedGrants: false
+        }
+    }
+
     /// One line: `+` for an addition, `-` for a removal, `~` for a change.
     package var line: String {
         switch self {
@@ -50,6 +58,24 @@ package enum SchemaChange: Hashable, Sendable {
             let (old, new) = (SchemaWords.text(of: from), SchemaWords.text(of: to))
             return "~ grant \(type) to \(role): \(old.isEmpty ? "nothing" : old) -> \(new.isEmpty ? "nothing" : new)"
         }
+    }
+}
+
+/// What an import of a schema deletes from the databases of development.
+package struct SchemaRemovals: Hashable, Sendable {
+    /// Numbers of records by type.
+    package var records: [String: Int] = [:]
+    /// Numbers of values by type and field, as `Note.title`.
+    package var values: [String: Int] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { records.isEmpty && values.isEmpty }
+
+    /// One line for each type and field.
+    package var lines: [String] {
+        records.sorted { $0.key < $1.key }.map { "\($0.value) \($0.value == 1 ? "record" : "records") of type \($0.key)" }
+            + values.sorted { $0.key < $1.key }.map { "\($0.value) \($0.value == 1 ? "value" : "values") of field \($0.key)" }
     }
 }
 

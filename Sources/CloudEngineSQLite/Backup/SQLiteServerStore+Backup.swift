@@ -68,8 +68,9 @@ extension SQLiteServerStore {
     /// Sync tokens that the server issued after the copy was made expire, with ``WireError/isHistoryLost``: devices send again what the
     /// copy does not have. Older tokens stay valid.
     ///
+    /// - Parameter now: Milliseconds since 1970 UTC. One backup may be restored twice, and the time tells the two histories apart.
     /// - Throws: `StorageFailure` with `.nameTaken` if the folder exists, `.unknownName` if the copy does not.
-    package static func restore(from backup: String, to path: String) async throws {
+    package static func restore(from backup: String, to path: String, now: Int64) async throws {
         let files = FileManager.default
         guard files.fileExists(atPath: "\(backup)/tarn.sqlite") else { throw StorageFailure(.unknownName, "the folder has no copy") }
         guard !files.fileExists(atPath: path) else {
@@ -81,14 +82,12 @@ extension SQLiteServerStore {
             try store.close()
             let restored = try SQLiteServerStore(path: partial, use: .command)
             try await restored.writing { db in
-                // Derived from the time: one backup may be restored twice, and each restore begins another history.
-                let epoch = try Int64.fetchOne(db, sql: "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)") ?? 0
                 try db.execute(
                     sql: """
                         INSERT OR REPLACE INTO restores (part, epoch, counter, next_epoch)
                         SELECT part, epoch, counter, MAX(epoch + 1, ?) FROM partitions
-                        """, arguments: [epoch])
-                try db.execute(sql: "UPDATE partitions SET epoch = MAX(epoch + 1, ?)", arguments: [epoch])
+                        """, arguments: [now])
+                try db.execute(sql: "UPDATE partitions SET epoch = MAX(epoch + 1, ?)", arguments: [now])
             }
             try restored.close()
         }

@@ -154,7 +154,7 @@ extension MirrorFile {
         try write { writer, related in
             try SyncMetadataSchema.open(writer, home: homeZone)
             // What somebody else saved before the store was archived is in the archive, too; whoever restores it takes it.
-            for key in [StateTable.Key.credential, .stranger, .accountAnswer] { try StateTable.set(key, .null, writer) }
+            for key in [StateTable.Key.credential, .stranger, .strangerSince, .accountAnswer] { try StateTable.set(key, .null, writer) }
             try StateTable.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
             return restoration.isForPresentAccount ? try uploadEverything(writer, &related) : []
         }

@@ -20,6 +20,8 @@ enum StateTable {
         case credential
         /// Credentials used since then that the server has not confirmed yet.
         case stranger
+        /// The number of the last history transaction before that credential was used; null if several were used since.
+        case strangerSince
         /// The change token of the list of changed zones.
         case databaseToken
         /// The number of the last full list of zones that was begun.

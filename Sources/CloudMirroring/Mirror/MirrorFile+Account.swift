@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 import Foundation
 import ManagedModel
 import MirroringCore
@@ -25,6 +26,7 @@ extension MirrorFile {
                 try StateTable.set(.user, .text(user), writer)
                 try StateTable.set(.credential, signIn.credential.map { .text($0) } ?? .null, writer)
                 try StateTable.set(.stranger, .null, writer)
+                try StateTable.set(.strangerSince, .null, writer)
             }
             if let server = signIn.owner.server { try StateTable.set(.server, .text(server), writer) }
             try StateTable.set(.accountAnswer, .null, writer)
@@ -37,31 +39,76 @@ extension MirrorFile {
     ///
     /// - Returns: The unconfirmed credentials.
     func note(_ credential: String?, in signIn: SignIn) throws -> String? {
-        guard signIn.owner.user != nil, let credential, let known = signIn.credential, known != credential, signIn.stranger != credential
+        guard signIn.owner.user != nil, let credential, let known = signIn.credential, signIn.stranger != credential
         else { return signIn.stranger }
+        if known == credential {
+            // From now on, saves of the stored user are among those of the other one.
+            if signIn.stranger != nil { try store.write { try StateTable.set(.strangerSince, .null, $0) } }
+            return signIn.stranger
+        }
         let stranger = signIn.stranger.map { "\($0) \(credential)" } ?? credential
-        try store.write { try StateTable.set(.stranger, .text(stranger), $0) }
+        try store.write { writer in
+            try StateTable.set(.stranger, .text(stranger), writer)
+            let latest = try writer.latestTransaction()
+            try StateTable.set(.strangerSince, signIn.stranger == nil ? .int(latest) : .null, writer)
+        }
         return stranger
     }
 
-    /// Archives the store, and deletes the previous owner's objects and all sync metadata.
+    /// Returns the rows that the present user, and certainly no other one, inserted before the server confirmed the account.
+    ///
+    /// - Parameter present: The account that the server confirmed.
+    private func rowsOfUnconfirmedUser(_ present: SignIn, _ writer: StoreWriter) throws -> Set<RowKey> {
+        // All objects of a shared database belong to a share.
+        guard scope == .private, let credential = present.credential, try StateTable.text(.stranger, writer) == credential,
+            let since = try StateTable.int(.strangerSince, writer)
+        else { return [] }
+        var rows: Set<RowKey> = []
+        var position = since
+        let latest = try writer.latestTransaction()
+        while position < latest {
+            let page = try writer.history(after: position, limit: Self.historyPage)
+            // Purged history does not say which rows were inserted: all of them are in the archive only.
+            guard let first = page.first, first.number == position + 1, let last = page.last else { return [] }
+            position = last.number
+            for transaction in page where !MirrorNames.isMirror(transaction.author) {
+                for change in transaction.changes {
+                    switch change.kind {
+                    case .insert: rows.insert(change.key)
+                    case .update: break
+                    case .delete: rows.remove(change.key)
+                    }
+                }
+            }
+        }
+        return rows
+    }
+
+    /// Archives the store, and deletes the previous owner's objects and all sync metadata. Objects that the present user inserted before
+    /// the server confirmed the account stay, and are sent.
     ///
     /// - Returns: The keys of rows that were deleted.
+    /// - Throws: `StoreError` with nothing changed, such as for a disk that has no room for the archive.
     ///
     /// Source: observed: signing in with another account removes every mirrored row.
-    func empty(because kind: AccountChange.Kind, for present: StoreOwner) throws -> Committed<[RowKey]> {
+    func empty(because kind: AccountChange.Kind, for present: SignIn) throws -> Committed<[RowKey]> {
         // Counted before the file is copied, so that the archive has the count.
         let counted = try countPending()
         let emptied = try write { writer, related in
             try scan(writer, &related)
-            let keys = try allKeys(writer), previous = try signIn(writer).owner
-            let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(keys.count), pendingCount: Int64(counted.value))
+            let all = try allKeys(writer), previous = try signIn(writer).owner
+            let stayingRows = kind == .anotherAccount ? try rowsOfUnconfirmedUser(present, writer) : []
+            var keys = all.filter { !stayingRows.contains($0) }
+            let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(all.count), pendingCount: Int64(counted.value))
             let copy = keys.isEmpty ? nil : try archive(note)
             try self.note(
-                AccountChange(kind: kind, outcome: .emptied, date: now, previous: previous, present: present, archive: copy), writer)
+                AccountChange(kind: kind, outcome: .emptied, date: now, previous: previous, present: present.owner, archive: copy), writer)
+            if !stayingRows.isEmpty { keys += try dependents(of: keys, reader(writer), writer).keys }
             try delete(keys, writer)
             try metadata.removeObjects(writer)
             try forgetServer(writer)
+            // Rows without metadata are found by a scan of all rows, as in a store that was never synced.
+            if !stayingRows.isEmpty { try StateTable.set(.historyRead, .null, writer) }
             return keys
         }
         return Committed(value: emptied.value, commit: emptied.commit ?? counted.commit)
@@ -102,7 +149,8 @@ extension MirrorFile {
         try OutboxTable.removeAll(writer)
         try StagedPageTable.removeAll(writer)
         let keys: [StateTable.Key] = [
-            .user, .server, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion, .permissions, .accountAnswer,
+            .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .homeDeletion, .permissions,
+            .accountAnswer,
         ]
         for key in keys { try StateTable.set(key, .null, writer) }
         try ZoneTable.beginFullFetch(MirrorZone.home, writer)

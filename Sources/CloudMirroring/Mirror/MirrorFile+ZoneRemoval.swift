@@ -91,7 +91,7 @@ extension MirrorFile {
     }
 
     /// Returns the unsent objects of a zone that require one of the rows that are deleted.
-    private func dependents(of keys: [RowKey], _ metadata: SyncMetadataReader, _ writer: StoreWriter) throws -> RemovedRows {
+    func dependents(of keys: [RowKey], _ metadata: SyncMetadataReader, _ writer: StoreWriter) throws -> RemovedRows {
         var others: [(row: Row, state: RecordState)] = []
         var names: [RowKey: String] = [:]
         if mapping.hasRequirements {

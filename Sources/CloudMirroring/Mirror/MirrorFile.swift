@@ -25,7 +25,7 @@ struct MirrorFile: Sendable {
     /// The size of loaded rows at which a batch ends.
     static let batchRowBytesMax = 48_000_000
     /// History transactions of one read.
-    private static let historyPage = 256
+    static let historyPage = 256
 
     var metadata: SyncMetadataStore { SyncMetadataStore(mapping: mapping, storeNumber: store.number) }
 

@@ -6,6 +6,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import ObjectGraph
+import SQLiteStore
 import Synchronization
 
 /// The set-up operation: identifies account and server, then makes sure that zone and subscription are there.
@@ -30,7 +31,10 @@ struct AccountSetUp: Sendable {
         try await finishRestoration()
         var memory = try await sync.onQueue { [file] in try file.open() }
         try await sync.countWithheld()
-        try await sync.readAccountChange()
+        // A change that could not be carried out is in no file; it stays in the status while the set-up is retried.
+        let isUnwritten = sync.state.withLock { $0.details.accountChange?.outcome == .unresolved }
+        let isStored = try await sync.onQueue { [file] in try !file.accountChanges().isEmpty }
+        if isStored || !isUnwritten { try await sync.readAccountChange() }
         // The stored account counts until the server responds.
         sync.permissions.signIn(memory.signIn.owner.user)
         sync.permissions.learn(memory.permissions)
@@ -66,7 +70,7 @@ struct AccountSetUp: Sendable {
         let removed: [RowKey]
         switch file.accountRules.decision(known: memory.signIn, present: present, answer: memory.answer) {
         case .proceed: return false
-        case .archive(let kind): removed = try await sync.onQueue { [file] in try file.empty(because: kind, for: present.owner) }
+        case .archive(let kind): removed = try await empty(because: kind, from: memory.signIn.owner, for: present)
         case .upload(let kind): removed = try await sync.onQueue { [file] in try file.uploadEverything(because: kind, for: present.owner) }
         case .halt(let kind):
             try await sync.onQueue { [file] in try file.leaveUnresolved(kind, for: present.owner) }
@@ -82,6 +86,26 @@ struct AccountSetUp: Sendable {
         }
         prefetched?.page.cancel()
         return true
+    }
+
+    /// Archives and empties the store.
+    ///
+    /// - Throws: `CloudFailure` if the archive cannot be made. The store is unchanged then, the status has the change as unresolved,
+    ///   and the next set-up tries again.
+    private func empty(because kind: AccountChange.Kind, from previous: StoreOwner, for present: SignIn) async throws -> [RowKey] {
+        do {
+            return try await sync.onQueue { [file] in try file.empty(because: kind, for: present) }
+        } catch let error as StoreError {
+            let change = AccountChange(kind: kind, outcome: .unresolved, date: file.now, previous: previous, present: present.owner)
+            sync.state.withLock { state in
+                state.details.accountChange = change
+                state.details.accountChangeEvent = state.step?.event.identifier
+            }
+            var failure = CloudFailure(error)
+            failure.reason = "the store cannot be archived before it is emptied for another account or server, so it is left as it was: "
+                + failure.reason + (error.code == .diskFull ? "; make room, and syncing continues automatically" : "")
+            throw failure
+        }
     }
 
     private func store(_ present: SignIn, _ known: SignIn) async throws {

@@ -34,18 +34,54 @@ package struct SchemaService: Sendable {
         return try await export(.development).changes(to: schema)
     }
 
+    /// Counts the records and values that an import would delete from development.
+    ///
+    /// - Throws: As ``validate(_:)``.
+    package func removals(by schema: ContainerSchema) async throws -> SchemaRemovals {
+        let changes = try await validate(schema).filter(\.removesValues)
+        guard !changes.isEmpty else { return SchemaRemovals() }
+        var removals = SchemaRemovals()
+        for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
+            var place: RecordPlace?
+            repeat {
+                let (start, counted) = (place, removals)
+                (place, removals) = try await storage.read(partition) { [engine] view in
+                    var counts = counted
+                    return (try engine.countRemovals(of: changes, after: start, in: view, &counts), counts)
+                }
+            } while place != nil
+        }
+        return removals
+    }
+
+    /// Changes one type of development: its indexes and grants.
+    ///
+    /// The type is read in the transaction that writes it, so a type or field that an app makes at the same time stays.
+    ///
+    /// - Returns: `false` if there is no such type.
+    /// - Throws: As ``validate(_:)``; then nothing changed.
+    package func changeType(
+        _ name: String, _ change: @Sendable @escaping (inout ContainerSchema.RecordType, _ roles: Set<String>) -> Void
+    ) async throws -> Bool {
+        let production = try await export(.production)
+        return try await storage.write(partition(.development)) { [engine] unit in
+            var schema = try engine.schema(in: unit)
+            guard var type = schema.types[name] else { return false }
+            change(&type, schema.roles)
+            schema.types[name] = type
+            try schema.check(against: production)
+            _ = try engine.store(schema, in: unit)
+            return true
+        }
+    }
+
     /// Replaces the schema of development. Removed parts are deleted with their values.
     ///
     /// - Throws: As ``validate(_:)``; then nothing changed.
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
         try schema.check(against: try await export(.production))
         let changes = try await storage.write(partition(.development)) { [engine] in try engine.store(schema, in: $0) }
-        let removals = changes.filter {
-            switch $0 {
-            case .removedType, .removedField, .changedField: true
-            default: false
-            }
-        }
+        let removals = changes.filter(\.removesValues)
         guard !removals.isEmpty else { return changes }
         for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
             var place: RecordPlace?

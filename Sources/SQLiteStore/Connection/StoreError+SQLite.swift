@@ -9,7 +9,9 @@ extension StoreError {
     ///
     /// Source: sqlite.org, "Result and Error Codes".
     init(sqlite code: Int32, message: String) {
-        let detail = "SQLite \(code): \(message)"
+        // The message is the connection's, and a copy reports the other connection's failure.
+        let cause = message.isEmpty || message == "not an error" ? String(cString: sqlite3_errstr(code)) : message
+        let detail = "SQLite \(code): \(cause)"
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "the store is in use by another process", detail: detail)

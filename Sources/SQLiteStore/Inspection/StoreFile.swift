@@ -20,22 +20,23 @@ struct StoreFile {
     let database: DatabaseQueue
     private let copy: TemporaryCopy?
 
+    /// - Parameter isBounded: Whether reading ends after a number of steps that follows from the file's size; see ``ReadBudget``.
     /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, or `.corrupt` for a file that isn't a database.
-    init(_ url: URL) throws(StoreError) {
+    init(_ url: URL, isBounded: Bool = true) throws(StoreError) {
         self.url = url
         try Self.checkHeader(url)
         let path = url.path
         let (hasLog, hasIndex) = (Self.size(path + "-wal") > 0, Self.exists(path + "-shm") && Self.exists(path + "-wal"))
         do {
-            if hasIndex, let live = try Self.openBesideLog(url) {
+            if hasIndex, let live = try Self.openBesideLog(url, isBounded) {
                 (copy, database) = (nil, live)
             } else if hasLog || hasIndex || Self.size(path + "-journal") > 0 {
                 let copy = try TemporaryCopy(of: url)
-                (self.copy, database) = (copy, try Self.open(copy.url.path))
+                (self.copy, database) = (copy, try Self.open(copy.url.path, isBounded))
             } else if Self.usesLog(url) {
-                (copy, database) = (nil, try Self.open(url.absoluteURI + "?immutable=1"))
+                (copy, database) = (nil, try Self.open(url.absoluteURI + "?immutable=1", isBounded))
             } else {
-                (copy, database) = (nil, try Self.open(path))
+                (copy, database) = (nil, try Self.open(path, isBounded))
             }
         } catch {
             throw StoreError(error).about(path)
@@ -43,9 +44,9 @@ struct StoreFile {
     }
 
     /// - Returns: nil if reading the log would write its index.
-    private static func openBesideLog(_ url: URL) throws -> DatabaseQueue? {
+    private static func openBesideLog(_ url: URL, _ isBounded: Bool) throws -> DatabaseQueue? {
         do {
-            let database = try open(url.absoluteURI + "?readonly_shm=1")
+            let database = try open(url.absoluteURI + "?readonly_shm=1", isBounded)
             // The log is opened with the first read.
             _ = try database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM sqlite_master") }
             return database
@@ -71,8 +72,8 @@ struct StoreFile {
         }
     }
 
-    private static func open(_ path: String) throws -> DatabaseQueue {
-        let budget = ReadBudget(bytes: size(path.hasPrefix("file:") ? URL(string: path)?.path ?? "" : path))
+    private static func open(_ path: String, _ isBounded: Bool) throws -> DatabaseQueue {
+        let budget = isBounded ? ReadBudget(bytes: size(path.hasPrefix("file:") ? URL(string: path)?.path ?? "" : path)) : nil
         var configuration = Configuration()
         configuration.label = "inspection"
         configuration.readonly = true
@@ -83,7 +84,7 @@ struct StoreFile {
                 SQLFunctions.register(on: handle)
                 SQLFunctions.registerApples(on: handle)
             }
-            budget.watch(database)
+            budget?.watch(database)
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
             try database.execute(sql: "PRAGMA cell_size_check = ON")
             // Another process may truncate the file under a mapping.

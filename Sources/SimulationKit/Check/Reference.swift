@@ -61,6 +61,9 @@ struct Reference {
     var kept: Set<String> = []
     /// Whether the user deleted everything at some time. Then only the convergence of devices is checked.
     var isPurged = false
+    /// Whether the server was restored from a backup. Objects that were deleted since may return, and an older value of one device may
+    /// replace a newer one of another, which is in the log. Objects that were not deleted must exist.
+    var isServerRestored = false
 
     /// Properties that only the later version of the model has.
     static let newer: Set<String> = ["mood", "place"]
@@ -159,11 +162,11 @@ struct Reference {
                 }
                 continue
             }
-            if object.isDeleted, !object.mayBeThere { found.append("\(label) was deleted and is there") }
+            if object.isDeleted, !object.mayBeThere, !isServerRestored { found.append("\(label) was deleted and is there") }
             found += discarded(object, label, keeping: shown(object, entry, in: picture), log)
             found += wrong(object, label, entry.values)
         }
-        return found + wrongLinks(picture) + wrongTopics(picture) + wrongOrder(picture)
+        return isServerRestored ? found : found + wrongLinks(picture) + wrongTopics(picture) + wrongOrder(picture)
     }
 
     private func discarded(_ object: Object, _ label: String, keeping values: [String: Set<String>], _ log: Set<String>) -> [String] {
@@ -208,7 +211,7 @@ struct Reference {
             if isReference, value == nil, writes.contains(where: { $0.value.map { objects[$0]?.isDeleted == true } ?? false }) { continue }
             let isOlder = writes.contains { $0.value == value }
             // The later write may have been discarded with an account.
-            if object.mayBeOlder, isOlder || value == nil { continue }
+            if object.mayBeOlder || isServerRestored, isOlder || value == nil { continue }
             if isReference, isOlder { continue }
             // The surviving topic's value wins against a change of the merged one, which is in the log.
             if object.entity == Self.mergingEntity, isOlder { continue }

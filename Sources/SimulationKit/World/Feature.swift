@@ -30,6 +30,8 @@ package enum Feature: String, CaseIterable, Sendable {
     /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
     /// `sharing`.
     case rejections
+    /// The server is restored from a backup that lacks saves of the devices.
+    case restores
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -51,6 +53,9 @@ package enum Feature: String, CaseIterable, Sendable {
         for feature in [Feature.severalShares, .permissions, .rejections] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
+        var restores = SeededNumbers(seed: ~seed &+ 10)
+        let others: Set<Feature> = [.sharing, .publicFeed, .publicQueries, .extensions]
+        if restores.percent(20), features.isDisjoint(with: others) { features.insert(.restores) }
         return features
     }
 }
@@ -66,7 +71,8 @@ extension Set<Feature> {
     /// The kinds of faults that these features exclude: the public database and shared zones are not purged, and the
     /// user of a device does not change. An account change loses the knowledge of merges.
     var excluded: Set<FaultPlan.Kind> {
-        if isPublic || contains(.sharing) { return [.purge, .accounts] }
+        // Credentials that a user got after the backup are lost with a restore.
+        if isPublic || contains(.sharing) || contains(.restores) { return [.purge, .accounts] }
         return contains(.extensions) ? [.accounts] : []
     }
 

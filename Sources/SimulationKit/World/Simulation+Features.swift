@@ -28,6 +28,7 @@ extension Simulation {
     func planFeatures(_ span: Double) {
         if features.contains(.pauses) { planPauses(span) }
         if features.contains(.sharing) { planSharing(span) }
+        if features.contains(.restores) { planRestores(span) }
         if features.contains(.assets) {
             for _ in 0..<3 {
                 // Unreferenced assets expire after a while.
@@ -80,12 +81,14 @@ extension Simulation {
         let circle = circle(of: device.user)
         let saved = references[circle]?.saved(by: device.name)
         let expected = promises[device.user]?.kept
+        let restores = restoreCount
         say("\(device.name) waits for a sync")
         let kept = {
             self.say("\(device.name) is in step")
             // The response of an earlier life does not bind a later one.
             guard device.life?.transport === life.transport, let saved, device.role != .reader, device.role != .guest || !self.features.contains(.permissions)
             else { return }
+            guard restores == self.restoreCount else { return }
             // A removed participant has no data.
             guard !self.sharing.leavers.contains(device.user) else { return }
             self.attempt {

@@ -51,6 +51,8 @@ package final class Simulation: @unchecked Sendable {
         case losesOrder
         /// The server calls each change page the last one.
         case endsPagesEarly
+        /// The server's folder is replaced by a backup without a new history.
+        case keepsHistory
 
         /// The features that a run needs for the defect. `nil` for any.
         package var features: Set<Feature>? {
@@ -61,6 +63,7 @@ package final class Simulation: @unchecked Sendable {
             case .losesNews: [.polling]
             case .losesOrder: [.extensions]
             case .endsPagesEarly: [.wholeSaves]
+            case .keepsHistory: [.restores]
             }
         }
     }
@@ -86,6 +89,10 @@ package final class Simulation: @unchecked Sendable {
     var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
     var sharing: Sharing
+    /// Folder of the server's backup, once there is one.
+    var backup: String?
+    /// How often the server was restored.
+    var restoreCount = 0
     private var saveWatch = SaveWatch()
     /// For features.
     var extra: SeededNumbers
@@ -222,6 +229,8 @@ package final class Simulation: @unchecked Sendable {
                 device.watch.forget()
                 continue
             }
+            // The restored server lacks saves that one device shows, until that device sends them again.
+            if restoreCount > 0 { continue }
             // Rejected deletions are reverted, and discarded edits are replaced by the server's values.
             if device.role == .reader, features.contains(.rejections) { continue }
             // An object that was deleted in one zone during its relocation appears in the destination zone before it is

@@ -50,11 +50,19 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await SQLiteServerStore.restore(from: from, to: options.data)
+            try await SQLiteServerStore.restore(from: from, to: options.data, now: Int64(Date().timeIntervalSince1970 * 1000))
         } catch let failure as StorageFailure where failure.code == .nameTaken {
             throw CommandError("There is something named \(options.data) already: name a new folder with --data.")
         } catch let failure as StorageFailure where failure.code == .unknownName {
             throw CommandError("There is no copy of a server's data in \(from): name its folder with --from.")
+        } catch let failure as StorageFailure where failure.code == .inUse {
+            // The folder to restore into is new, so nothing else can use it.
+            throw CommandError(
+                "A tarn server uses the folder \(from): restore from a copy that 'tarn backup' made of it, or stop the server first.")
+        } catch let failure as StorageFailure where [.corrupt, .newerFormat].contains(failure.code) {
+            throw CommandError(failure, data: from)
+        } catch let failure as StorageFailure where failure.code == .notWritable && access(from, W_OK) != 0 {
+            throw CommandError("The copy in \(from) is locked while it is read: give yourself write permission there, or copy it first.")
         } catch let failure as StorageFailure {
             throw CommandError(failure, data: options.data, name: from)
         }

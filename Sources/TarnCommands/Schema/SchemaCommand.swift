@@ -111,23 +111,40 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let changes = try await options.withService(nil) { try await $0.validate(schema) }
+            let (changes, removals) = try await options.withService(nil) { service in
+                (try await service.validate(schema), try await service.removals(by: schema))
+            }
             SchemaCommand.show(changes, ifNone: "The schema is valid and changes nothing.")
+            for line in removals.lines { Output.line("deletes \(line)") }
         }
     }
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Put a schema in place of that of development.",
-            discussion: "Fields and types that it lacks go, with their values, unless they are in production.",
+            discussion: """
+                Types and fields that it lacks, or has with another type, are deleted with their records and values, on the server \
+                and then on devices. If there are any, the import needs --yes. Nothing of production is deleted.
+                """,
             aliases: ["import-schema"])
 
         @OptionGroup var options: Options
         @OptionGroup var input: Input
+        @Flag(help: "Confirm that records and values are deleted.")
+        var yes = false
 
         func run() async throws {
             let schema = try input.read()
-            let changes = try await options.withService("import") { try await $0.importSchema(schema) }
+            let (yes, file) = (yes, input.file)
+            let changes = try await options.withService("import") { service in
+                let removals = if yes { SchemaRemovals() } else { try await service.removals(by: schema) }
+                guard removals.isEmpty else {
+                    throw CommandError(
+                        "The import deletes from all databases of development:\n" + removals.lines.map { "  \($0)" }.joined(separator: "\n")
+                            + "\nConfirm it with --yes, or add what \(file) lacks; 'tarn schema export' prints the present schema.")
+                }
+                return try await service.importSchema(schema)
+            }
             SchemaCommand.show(changes, ifNone: "Nothing changed.")
         }
     }

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 
@@ -45,17 +46,30 @@ extension UserCommand {
         var `operator`: Bool?
         @OptionGroup var options: DataOptions
 
+        func validate() throws {
+            if let email, !email.isEmpty, !ContactAddress.isEmail(email) { throw ValidationError(ContactAddress.emailRule) }
+            if let phone, !phone.isEmpty, !ContactAddress.isPhone(phone) { throw ValidationError(ContactAddress.phoneRule) }
+        }
+
         func run() async throws {
             let (givenName, familyName, email, phone) = (givenName, familyName, email, phone)
-            let (discoverable, isOperator) = (discoverable, `operator`)
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.profile", `operator`.map { "\(name), operator: \($0)" } ?? name)) {
-                try await $0.updateProfile(ofUser: name) { profile in
+            let (discoverable, isOperator, name) = (discoverable, `operator`, name)
+            let update: @Sendable (SQLiteServerStore) async throws -> Void = { store in
+                try await store.updateProfile(ofUser: name) { profile in
                     if let givenName { profile.name.givenName = givenName.nilIfEmpty }
                     if let familyName { profile.name.familyName = familyName.nilIfEmpty }
                     if let email { profile.emailAddress = email.nilIfEmpty }
                     if let phone { profile.phoneNumber = phone.nilIfEmpty }
                     if let discoverable { profile.isDiscoverable = discoverable }
                     if let isOperator { profile.isOperator = isOperator }
+                }
+            }
+            let audit = CommandAudit("user.profile", isOperator.map { "\(name), operator: \($0)" } ?? name)
+            try await options.withStore(mustExist: true, name: name, audited: audit) { store in
+                do {
+                    try await update(store)
+                } catch let failure as StorageFailure where failure.code == .nameTaken {
+                    throw CommandError("Another user has this email address or phone number: 'tarn user list' shows the users.")
                 }
             }
         }

@@ -70,6 +70,42 @@ import Testing
         #expect(try await schemas.importSchema(try await schemas.export(.development)).isEmpty)
     }
 
+    /// Records of several databases and zones are counted, more of them than one slice has.
+    @Test func whatAnImportDeletesIsCountedBefore() async throws {
+        let bench = try await Bench.withGarden()
+        let schemas = service(bench)
+        let slice = bench.engine.limits.operationsPerRequest
+        for start in [0, slice] {
+            let trees = (0..<slice).map { Record(recordName: "t\(start + $0)", recordType: "Tree", fields: ["age": Field(.int64(1))]) }
+            #expect(try await bench.modify(trees.map { RecordOperation(.create, $0) }).allSatisfy { $0.word == "saved" })
+        }
+        try await bench.modify(
+            .init(.create, .plant("p1", ["name": .string("Sage"), "count": .int64(1)])), .init(.create, .plant("p2", ["count": .int64(2)])),
+            .init(.create, .plant("p3", ["name": .string("Mint")])))
+        let schema = try ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Plant (name INT64);")
+        let removals = try await schemas.removals(by: schema)
+        #expect(removals.lines == ["\(2 * slice) records of type Tree", "2 values of field Plant.count", "2 values of field Plant.name"])
+        #expect(try await schemas.removals(by: try await schemas.export(.development)).isEmpty)
+        #expect(try await bench.lookup("t0")[0].word == "saved")
+        // The type is in the schema and no record has it.
+        let used = "DEFINE SCHEMA RECORD TYPE Tree (age INT64); RECORD TYPE Plant (name STRING, count INT64);"
+        _ = try await schemas.importSchema(ContainerSchema(text: used + " RECORD TYPE Rock (weight INT64);"))
+        #expect(try await schemas.removals(by: ContainerSchema(text: used)).isEmpty)
+    }
+
+    /// The editor of a type knows the schema of when its page was loaded; types that apps made since are not its to delete.
+    @Test func changingATypeLeavesTheOthers() async throws {
+        let bench = try await Bench.withGarden()
+        let schemas = service(bench)
+        let tree = Record(recordName: "t1", recordType: "Tree")
+        try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])), .init(.create, tree))
+        let isThere = try await schemas.changeType("Plant") { type, _ in type.schema.fields["name"]?.indexes = .queryable }
+        #expect(isThere)
+        #expect(try await schemas.export(.development).types["Plant"]?.schema.fields["name"]?.indexes == .queryable)
+        #expect(try await bench.lookup("t1")[0].word == "saved")
+        #expect(try await schemas.changeType("Rock") { _, _ in } == false)
+    }
+
     struct Case: CustomTestStringConvertible, Sendable {
         let fields: String
         /// Nil if production allows it.

@@ -63,6 +63,36 @@ import Testing
         }
     }
 
+    /// As in an app's bundle, or on a disk that is mounted read-only: no file can be created beside the store. Here a symbolic link
+    /// without a target has the name of the log's index, so that creating it fails for every user, root included.
+    @Test(arguments: [true, false]) func aReadOnlyStoreIsReadInAFolderThatCannotBeWritten(hasLog: Bool) throws {
+        try withFile { url in
+            let copy = url.deletingLastPathComponent().appendingPathComponent("copy.sqlite")
+            try open(url, model()) { context, _ in
+                try insert((0..<300).map { "page \($0)" }, context)
+                // While the store is open its last saves are in the log.
+                guard hasLog else { return }
+                for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: url.path + suffix, toPath: copy.path + suffix) }
+            }
+            if !hasLog { try FileManager.default.copyItem(at: url, to: copy) }
+            try FileManager.default.createSymbolicLink(atPath: copy.path + "-shm", withDestinationPath: "/nowhere/index")
+            let before = try FileManager.default.contentsOfDirectory(atPath: copy.deletingLastPathComponent().path).sorted()
+            try open(copy, model(), [NSReadOnlyPersistentStoreOption: true]) { context, store in
+                #expect(store.isReadOnly)
+                try expectCount(300, context)
+                let request = NSFetchRequest<NSManagedObject>(entityName: "Page")
+                request.predicate = NSPredicate(format: "text ENDSWITH[c] '9'")
+                let found = try context.fetch(request)
+                #expect(found.count == 30)
+                #expect(throws: (any Error).self) { try insert(["b"], context) }
+            }
+            let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: copy, options: nil)
+            #expect(metadata[NSStoreUUIDKey] is String)
+            let after = try FileManager.default.contentsOfDirectory(atPath: copy.deletingLastPathComponent().path).sorted()
+            #expect(after == before)
+        }
+    }
+
     @Test func versionsAreComparedUnlessTheyAreIgnored() throws {
         try withFile { url in
             try open(url, model()) { context, _ in try insert(["a"], context) }

@@ -25,7 +25,8 @@ const element = (name, attributes = {}, ...children) => {
 
 // MARK: Talking to the device
 
-const send = async (method, path, body, type = "application/json") => {
+/** `inConflict` takes the place of a notice where the device answers 409. */
+const send = async (method, path, body, type = "application/json", inConflict = null) => {
   const options = { method };
   if (body !== undefined) {
     options.headers = { "Content-Type": type };
@@ -35,6 +36,7 @@ const send = async (method, path, body, type = "application/json") => {
     const answer = await fetch(path, options);
     const text = await answer.text();
     const value = text === "" ? null : JSON.parse(text);
+    if (answer.status === 409 && inConflict) return await inConflict(value);
     if (!answer.ok) throw new Error(value?.error?.message ?? `The device answered ${answer.status}.`);
     return value;
   } catch (error) {
@@ -66,6 +68,7 @@ on("state", state => {
   showNetwork(state.network);
   showLatency(state.latency);
   notice("");
+  loadArchives();
 });
 on("change", change => take(change, true));
 on("sync", sync => showSync(sync));
@@ -106,7 +109,10 @@ const phrases = {
 let toldAccountChange = null;
 
 const showSync = sync => {
-  if (sync.accountChange && sync.accountChange !== toldAccountChange) notice(sync.accountChange, { stays: true, isCalm: true });
+  if (sync.accountChange && sync.accountChange !== toldAccountChange) {
+    notice(sync.accountChange, { stays: true, isCalm: true });
+    loadArchives();
+  }
   toldAccountChange = sync.accountChange ?? null;
   byID("sync").dataset.phase = sync.phase;
   byID("sync-text").textContent = (phrases[sync.phase] ?? (() => sync.phase))(sync);
@@ -225,6 +231,52 @@ const trashed = post => {
     element(
       "button", { type: "button", "aria-label": `Restore ${title}`, onclick: () => send("DELETE", `trash/${encodeURIComponent(post.id)}`) },
       "Restore"));
+};
+
+// MARK: Archives
+
+const showArchives = isShown => {
+  byID("list").hidden = isShown;
+  byID("archives").hidden = !isShown;
+  byID(isShown ? "close-archives" : "open-archives").focus();
+};
+byID("open-archives").addEventListener("click", () => showArchives(true));
+byID("close-archives").addEventListener("click", () => showArchives(false));
+
+const loadArchives = async () => {
+  const archives = await send("GET", "archives");
+  if (!archives) return;
+  byID("open-archives").hidden = archives.length === 0;
+  byID("archive-count").textContent = archives.length === 0 ? "" : String(archives.length);
+  if (archives.length === 0 && !byID("archives").hidden) showArchives(false);
+  replaceIfChanged(byID("archive-list"), archives, () => archives.map(archived));
+};
+
+const archived = archive => {
+  const title = `${new Date(archive.date).toLocaleString()} · ${archive.objects} objects`;
+  return element(
+    "li", { class: "trashed" }, element("span", {}, title),
+    element("button", { type: "button", "aria-label": `Restore ${title}`, onclick: () => restoreArchive(archive) }, "Restore"),
+    element("button", { type: "button", class: "danger", "aria-label": `Delete ${title}`, onclick: () => removeArchive(archive, title) }, "Delete"));
+};
+
+const restoreArchive = async archive => {
+  const path = `archives/${encodeURIComponent(archive.name)}/restoration`;
+  // What was shown is archived first, so that no answer here loses anything.
+  const restored = await send("POST", path, { isOwn: false }, "application/json", async () => {
+    const isOwn = confirm("These posts are of another account or server. Are they yours, and shall all of them be sent to the present account?");
+    return isOwn ? send("POST", path, { isOwn: true }) : undefined;
+  });
+  if (restored === undefined) return;
+  await send("DELETE", "account-change");
+  showArchives(false);
+  loadArchives();
+};
+
+const removeArchive = async (archive, title) => {
+  if (!confirm(`Delete the archive ${title} for good?`)) return;
+  await send("DELETE", `archives/${encodeURIComponent(archive.name)}`);
+  loadArchives();
 };
 
 // MARK: The editor

@@ -63,6 +63,19 @@ struct NetworkInput: Codable, Sendable {
     var online: Bool
 }
 
+struct ArchiveMessage: Codable, Sendable {
+    /// Name of the archive's file.
+    var name: String
+    var date: Double
+    /// Posts, tags and pictures.
+    var objects: Int
+}
+
+struct ArchiveInput: Codable, Sendable {
+    /// Whether the person confirmed that posts of another account are theirs.
+    var isOwn: Bool
+}
+
 // MARK: Events
 
 /// Everything, once, when a page opens.

@@ -13,6 +13,7 @@ struct PostsRoutes: Sendable {
     let library: PostLibrary
     let feed: PostFeed
     let network: DeviceNetwork
+    let archives: ArchiveShelf
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
@@ -23,6 +24,7 @@ struct PostsRoutes: Sendable {
         addTrash(to: router)
         addTags(to: router)
         addPictures(to: router)
+        addArchives(to: router)
         router.post("network") { request, context -> HTTPResponse.Status in
             let input = try await request.decode(as: NetworkInput.self, context: context)
             await feed.show(network.set(isOnline: input.online))
@@ -107,6 +109,25 @@ struct PostsRoutes: Sendable {
         }
     }
 
+    private func addArchives(to router: Router<BasicRequestContext>) {
+        router.get("archives") { _, _ in try await answering { try await archives.list() } }
+        router.post("archives/:name/restoration") { request, context -> HTTPResponse.Status in
+            let name = try context.parameters.require("name")
+            let input = try await request.decode(as: ArchiveInput.self, context: context)
+            try await answering { try await archives.restore(name, isOwn: input.isOwn) }
+            return .noContent
+        }
+        router.delete("archives/:name") { _, context -> HTTPResponse.Status in
+            let name = try context.parameters.require("name")
+            try await answering { try await archives.remove(name) }
+            return .noContent
+        }
+        router.delete("account-change") { _, _ -> HTTPResponse.Status in
+            try await answering { try await archives.acknowledgeChanges() }
+            return .noContent
+        }
+    }
+
     private func addPictures(to router: Router<BasicRequestContext>) {
         // The body is the thumbnail and the picture, one after the other; the query says how long the first is.
         router.post("posts/:id/attachments") { request, context in
@@ -141,6 +162,10 @@ struct PostsRoutes: Sendable {
     private func answering<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
+        } catch let error as ArchiveOfAnotherAccount {
+            throw HTTPError(.conflict, message: error.reason)
+        } catch is ArchiveBusy {
+            throw HTTPError(.conflict, message: "An archive is being restored. Try again when it is there.")
         } catch is PostMissing {
             throw HTTPError(.notFound, message: "This is not there any more; it may have been deleted on another device.")
         } catch {
@@ -152,4 +177,5 @@ struct PostsRoutes: Sendable {
 extension PostSaved: ResponseEncodable {}
 extension SamplesSaved: ResponseEncodable {}
 extension TagMessage: ResponseEncodable {}
+extension ArchiveMessage: ResponseEncodable {}
 extension AttachmentMessage: ResponseEncodable {}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import Foundation
+
+extension Simulation {
+    /// Enters a backup of the server and one or two restores of it, while devices save and sync.
+    func planRestores(_ span: Double) {
+        var random = SeededNumbers(seed: ~seed &+ 11)
+        let start = random.seconds(0...span / 2)
+        agenda.after(start) { self.attempt { try self.backUp() } }
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+            agenda.after(start + random.seconds(1...span / 2)) { self.attempt { try self.restoreServer() } }
+        }
+    }
+
+    private func backUp() throws {
+        guard !cloud.isStopped else { return }
+        say("the server is backed up")
+        let path = folder.url.appendingPathComponent("backup").path
+        if try ask({ try executor.run { [cloud] in try await cloud.backUp(to: path) } }) != nil { backup = path }
+    }
+
+    private func restoreServer() throws {
+        guard let backup else { return }
+        say("the server is restored")
+        let keepsHistory = canary == .keepsHistory
+        _ = try ask { try executor.run { [cloud] in try await cloud.restore(from: backup, keepsHistory: keepsHistory) } }
+        // The promises of sync() were about the replaced data.
+        promises = [:]
+        restoreCount += 1
+        for user in users { references[user]?.isServerRestored = true }
+    }
+}
