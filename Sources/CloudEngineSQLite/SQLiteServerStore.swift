@@ -78,7 +78,7 @@ package final class SQLiteServerStore: Sendable {
             try lookups.close()
             try briefReaders.close()
             try writeLock.withLock { try pool.close() }
-            // Somebody whose request is just over may still hold the store itself.
+            // A request that has just ended may still hold the store itself.
             serverLock?.unlock()
         } catch let error as DatabaseError {
             throw StorageFailure(error)

@@ -8,7 +8,7 @@ import Foundation
 import GRDB
 import SystemSupport
 
-/// Devices and web sessions: what is in force, when it was used, and how it ends.
+/// Devices and web sessions: the valid ones, their last use, and their end.
 extension SQLiteServerStore {
     package func isInForce(_ credential: CredentialReference, now: Int64) async throws -> Bool {
         try lookingUp { db in

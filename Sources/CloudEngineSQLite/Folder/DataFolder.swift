@@ -18,7 +18,7 @@ import SystemSupport
 struct DataFolder: Sendable {
     let path: String
 
-    /// Makes the folder and what is in it, where missing, and takes permissions of other users away.
+    /// Creates the folder and its contents, where missing, and removes permissions of other users.
     ///
     /// Volumes and service managers make the folder before the server does, readable by all users of the machine; the database
     /// has password hashes and the key of all addresses and tokens in it.
@@ -46,7 +46,7 @@ struct DataFolder: Sendable {
     private static let foreignBits: mode_t = 0o077
 
     private func restrictPermissions() throws {
-        // A folder that belongs to another user, such as a mount point, keeps its mode: what is in it is closed below.
+        // A folder of another user, such as a mount point, keeps its mode: its contents are closed below.
         for folder in [path, "\(path)/assets", incoming] { _ = Self.close(folder) }
         for file in [database, "\(database)-wal", "\(database)-shm", "\(database)-journal", serverLock, writeLock] {
             guard Self.close(file) else {

@@ -8,7 +8,7 @@ package struct AccountAccess: Hashable, Sendable {
         case device(label: String, expires: Int64?)
         /// - Parameters:
         ///   - containerIdentifier: Nil for the console.
-        ///   - deviceID: The device whose token made the session; nil for a password.
+        ///   - deviceID: The device with the token that made the session; nil for a password.
         case session(containerIdentifier: String?, deviceID: String?)
     }
 

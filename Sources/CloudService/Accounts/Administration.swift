@@ -5,7 +5,7 @@ package import CloudEngine
 package import CloudWire
 import SystemSupport
 
-/// What the console needs beside the service: accounts, tokens and keys of the whole server.
+/// The storage of the console: accounts, tokens and keys of the whole server.
 package protocol AdministrationStorage: AuditStorage {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
@@ -21,16 +21,16 @@ package protocol AdministrationStorage: AuditStorage {
     func accesses(ofUser name: String) async throws -> [AccountAccess]
     /// Revokes the tokens of all devices of a label, with the web sessions made with them.
     ///
-    /// - Throws: `StorageFailure` with `.unknownName` if there is none.
+    /// - Throws: `StorageFailure` with `.unknownName` if it does not exist.
     func removeDevice(labelled label: String, ofUser name: String) async throws
     /// Revokes the token of a device, with the web sessions made with it.
     ///
-    /// - Throws: `StorageFailure` with `.unknownName` if there is none.
+    /// - Throws: `StorageFailure` with `.unknownName` if it does not exist.
     func removeDevice(id: String, ofUser name: String) async throws
     /// Ends web sessions of an account.
     ///
     /// - Parameter id: As in ``AccountAccess``; nil ends all.
-    /// - Throws: `StorageFailure` with `.unknownName` if there is none of the identifier.
+    /// - Throws: `StorageFailure` with `.unknownName` if the identifier does not exist.
     func endSessions(ofUser name: String, id: String?) async throws
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String

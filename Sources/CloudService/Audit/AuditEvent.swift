@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// One line of the audit log: who did what to whose data, from where, and whether it was allowed.
+/// One line of the audit log: the actor, the action, the subject, the network, and whether it was allowed.
 ///
 /// It names accounts, containers and identifiers of credentials. It never has a record's name, a value, a password or a token.
 package struct AuditEvent: Hashable, Sendable {
     package enum Actor: Hashable, Sendable {
         case account(String)
-        /// A user of the machine who ran a command.
+        /// A user of the machine that ran a command.
         case commandLine(String)
         /// A client that did not prove an account.
         case anonymous
@@ -32,7 +32,7 @@ package struct AuditEvent: Hashable, Sendable {
     package var network: String
     /// A verb phrase with dots, such as `console.users.password`.
     package var action: String
-    /// What it was done to: an account, a container with its environment, a credential's identifier.
+    /// The subject: an account, a container with its environment, a credential's identifier.
     package var subject: String
     package var outcome: Outcome
 

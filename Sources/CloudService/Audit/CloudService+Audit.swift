@@ -6,7 +6,7 @@ import CloudEngine
 extension CloudService {
     /// Appends an event to the audit log and writes it to the process's log.
     ///
-    /// What an operator does is answered only after its event is durable. A refusal whose event cannot be stored stays a refusal.
+    /// An operator's action gets a response only after its event is durable. A refusal with an event that cannot be stored stays a refusal.
     package func audit(
         _ action: String, by actor: AuditEvent.Actor, network: String, subject: String, outcome: AuditEvent.Outcome = .done
     ) async throws {

@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// Bounds the refusals that the audit log takes in a minute, so that strangers who guess passwords cannot fill the disk.
+/// Bounds the refusals per minute in the audit log, so that strangers that guess passwords cannot fill the disk.
 final class RefusalGate: Sendable {
     static let refusalsPerMinute = 120
 

@@ -11,7 +11,7 @@ extension CloudService {
         if !noted.isEmpty { try await accounts.store(noted) }
     }
 
-    /// Ends push streams and courier waits whose credential is no longer in force, or whose user's data are restricted.
+    /// Ends push streams and courier polls with a credential that is no longer valid, or of a user with restricted data.
     package func endRevokedListeners() async {
         await push.endListeners { audience, credential in await !mayListen(audience, credential) }
     }

@@ -21,7 +21,7 @@ extension CloudService {
         // However a name is written, its account is one.
         let known = isName ? try await accounts.account(signingInAs: name) : nil
         let action = containerIdentifier.isEmpty ? "console.sign-in" : "web.sign-in"
-        // What is typed as a name may be a password: only names of accounts are written down.
+        // Text typed as a name may be a password: only names of accounts are written down.
         var subject = "unknown account"
         if let known, let profile = try await accounts.profile(ofAccount: known) { subject = profile.accountName }
         let attempt: PasswordThrottle.Attempt
@@ -108,7 +108,7 @@ extension CloudService {
 
     /// Address of the page on which a caller with an API token signs in.
     ///
-    /// - Returns: Nil for a request whose `Origin` is no web page's, such as `null` or `*`: its token could be handed to anyone.
+    /// - Returns: Nil for a request with an `Origin` that isn't a web page's, such as `null` or `*`: any page could get its token.
     func signInAddress(_ request: ServiceRequest, _ apiToken: APIToken) -> String? {
         let origin = request.header("origin") ?? ""
         guard origin.isEmpty || Self.isOrigin(origin) else { return nil }

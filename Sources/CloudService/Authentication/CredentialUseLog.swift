@@ -5,7 +5,7 @@ import Synchronization
 
 /// Collects uses of credentials until they are stored together, so that a request that reads costs no write.
 ///
-/// Uses of the last minute are lost when the process is killed: they tell an owner which device is in use, nothing depends on them.
+/// Uses of the last minute are lost when the process is killed: they only show an owner the devices in use.
 final class CredentialUseLog: Sendable {
     /// Distinct credentials between two stores. More are not noted.
     private static let countMax = 100_000

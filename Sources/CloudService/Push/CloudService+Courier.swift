@@ -61,7 +61,7 @@ extension CloudService {
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///
-    /// - Throws: `WireError` with `.badRequest` for a token to register that is none; with `.authenticationRequired` for an anonymous request.
+    /// - Throws: `WireError` with `.badRequest` for an invalid token to register; with `.authenticationRequired` for an anonymous request.
     func courier(for message: PushTokenRequest, _ call: Call, _ credentials: Credentials) throws(WireError) -> PushTokenResponse {
         guard let credential = credentials.reference(hash: accounts.sha256) else {
             throw WireError(.authenticationRequired, "request needs authorization")

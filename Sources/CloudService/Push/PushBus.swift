@@ -23,7 +23,7 @@ package protocol PushBus: Sendable {
     /// Whether a device listens that requests the changes of other devices.
     func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool
 
-    /// Keeps what comes from now on for a device that is about to ask for each notification.
+    /// Stores notifications from now on for a device that is about to poll.
     func expectPolls(_ audience: PushAudience, deviceID: String, credential: CredentialReference?)
 
     /// Waits for the next notification of a device that polls. Notifications between two polls are stored.

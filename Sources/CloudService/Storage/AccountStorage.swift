@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// Who may come in. Accounts stand outside partitions.
+/// Accounts, which are outside partitions.
 package protocol AccountStorage: CredentialStorage, AuditStorage {
     /// The device that a token was made for, or nil for an unknown or expired token. Tokens are stored as hashes only.
     ///

@@ -84,7 +84,7 @@ package struct WebSession: Hashable, Sendable {
     package var isKept: Bool
     /// Milliseconds since 1970 UTC.
     package var started: Int64
-    /// The device token that the session was made with, and whose revocation ends it; nil for a session begun with a password.
+    /// The device token that the session was made with, and that ends it when revoked; nil for a session begun with a password.
     package var device: CredentialReference?
 
     package init(
