@@ -39,6 +39,27 @@ import Testing
         #expect(Set(rows).subtracting(targets.map(\.name)) == [], "Architecture.md has targets that the manifest lacks")
     }
 
+    /// Where to start reading: `| step | `Target` | `File.swift` |`.
+    @Test func theFilesToStartReadingAtExist() throws {
+        let page = try RepositoryFiles.text(at: "Documentation/Architecture.md")
+        let rows = page.matches(of: /\| `(\w+)` \| `([\w+\/.]+)` \|/)
+        #expect(rows.count >= 9)
+        for row in rows {
+            let path = RepositoryFiles.root.appendingPathComponent("Sources/\(row.1)/\(row.2)").path
+            #expect(FileManager.default.fileExists(atPath: path), "Architecture.md names Sources/\(row.1)/\(row.2)")
+        }
+    }
+
+    /// Backticked names in the contributing guide that look like tests or files of the repository.
+    @Test func theContributingGuideNamesTestsAndFilesThatExist() throws {
+        let guide = try RepositoryFiles.text(at: "CONTRIBUTING.md")
+        #expect(try ParityLedgerTests.index().unknownNames(in: guide) == [])
+        for match in guide.matches(of: /`((?:Tests|Documentation|Sources|\.ci)\/[\w\/.-]+)`/) where !match.1.contains("NNNN") {
+            let path = RepositoryFiles.root.appendingPathComponent(String(match.1)).path
+            #expect(FileManager.default.fileExists(atPath: path), "CONTRIBUTING.md names \(match.1)")
+        }
+    }
+
     @Test func theDrawingNamesEveryTarget() throws {
         let drawing = try RepositoryFiles.text(at: "Documentation/Drawings/targets.svg")
         for target in try Self.targets() where target.kind != "testTarget" {
