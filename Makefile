@@ -55,7 +55,7 @@ lint: web-packages
 	.ci/prose --check
 	node .ci/lint-web.mjs
 
-## The tests that take less than a minute together. ONLY chooses some of them, or others.
+## The tests outside of the SLOW targets, to be run after each change. ONLY chooses some of them, or others.
 quick: packages
 	$(BUILD) --build-tests
 	swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports \
