@@ -24,7 +24,9 @@ public struct ContributedList {
 
     /// Inserts a member.
     ///
-    /// - Parameter index: The index of the member that follows; the number of members for the end.
+    /// - Parameters:
+    ///   - value: The member to insert.
+    ///   - index: The index of the member that follows; the number of members for the end.
     public func insert(_ value: String, at index: Int) {
         edit { tree, objects in
             contributions.add(value, at: tree.place(before: index), clock: tree.clock + 1, among: objects)
@@ -45,7 +47,9 @@ public struct ContributedList {
 
     /// Moves a member. Concurrent moves of one member by two devices duplicate it, so that neither move is lost.
     ///
-    /// - Parameter target: The member's index afterwards.
+    /// - Parameters:
+    ///   - index: The member's index.
+    ///   - target: The member's index afterwards.
     public func move(from index: Int, to target: Int) {
         edit { tree, objects in
             precondition(tree.elements.indices.contains(target), "a member is moved to where another one is")

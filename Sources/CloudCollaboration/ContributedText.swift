@@ -21,8 +21,10 @@ public struct ContributedText {
     /// Creates a text over a relationship.
     ///
     /// - Parameters:
+    ///   - owner: The object with the text.
     ///   - relationship: The to-many relationship of the owner to its contributions.
     ///   - author: Identifies this device: constant, and unique among devices.
+    ///   - names: The names of the contributions' entity and properties.
     public init(of owner: NSManagedObject, _ relationship: String, by author: String, names: ContributionNames = ContributionNames()) {
         contributions = Contributions(owner, relationship, author, names)
     }
@@ -38,12 +40,16 @@ public struct ContributedText {
 
     /// Inserts text before a character, or at the end.
     ///
-    /// - Parameter offset: Counted in Unicode scalars.
+    /// - Parameters:
+    ///   - text: The text to insert.
+    ///   - offset: The position, counted in Unicode scalars.
     public func insert(_ text: String, at offset: Int) { replace(offset..<offset, with: text) }
 
     /// Replaces a range of the text.
     ///
-    /// - Parameter range: Counted in Unicode scalars.
+    /// - Parameters:
+    ///   - range: The range to replace, counted in Unicode scalars.
+    ///   - text: The new text.
     public func replace(_ range: Range<Int>, with text: String) { edit([(range, Array(text.unicodeScalars))]) }
 
     private static func elements(_ text: String) -> [Unicode.Scalar] { Array(text.unicodeScalars) }

@@ -10,7 +10,7 @@ extension TestCloud {
     /// Returns the content of the whole cloud as text, in a fixed order: the public database, then each account's
     /// private database, shared zones and subscriptions. Records have their fields and change tags.
     ///
-    /// - Throws: ``CKError`` if the server is stopped.
+    /// - Throws: `CKError` if the server is stopped.
     public func picture() async throws -> String {
         var lines = ["\(containerIdentifier)"]
         let databases = try await engine.databases(of: containerIdentifier)

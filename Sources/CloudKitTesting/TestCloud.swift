@@ -56,7 +56,7 @@ public final class TestCloud: Sendable {
     /// - Parameters:
     ///   - name: Unique in this cloud.
     ///   - account: `nil` leaves the device signed out.
-    /// - Throws: ``CKError`` with `.invalidArguments` if the name is in use.
+    /// - Throws: `CKError` with `.invalidArguments` if the name is in use.
     public func device(_ name: String, account: String? = "user") async throws -> TestDevice {
         guard state.withLock({ $0.devices.insert(name).inserted }) else {
             throw CKError(.invalidArguments, "a device \(name) exists already")

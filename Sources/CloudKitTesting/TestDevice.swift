@@ -42,7 +42,7 @@ public final class TestDevice: Sendable {
     /// Signs in to an account, after signing out of another one, and posts `.CKAccountChanged`. A new account is
     /// created.
     ///
-    /// - Throws: ``CKError`` if the server is stopped.
+    /// - Throws: `CKError` if the server is stopped.
     public func signIn(to account: String) async throws {
         let transport = FaultyTransport(
             try await cloud.transport(of: name, account: account), cloud.clock, containerIdentifier: cloud.containerIdentifier)

@@ -14,7 +14,7 @@ extension NSPersistentCloudKitContainer {
     ///
     /// ``SyncStatus/accountChange`` has the latest one.
     ///
-    /// - Throws: ``CocoaError`` for a store that isn't synced, or for a file that cannot be read.
+    /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be read.
     public func accountChanges(in store: NSPersistentStore) throws -> [AccountChange] {
         let mirror = try synced(store)
         return try mirror.translated { try mirror.file.accountChanges() }.map { AccountChange($0) }
@@ -23,7 +23,7 @@ extension NSPersistentCloudKitContainer {
     /// Removes the changes from ``accountChanges(in:)`` and from the status. The archives stay. An unresolved change returns with the next
     /// set-up.
     ///
-    /// - Throws: ``CocoaError`` for a store that isn't synced, or for a file that cannot be written.
+    /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be written.
     public func acknowledgeAccountChanges(in store: NSPersistentStore) throws {
         let mirror = try synced(store)
         try mirror.translated { try mirror.file.acknowledgeAccountChanges() }
@@ -40,7 +40,7 @@ extension NSPersistentCloudKitContainer {
     ///         try container.resolveAccountChange(isSamePerson ? .upload : .archive, in: store)
     ///     }
     ///
-    /// - Throws: ``CocoaError`` with `.persistentStoreOperation` if no change of the store is unresolved, if it isn't synced, or for
+    /// - Throws: `CocoaError` with `.persistentStoreOperation` if no change of the store is unresolved, if it isn't synced, or for
     ///   `.upload` into a database that isn't private. Nothing has changed then.
     public func resolveAccountChange(_ resolution: AccountChangeResolution, in store: NSPersistentStore) throws {
         let mirror = try synced(store)

@@ -11,7 +11,7 @@ import Synchronization
 extension NSPersistentCloudKitContainer {
     /// Returns the archives in a store's folder, oldest first.
     ///
-    /// - Throws: ``CocoaError`` for a store that isn't synced, or for a folder that cannot be read.
+    /// - Throws: `CocoaError` for a store that isn't synced, or for a folder that cannot be read.
     public func storeArchives(of store: NSPersistentStore) throws -> [StoreArchive] {
         let mirror = try synced(store)
         guard let url = mirror.store.url else { return [] }
@@ -24,7 +24,7 @@ extension NSPersistentCloudKitContainer {
 
     /// Deletes an archive and its files.
     ///
-    /// - Throws: ``CocoaError`` with `.persistentStoreOperation` for a file that isn't an archive of this store.
+    /// - Throws: `CocoaError` with `.persistentStoreOperation` for a file that isn't an archive of this store.
     public func removeStoreArchive(_ archive: StoreArchive, of store: NSPersistentStore) throws {
         try check(archive, of: store)
         MirrorFile.remove(archive.url)
@@ -49,7 +49,7 @@ extension NSPersistentCloudKitContainer {
     /// can be repeated.
     ///
     /// - Parameter asPresentAccount: Whether the person confirmed that the objects of the archive's account are theirs.
-    /// - Throws: ``CocoaError`` with `.persistentStoreOperation` for a file that isn't an archive of this store; for an archive of another
+    /// - Throws: `CocoaError` with `.persistentStoreOperation` for a file that isn't an archive of this store; for an archive of another
     ///   account or server than the store's, unless `asPresentAccount`; for `asPresentAccount` and a database that isn't private. Also
     ///   the errors of loading, such as an incompatible model. The store is unchanged then, but loaded again in the last case.
     @discardableResult

@@ -12,7 +12,7 @@ extension NSPersistentCloudKitContainer {
     /// Returns the losing values of concurrent changes, oldest first.
     ///
     /// - Parameter store: nil for all stores that sync.
-    /// - Throws: ``CocoaError`` for a store that does not sync, or a file that cannot be read.
+    /// - Throws: `CocoaError` for a store that does not sync, or a file that cannot be read.
     public func conflicts(in store: NSPersistentStore? = nil) throws -> [Conflict] {
         let mirrors = try store.map { [try synced($0)] } ?? allMirrors
         do {
@@ -31,7 +31,7 @@ extension NSPersistentCloudKitContainer {
     ///
     /// - Parameter context: A context of this container. The call is made on its queue.
     /// - Returns: The object.
-    /// - Throws: ``CocoaError`` 134070 for an asset that is not on this device, or a property that the model no longer has.
+    /// - Throws: `CocoaError` 134070 for an asset that is not on this device, or a property that the model no longer has.
     @discardableResult
     public func restoreLosingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> NSManagedObject {
         if let id = conflict.objectID, let object = try? context.existingObject(with: id) {
@@ -56,7 +56,7 @@ extension NSPersistentCloudKitContainer {
 
     /// Deletes entries of the log.
     ///
-    /// - Throws: ``CocoaError`` for a file that cannot be written.
+    /// - Throws: `CocoaError` for a file that cannot be written.
     public func forgetConflicts(_ conflicts: [Conflict]) throws {
         for (number, ids) in Dictionary(grouping: conflicts.map(\.id), by: \.store) {
             guard let mirror = allMirrors.first(where: { $0.store.number == number }) else { continue }

@@ -10,13 +10,13 @@ extension NSPersistentCloudKitContainer {
     /// it decrypts the server's data.
     ///
     /// - Returns: Lines that begin with `tarn-key-1:`; empty before the first value was encrypted here.
-    /// - Throws: ``CocoaError`` for a store that does not sync; the error of reading the key file.
+    /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
     public func encryptionKeyText(of store: NSPersistentStore) throws -> String { try synced(store).cloud.sealer.keys.text() }
 
     /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
     /// - Parameter text: The result of ``encryptionKeyText(of:)`` on that device.
-    /// - Throws: ``CocoaError`` for text without keys, for a store that is not synced, or for a file that cannot be written.
+    /// - Throws: `CocoaError` for text without keys, for a store that is not synced, or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
         try mirror.cloud.sealer.keys.add(text)

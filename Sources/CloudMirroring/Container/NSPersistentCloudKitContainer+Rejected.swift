@@ -44,7 +44,7 @@ extension NSPersistentCloudKitContainer {
     /// There is no request to the server. ``SyncStatus/rejectedCount`` has their number.
     ///
     /// - Parameter store: nil for all synced stores.
-    /// - Throws: ``CocoaError`` for a store that isn't synced, or for a file that cannot be read.
+    /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be read.
     public func rejectedChanges(in store: NSPersistentStore? = nil) throws -> [RejectedChange] {
         try (store.map { [try synced($0)] } ?? allMirrors).flatMap { mirror in
             try mirror.translated { try mirror.file.rejected() }.map { rejected in
@@ -71,8 +71,8 @@ extension NSPersistentCloudKitContainer {
     ///
     /// Rejected deletions need no call: sync restores their objects, as new objects with the server's values.
     ///
-    /// - Throws: ``CKError`` if the server cannot be reached; changes of objects in other stores or zones may have been discarded then.
-    ///   ``CocoaError`` for a file that cannot be read or written.
+    /// - Throws: `CKError` if the server cannot be reached; changes of objects in other stores or zones may have been discarded then.
+    ///   `CocoaError` for a file that cannot be read or written.
     ///
     /// Differs: Apple's container has no such call.
     public func discardRejectedChanges(of objectIDs: [NSManagedObjectID]) async throws {

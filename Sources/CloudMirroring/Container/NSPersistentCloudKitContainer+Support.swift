@@ -12,7 +12,7 @@ extension NSPersistentCloudKitContainer {
     ///
     /// It contains no values of attributes, record names, user names, change tokens or keys.
     ///
-    /// - Throws: ``CocoaError`` for a file that cannot be read.
+    /// - Throws: `CocoaError` for a file that cannot be read.
     public func supportBundle() throws -> Data {
         struct Bundle: Encodable {
             struct Store: Encodable {

@@ -19,7 +19,7 @@ extension NSPersistentCloudKitContainer {
     /// Permanently rejected changes do not fail the call: see ``rejectedChanges(in:)``. Concurrent calls share one import and one export.
     ///
     /// - Parameter timeout: The time to wait. Sync continues after it.
-    /// - Throws: The ``CKError`` of a store that needs an action (signed out, wrong configuration, paused), once all others are idle; after
+    /// - Throws: The `CKError` of a store that needs an action (signed out, wrong configuration, paused), once all others are idle; after
     ///   the timeout, the error of the last attempt. `CancellationError` when the task is cancelled.
     ///
     /// Differs: Apple's container has no such call.
@@ -38,7 +38,7 @@ extension NSPersistentCloudKitContainer {
 
     /// Syncs one store now, and returns when its import and export are idle. A public database is read now, before its poll interval ends.
     ///
-    /// - Throws: As ``sync(timeout:)``; ``CocoaError`` for a store that isn't synced by this container.
+    /// - Throws: As ``sync(timeout:)``; `CocoaError` for a store that isn't synced by this container.
     public func sync(_ store: NSPersistentStore, timeout: Duration) async throws {
         try await sync([try synced(store)], timeout: timeout) { $0.first ?? nil }
     }

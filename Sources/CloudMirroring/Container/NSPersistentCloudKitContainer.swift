@@ -89,7 +89,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     /// Opens each described store that is not open yet, and begins to sync those with cloud options.
     ///
-    /// - Parameter block: Called once per store, with a ``CocoaError`` if the store could not be opened. A store with a model that cannot
+    /// - Parameter block: Called once per store, with a `CocoaError` if the store could not be opened. A store with a model that cannot
     ///   be mirrored is not opened: error 134060 names all violations. An unreachable server isn't an error. A store at `/dev/null` is
     ///   opened and does not sync.
     open override func loadPersistentStores(
@@ -129,7 +129,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     /// Checks a description.
     ///
-    /// - Throws: ``CocoaError`` with one sentence that names all violations.
+    /// - Throws: `CocoaError` with one sentence that names all violations.
     private func prepare(_ description: NSPersistentStoreDescription) throws {
         guard let options = description.cloudKitContainerOptions else { return }
         func refuse(_ sentence: String) -> CocoaError {
@@ -314,7 +314,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// The call blocks its thread until the server responds; do not make it from a task.
     ///
     /// - Precondition: The stores are loaded.
-    /// - Throws: ``CocoaError`` 134060 without a loaded store that syncs, in production, or with the server's error as underlying error. A
+    /// - Throws: `CocoaError` 134060 without a loaded store that syncs, in production, or with the server's error as underlying error. A
     ///   part of the schema may have been added then.
     ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/initializecloudkitschema(options:)
@@ -334,7 +334,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     ///   - managedObjects: Saved objects of one store of the private database.
     ///   - share: The share to add them to; nil creates one.
     /// - Returns: IDs of all objects that are in the share now, the share, and its container.
-    /// - Throws: ``CocoaError`` 134070 for objects that were not saved, or of another store; ``CKError`` with `.alreadyShared`
+    /// - Throws: `CocoaError` 134070 for objects that were not saved, or of another store; `CKError` with `.alreadyShared`
     ///   if one of them, or one that is connected with them, is in another share; `.badDatabase` for a store of another
     ///   scope; the server's error. Nothing has changed then.
     nonisolated(nonsending) open func share(
@@ -361,7 +361,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     /// Saves a changed share on the server and in the store. Imports bring the changes of other devices.
     ///
-    /// - Throws: ``CKError``, with `.serverRecordChanged` for a concurrent change.
+    /// - Throws: `CKError`, with `.serverRecordChanged` for a concurrent change.
     @discardableResult
     open func persistUpdatedShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
         try await saveShare(share, in: persistentStore)
@@ -378,7 +378,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// Joins shares. The next imports bring their objects.
     ///
     /// - Parameter persistentStore: A store of the shared database.
-    /// - Throws: The ``CKError`` of the first invitation that could not be accepted. Others may have been accepted.
+    /// - Throws: The `CKError` of the first invitation that could not be accepted. Others may have been accepted.
     @discardableResult
     open func acceptShareInvitations(
         from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore
@@ -394,9 +394,9 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         complete(completion) { try await self.acceptShareInvitations(from: metadata, into: persistentStore) }
     }
 
-    /// Looks up users to invite, for ``CKShare/addParticipant(_:)``.
+    /// Looks up users to invite, for `CKShare.addParticipant(_:)`.
     ///
-    /// - Throws: ``CKError`` with `.unknownItem` for a user that does not exist, or is not discoverable.
+    /// - Throws: `CKError` with `.unknownItem` for a user that does not exist, or is not discoverable.
     open func fetchParticipants(
         matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
     ) async throws -> [CKShare.Participant] {
@@ -414,14 +414,14 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// Returns the shares that a store has imported or saved, without a request to the server.
     ///
     /// - Parameter persistentStore: nil for all stores that sync.
-    /// - Throws: ``CocoaError`` for a store that does not sync, or for a file that cannot be read.
+    /// - Throws: `CocoaError` for a store that does not sync, or for a file that cannot be read.
     open func fetchShares(in persistentStore: NSPersistentStore? = nil) throws -> [CKShare] {
         try storedShares(in: persistentStore)
     }
 
     /// Returns the shares of objects, without a request to the server; objects without a share have no entry.
     ///
-    /// - Throws: ``CocoaError`` for a file that cannot be read.
+    /// - Throws: `CocoaError` for a file that cannot be read.
     open func fetchShares(matching objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
         try storedShares(of: objectIDs)
     }
@@ -430,7 +430,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// who leaves its share.
     ///
     /// - Parameter persistentStore: nil for all stores with the zone.
-    /// - Throws: ``CKError`` if the server could not be reached, or rejected the request; then nothing has changed.
+    /// - Throws: `CKError` if the server could not be reached, or rejected the request; then nothing has changed.
     @discardableResult
     open func purgeObjectsAndRecordsInZone(
         with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?

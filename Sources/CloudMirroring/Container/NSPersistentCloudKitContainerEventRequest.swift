@@ -101,7 +101,7 @@ open class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
 public typealias NSPersistentCloudKitContainerEventResultType = NSPersistentCloudKitContainerEventResult.ResultType
 
 extension NSPersistentCloudKitContainerEventRequest: ExecutableRequest {
-    /// - Throws: ``CocoaError`` 134070 for a request about anything but events, or what reading the stores' files throws.
+    /// - Throws: `CocoaError` 134070 for a request about anything but events, or what reading the stores' files throws.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let stores = affectedStores ?? context.persistentStoreCoordinator?.persistentStores ?? []
         let after = start?.timeIntervalSinceReferenceDate

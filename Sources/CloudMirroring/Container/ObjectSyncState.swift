@@ -28,14 +28,14 @@ extension NSPersistentCloudKitContainer {
 
     /// Returns the sync state of one object, with all saves up to now.
     ///
-    /// - Throws: ``CocoaError`` for a file that cannot be read.
+    /// - Throws: `CocoaError` for a file that cannot be read.
     public func syncState(of objectID: NSManagedObjectID) throws -> ObjectSyncState {
         try syncStates(of: [objectID])[objectID] ?? .localOnly
     }
 
     /// Returns the sync states of several objects, with one read of each store.
     ///
-    /// - Throws: ``CocoaError`` for a file that cannot be read.
+    /// - Throws: `CocoaError` for a file that cannot be read.
     public func syncStates(of objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: ObjectSyncState] {
         var states: [NSManagedObjectID: ObjectSyncState] = [:]
         for id in objectIDs { states[id] = .localOnly }

@@ -28,7 +28,7 @@ extension NSPersistentCloudKitContainerOptions {
         /// Keys that the app stores itself, for example in a vault.
         ///
         /// - Parameter text: Lines that begin with `tarn-key-1:`; see ``NSPersistentCloudKitContainer/encryptionKeyText(of:)``.
-        /// - Throws: ``CocoaError`` `.fileReadCorruptFile` for text without a key, or with an invalid line.
+        /// - Throws: `CocoaError` `.fileReadCorruptFile` for text without a key, or with an invalid line.
         public static func text(_ text: String) throws -> EncryptionKeys {
             let keys = try EncryptionKey.parse(text)
             guard !keys.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }

@@ -59,7 +59,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
     /// Resolves conflicts with concurrently changed rows.
     ///
-    /// - Throws: ``CocoaError`` 133020 with the unresolved conflicts; nothing was changed then.
+    /// - Throws: `CocoaError` 133020 with the unresolved conflicts; nothing was changed then.
     open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
         let unresolvable = list.filter { conflict in
             // The object is deleted on both sides: no conflict.
@@ -80,7 +80,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
     /// Resolves conflicts of uniqueness constraints.
     ///
-    /// - Throws: ``CocoaError`` 133021 with the unresolved conflicts; nothing was changed then.
+    /// - Throws: `CocoaError` 133021 with the unresolved conflicts; nothing was changed then.
     open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
         try resolveByType(list)
     }

@@ -9,7 +9,7 @@ import SQLiteStore
 extension NSManagedObjectContext {
     /// Fetches objects from the stores, with this context's unsaved changes applied.
     ///
-    /// - Throws: ``CocoaError`` 134070 if the store cannot evaluate the predicate (the description says why), or a file
+    /// - Throws: `CocoaError` 134070 if the store cannot evaluate the predicate (the description says why), or a file
     ///   error of the store. The context is unchanged then.
     public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
         guard isPlain else { return try cast(fetch(request.untyped), of: request) }

@@ -116,7 +116,7 @@ extension NSManagedObjectContext {
     ///   - next: The store and its pending changes; nil without any. Called before each attempt, since
     ///     resolving a conflict may change the pending objects.
     ///   - write: Writes the changes, all or nothing.
-    /// - Throws: ``CocoaError`` of the store or the merge policy, or 134030 after ``conflictRoundsMax`` conflicts.
+    /// - Throws: `CocoaError` of the store or the merge policy, or 134030 after ``conflictRoundsMax`` conflicts.
     private func writeResolvingConflicts<Pending>(
         _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved, next: () -> (store: UInt16, pending: Pending)?,
         write: (Pending) throws -> (draft: SaveDraft, objects: [NSManagedObject])

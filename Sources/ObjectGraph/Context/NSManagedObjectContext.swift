@@ -218,7 +218,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     /// Returns the object for an ID, reading its row if necessary.
     ///
-    /// - Throws: ``CocoaError`` 133000 if the row does not exist, or a file error of the store. Nothing is registered
+    /// - Throws: `CocoaError` 133000 if the row does not exist, or a file error of the store. Nothing is registered
     ///   then.
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
@@ -278,7 +278,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     /// Assigns permanent IDs to inserted objects before their save.
     ///
-    /// - Throws: ``CocoaError`` if a store cannot assign IDs, or no store holds the entity. Objects that got their IDs
+    /// - Throws: `CocoaError` if a store cannot assign IDs, or no store holds the entity. Objects that got their IDs
     ///   before the failure keep them.
     open func obtainPermanentIDs(for objects: [NSManagedObject]) throws { try obtainPermanentIDsImplementation(for: objects) }
 
@@ -313,7 +313,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     /// Executes a request: a fetch, an asynchronous fetch, a batch request, or a history request.
     ///
-    /// - Throws: The errors of the request, or ``CocoaError`` 134091 for a request type that contexts do not execute,
+    /// - Throws: The errors of the request, or `CocoaError` 134091 for a request type that contexts do not execute,
     ///   such as a save request. Nothing was changed then.
     @discardableResult
     open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult { try executeImplementation(request) }
@@ -326,7 +326,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     ///
     /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil to read the newest
     ///   state each time.
-    /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more. The context stays pinned
+    /// - Throws: `CocoaError` 134060 when no context is pinned to the token's state any more. The context stays pinned
     ///   as before.
     open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws { try setQueryGenerationFromImplementation(generation) }
 

@@ -81,7 +81,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
 
     /// Opens each described store that isn't open yet.
     ///
-    /// - Parameter block: Called once per store, with an error (``CocoaError``) if that store could not be opened.
+    /// - Parameter block: Called once per store, with an error (`CocoaError`) if that store could not be opened.
     open func loadPersistentStores(completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
         let report = Unchecked(block)
         for description in persistentStoreDescriptions {

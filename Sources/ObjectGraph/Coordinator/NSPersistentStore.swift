@@ -126,7 +126,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     /// Reads the metadata of a store that need not be open.
     ///
-    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the error of the override.
+    /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the error of the override.
     open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
         throw CocoaError(
             .persistentStoreOperation, sentence: "\(self) does not say how to read metadata; override metadataForPersistentStore(with:).")
@@ -134,7 +134,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     /// Replaces the metadata of a store that need not be open.
     ///
-    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the error of the override.
+    /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the error of the override.
     open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
         throw CocoaError(
             .persistentStoreOperation, sentence: "\(self) does not say how to write metadata; override setMetadata(_:forPersistentStoreAt:).")
@@ -214,7 +214,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// Writes changes and changed metadata, all or nothing.
     ///
     /// - Parameter objects: The objects that the changes were made of.
-    /// - Throws: ``StoreError`` with `.conflict`, or ``CocoaError``. Nothing was written then.
+    /// - Throws: ``StoreError`` with `.conflict`, or `CocoaError`. Nothing was written then.
     func save(_ changes: StoreChanges, of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws { notAKind() }
     /// Writes changed metadata without rows.
     func saveMetadata(in context: NSManagedObjectContext?) throws { notAKind() }
@@ -225,7 +225,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     /// The SQLite file, for features that need one.
     ///
-    /// - Throws: ``CocoaError`` 134091 for other types of stores.
+    /// - Throws: `CocoaError` 134091 for other types of stores.
     package final func requireSQLite() throws -> SQLiteStore {
         guard let sqlite else {
             throw CocoaError(

@@ -25,7 +25,7 @@ extension NSPersistentStoreCoordinator {
 
     /// Empties a store's file, as ``destroyPersistentStore(at:ofType:options:)`` does.
     ///
-    /// - Throws: ``CocoaError``, also for a read-only store.
+    /// - Throws: `CocoaError`, also for a read-only store.
     public func destroyPersistentStore(at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil) throws {
         try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
     }
@@ -49,7 +49,7 @@ extension NSPersistentStoreCoordinator {
     /// Copies a store's file over another's, as
     /// ``replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`` does.
     ///
-    /// - Throws: ``CocoaError`` when the source does not exist. The destination is unchanged then.
+    /// - Throws: `CocoaError` when the source does not exist. The destination is unchanged then.
     public func replacePersistentStore(
         at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
         sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
@@ -78,7 +78,7 @@ extension NSPersistentStoreCoordinator {
 
     /// Copies all objects of a store into a new one, as ``migratePersistentStore(_:to:options:withType:)`` does.
     ///
-    /// - Throws: ``CocoaError``; the old store is still added then.
+    /// - Throws: `CocoaError`; the old store is still added then.
     @discardableResult
     public func migratePersistentStore(
         _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType

@@ -27,7 +27,7 @@ extension NSPersistentStoreCoordinator {
 
     /// Reads the metadata of a store that need not be open.
     ///
-    /// - Throws: ``CocoaError`` for a missing file, a file of another type, or a type without a registered class.
+    /// - Throws: `CocoaError` for a missing file, a file of another type, or a type without a registered class.
     public class func metadataForPersistentStore(
         type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {
@@ -42,7 +42,7 @@ extension NSPersistentStoreCoordinator {
 
     /// Replaces the metadata of a store that need not be open.
     ///
-    /// - Throws: ``CocoaError`` for a missing or read-only file, or a type without a registered class. The metadata is
+    /// - Throws: `CocoaError` for a missing or read-only file, or a type without a registered class. The metadata is
     ///   unchanged then.
     public class func setMetadata(
         _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil

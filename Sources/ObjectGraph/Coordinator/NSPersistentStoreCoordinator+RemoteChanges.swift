@@ -17,7 +17,7 @@ extension NSPersistentStoreCoordinator {
     /// Calls a function after each commit of another process or coordinator to a store. The function must return
     /// promptly.
     ///
-    /// - Throws: ``CocoaError`` when the store's file cannot be watched.
+    /// - Throws: `CocoaError` when the store's file cannot be watched.
     package func observeOthers(of store: NSPersistentStore, _ observer: @escaping @Sendable () -> Void) throws {
         store.othersObservers.withLock { $0.append(observer) }
         try watchOthers(of: store)

@@ -78,7 +78,7 @@ extension NSPersistentStoreCoordinator {
 
     /// Opens or creates a store.
     ///
-    /// - Throws: ``CocoaError``; nothing was added then.
+    /// - Throws: `CocoaError`; nothing was added then.
     @discardableResult
     public func addPersistentStore(
         type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL, options: [AnyHashable: Any]? = nil
@@ -149,7 +149,7 @@ enum StoreClasses {
         }
     }
 
-    /// - Throws: ``CocoaError`` 134000.
+    /// - Throws: `CocoaError` 134000.
     static func require(_ type: String) throws -> NSPersistentStore.Type {
         guard let storeClass = named(type) else {
             throw CocoaError(.persistentStoreInvalidType, sentence: "No class is registered for stores of type '\(type)'.")

@@ -103,7 +103,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Opens or creates the store of a description.
     ///
     /// - Parameter block: Called once, before this method returns unless the description asks for another thread, with an
-    ///   error (``CocoaError``) if the store could not be opened; nothing was added then.
+    ///   error (`CocoaError`) if the store could not be opened; nothing was added then.
     open func addPersistentStore(
         with description: NSPersistentStoreDescription,
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
@@ -117,7 +117,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ///   - options: Keys such as ``NSReadOnlyPersistentStoreOption`` and ``NSPersistentHistoryTrackingKey``. A store of
     ///     an older model is migrated only with ``NSMigratePersistentStoresAutomaticallyOption`` and
     ///     ``NSInferMappingModelAutomaticallyOption``.
-    /// - Throws: ``CocoaError``; nothing was added then.
+    /// - Throws: `CocoaError`; nothing was added then.
     @discardableResult
     open func addPersistentStore(
         ofType storeType: String, configurationName configuration: String?, at url: URL?, options: [AnyHashable: Any]? = nil
@@ -125,7 +125,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store and removes it. Its objects leave their contexts and are invalid afterwards.
     ///
-    /// - Throws: ``CocoaError`` 134070 if the store isn't one of the coordinator's; nothing was removed then.
+    /// - Throws: `CocoaError` 134070 if the store isn't one of the coordinator's; nothing was removed then.
     open func remove(_ store: NSPersistentStore) throws { try removeImplementation(store) }
 
     /// Registers the class for a type of store; nil unregisters the type.
@@ -143,14 +143,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Reads the metadata of a store that need not be open. Needs no model.
     ///
-    /// - Throws: ``CocoaError`` for a missing file, a file of another type, or a type without a registered class.
+    /// - Throws: `CocoaError` for a missing file, a file of another type, or a type without a registered class.
     open class func metadataForPersistentStore(
         ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] { try metadataForPersistentStoreImplementation(ofType: storeType, at: url, options: options) }
 
     /// Replaces the metadata of a store that need not be open.
     ///
-    /// - Throws: ``CocoaError`` for a missing or read-only file, or a type without a registered class. The metadata is
+    /// - Throws: `CocoaError` for a missing or read-only file, or a type without a registered class. The metadata is
     ///   unchanged then.
     open class func setMetadata(
         _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
@@ -162,13 +162,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ///
     /// - Parameter options: As for adding the store; ``NSPersistentStoreForceDestroyOption`` also empties a file that
     ///   cannot be read.
-    /// - Throws: ``CocoaError``, also for a read-only store.
+    /// - Throws: `CocoaError`, also for a read-only store.
     open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws { try destroyPersistentStoreImplementation(at: url, ofType: storeType, options: options) }
 
     /// Copies a store's file over another's, UUID included. The destination need not exist; a store that this coordinator
     /// has open there is removed from it first.
     ///
-    /// - Throws: ``CocoaError`` when the source does not exist. The destination is unchanged then.
+    /// - Throws: `CocoaError` when the source does not exist. The destination is unchanged then.
     open func replacePersistentStore(
         at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
         sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
@@ -187,7 +187,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Objects get new IDs; contexts' objects of the old store are invalid afterwards. Neither validation nor `willSave`
     /// runs.
     ///
-    /// - Throws: ``CocoaError``; the old store is still added then.
+    /// - Throws: `CocoaError`; the old store is still added then.
     @discardableResult
     open func migratePersistentStore(
         _ store: NSPersistentStore, to URL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -208,12 +208,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Finishes the deferred migrations of all stores.
     ///
-    /// - Throws: ``CocoaError``; unfinished steps are still deferred then.
+    /// - Throws: `CocoaError`; unfinished steps are still deferred then.
     open func finishDeferredLightweightMigration() throws { try finishDeferredLightweightMigrationImplementation() }
 
     /// Executes one step of the deferred migrations: one column or table.
     ///
-    /// - Throws: ``CocoaError``; the step is still deferred then.
+    /// - Throws: `CocoaError`; the step is still deferred then.
     open func finishDeferredLightweightMigrationTask() throws { try finishDeferredLightweightMigrationTaskImplementation() }
 
     /// Returns the newest point of the history of some stores; of all stores for nil and an empty array.
@@ -235,7 +235,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
     }
 
-    /// - Throws: ``CocoaError`` 134020 for an invalid model.
+    /// - Throws: `CocoaError` 134020 for an invalid model.
     func requireModel() throws -> NSManagedObjectModel.Frozen { try frozen.get() }
 
     func attach(_ store: NSPersistentStore) {

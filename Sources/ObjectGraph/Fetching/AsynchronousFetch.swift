@@ -6,7 +6,7 @@ import Foundation
 import SQLiteStore
 
 extension NSAsynchronousFetchRequest: ExecutableRequest {
-    /// - Throws: ``CocoaError`` for an invalid request. The completion receives later errors.
+    /// - Throws: `CocoaError` for an invalid request. The completion receives later errors.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let progress = Progress(totalUnitCount: estimatedResultCount > 0 ? Int64(estimatedResultCount) : -1)
         let result = NSAsynchronousFetchResult(self, context, progress)

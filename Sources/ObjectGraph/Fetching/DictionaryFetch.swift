@@ -32,7 +32,7 @@ struct DictionaryPlan {
     private let query: DictionaryQuery
     private let coordinator: NSPersistentStoreCoordinator
 
-    /// - Throws: ``CocoaError`` 134070 for a property that the entity lacks, or a to-many one.
+    /// - Throws: `CocoaError` 134070 for a property that the entity lacks, or a to-many one.
     init(_ parameters: FetchParameters, _ plan: FetchPlan, coordinator: NSPersistentStoreCoordinator) throws {
         self.plan = plan
         self.coordinator = coordinator

@@ -37,7 +37,7 @@ struct FetchPlan {
         self.query = query
     }
 
-    /// - Throws: ``CocoaError`` 134070 for a predicate made from a block.
+    /// - Throws: `CocoaError` 134070 for a predicate made from a block.
     static func tree(of predicate: NSPredicate) throws -> PredicateKit.Predicate {
         if let tree = parsed(predicate) {
             // The result of a nested fetch is the same for all rows.

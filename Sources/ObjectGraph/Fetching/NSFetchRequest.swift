@@ -135,7 +135,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     /// Fetches in the context of the block that this thread runs.
     ///
     /// - Precondition: The caller is inside `perform` or `performAndWait` of a context.
-    /// - Throws: The errors of ``NSManagedObjectContext/fetch(_:)``.
+    /// - Throws: The errors of `NSManagedObjectContext.fetch(_:)`.
     open func execute() throws -> [ResultType] {
         guard let context = NSManagedObjectContext.current.value else {
             preconditionFailure("execute() was called outside perform and performAndWait; use the context's fetch(_:)")

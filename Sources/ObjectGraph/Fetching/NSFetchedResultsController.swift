@@ -161,7 +161,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
     /// Fetches the results. With a delegate or a reader of ``snapshots`` they follow the context's changes.
     ///
-    /// - Throws: ``CocoaError`` 134070 when the request has no sort descriptor, 134060 when the order splits a section,
+    /// - Throws: `CocoaError` 134070 when the request has no sort descriptor, 134060 when the order splits a section,
     ///   or the errors of the fetch. The results are unchanged then.
     open func performFetch() throws { try results.perform(fetchRequest.parameters) }
 

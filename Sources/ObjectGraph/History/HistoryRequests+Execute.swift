@@ -128,7 +128,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentHistoryChangeRequest: ExecutableRequest {
-    /// - Throws: ``CocoaError`` 134091 for a store that tracks no history, 134301 for a token with deleted history.
+    /// - Throws: `CocoaError` 134091 for a store that tracks no history, 134301 for a token with deleted history.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         try context.requireCoordinator().execute(self)
     }
@@ -151,7 +151,7 @@ private struct HistoryFilter {
     let needsChanges: Bool
     private let predicate: NSPredicate?
 
-    /// - Throws: ``CocoaError`` 134070 for a request about another entity than transactions and changes.
+    /// - Throws: `CocoaError` 134070 for a request about another entity than transactions and changes.
     init(_ request: NSFetchRequest<any NSFetchRequestResult>?) throws {
         predicate = request?.predicate
         switch request?.entityName {

@@ -36,7 +36,7 @@ open class NSEntityMigrationPolicy: NSObject {
     /// Creates an object of the destination entity, sets its mapped attributes, and associates it with the source object.
     /// Has no effect for a mapping without a destination.
     ///
-    /// - Throws: ``CocoaError`` 134110 for an expression without a value, or an override's error; both end the migration.
+    /// - Throws: `CocoaError` 134110 for an expression without a value, or an override's error; both end the migration.
     open func createDestinationInstances(
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
@@ -60,7 +60,7 @@ open class NSEntityMigrationPolicy: NSObject {
 
     /// Sets the mapped relationships of a destination object.
     ///
-    /// - Throws: ``CocoaError`` 134110 for an expression without a value, or an override's error; both end the migration.
+    /// - Throws: `CocoaError` 134110 for an expression without a value, or an override's error; both end the migration.
     open func createRelationships(
         forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {

@@ -34,7 +34,7 @@ open class NSMappingModel: NSObject {
     ///
     /// Names of the mappings begin with `IEM_`, as Apple's do.
     ///
-    /// - Throws: ``CocoaError`` 134190 that names the entity and property without an inferable mapping.
+    /// - Throws: `CocoaError` 134190 that names the entity and property without an inferable mapping.
     open class func inferredMappingModel(
         forSourceModel sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel
     ) throws -> NSMappingModel {

@@ -12,7 +12,7 @@ extension NSMigrationManager {
     /// - Parameters:
     ///   - mappings: nil for the inferred one.
     ///   - dURL: Receives the new store when it is complete; an existing store is replaced.
-    /// - Throws: ``CocoaError``: 134150 when the source cannot be opened with the source model, 134160 for the
+    /// - Throws: `CocoaError`: 134150 when the source cannot be opened with the source model, 134160 for the
     ///   destination, 134170 for a missing policy class, 134120 when the migration was cancelled, a policy's error, and
     ///   errors of validation. The destination is unchanged then.
     public func migrateStore(

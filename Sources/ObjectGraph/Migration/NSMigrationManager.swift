@@ -131,7 +131,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// Evaluates a mapping's expression.
     ///
-    /// - Throws: ``CocoaError`` 134110 for an expression without a value.
+    /// - Throws: `CocoaError` 134110 for an expression without a value.
     func value(
         of expression: PredicateKit.NSExpression, source: NSManagedObject, destination: NSManagedObject?, _ property: NSPropertyMapping?,
         _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy

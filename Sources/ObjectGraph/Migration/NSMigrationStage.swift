@@ -114,7 +114,7 @@ open class NSManagedObjectModelReference: NSObject {
         do { return try resolve() } catch { preconditionFailure(error.localizedDescription) }
     }
 
-    /// - Throws: ``CocoaError`` 134504 for a missing model or another checksum.
+    /// - Throws: `CocoaError` 134504 for a missing model or another checksum.
     func resolve() throws -> NSManagedObjectModel {
         let resolved: NSManagedObjectModel? =
             switch source {

@@ -12,7 +12,7 @@ struct StagedMigration {
     let url: URL
     let target: NSManagedObjectModel
 
-    /// - Throws: ``CocoaError`` 134504 for a version that no stage names, 134505 for a store without a version, 134506
+    /// - Throws: `CocoaError` 134504 for a version that no stage names, 134505 for a store without a version, 134506
     ///   when the model is older than the store; a handler's error; errors of migration.
     func run() throws {
         guard FileManager.default.fileExists(atPath: url.path) else { return }

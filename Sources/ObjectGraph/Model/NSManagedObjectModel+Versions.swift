@@ -67,7 +67,7 @@ extension NSManagedObjectModel {
 
     /// Returns the checksum of each version of a model file, by the version's name.
     ///
-    /// - Throws: ``CocoaError`` for a file that is missing or isn't a model.
+    /// - Throws: `CocoaError` for a file that is missing or isn't a model.
     public class func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
         guard FileManager.default.fileExists(atPath: modelURL.path) else {
             throw CocoaError(.fileReadNoSuchFile, sentence: "No model exists at \(modelURL.path).")

@@ -110,7 +110,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
 
     /// Checks the model and freezes it.
     ///
-    /// - Throws: ``CocoaError`` 134020 with every problem, each with entity and property, in its description. The model
+    /// - Throws: `CocoaError` 134020 with every problem, each with entity and property, in its description. The model
     ///   stays mutable then.
     package func freeze() throws -> Frozen {
         try frozen.withLock { state in

@@ -10,7 +10,7 @@ import ManagedModel
 // developer.apple.com/documentation/coredata/error_codes
 
 extension NSManagedObject {
-    /// - Throws: ``CocoaError`` of the violated rule, or 1560 with all of them under `NSDetailedErrorsKey`.
+    /// - Throws: `CocoaError` of the violated rule, or 1560 with all of them under `NSDetailedErrorsKey`.
     final func validateProperties() throws {
         willRead()
         var errors: [CocoaError] = []

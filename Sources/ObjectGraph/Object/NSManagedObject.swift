@@ -273,15 +273,15 @@ open class NSManagedObject: NSObject {
 
     /// Validates a new object before its save.
     ///
-    /// - Throws: ``CocoaError`` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
+    /// - Throws: `CocoaError` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
     open func validateForInsert() throws { try validateProperties() }
     /// Validates a changed object before its save.
     ///
-    /// - Throws: ``CocoaError`` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
+    /// - Throws: `CocoaError` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
     open func validateForUpdate() throws { try validateProperties() }
     /// Validates an object's deletion before the save.
     ///
-    /// - Throws: ``CocoaError`` 1600 for a relationship that denies the deletion; the save fails with it.
+    /// - Throws: `CocoaError` 1600 for a relationship that denies the deletion; the save fails with it.
     open func validateForDelete() throws { try validateDeletion() }
 
     // MARK: Key-value coding, open to subclasses
@@ -337,7 +337,7 @@ open class NSManagedObject: NSObject {
 
     /// Validates one value; overrides may replace it.
     ///
-    /// - Throws: ``CocoaError`` of the violated rule, or 1560 with several. The object is unchanged then.
+    /// - Throws: `CocoaError` of the violated rule, or 1560 with several. The object is unchanged then.
     open func validateValue(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String) throws {
         try check(value.pointee, forKey: key)
     }

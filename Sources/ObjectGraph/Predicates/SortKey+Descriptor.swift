@@ -7,7 +7,7 @@ import PredicateKit
 extension SortKey {
     /// Creates the stores' sort key for a descriptor of a fetch request.
     ///
-    /// - Throws: ``CocoaError`` 134070 for a comparator, and for a key path that leads to no property.
+    /// - Throws: `CocoaError` 134070 for a comparator, and for a key path that leads to no property.
     package init(_ descriptor: NSSortDescriptor, of entity: String, layouts: [EntityLayout]) throws {
         if descriptor.hasComparator {
             throw CocoaError(

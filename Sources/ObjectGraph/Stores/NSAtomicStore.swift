@@ -31,7 +31,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     /// Reads the file and adds a node for each object, by ``addCacheNodes(_:)``.
     ///
-    /// - Throws: ``CocoaError`` 134080 unless a subclass overrides the method, or the override's error; the store isn't
+    /// - Throws: `CocoaError` 134080 unless a subclass overrides the method, or the override's error; the store isn't
     ///   added then.
     open func load() throws {
         throw CocoaError(.persistentStoreOpen, sentence: "\(Swift.type(of: self)) does not override load().")
@@ -39,7 +39,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     /// Writes the nodes and the metadata to the file.
     ///
-    /// - Throws: ``CocoaError`` 134030 unless a subclass overrides the method, or the override's error; the context's
+    /// - Throws: `CocoaError` 134030 unless a subclass overrides the method, or the override's error; the context's
     ///   changes stay pending then.
     open func save() throws {
         throw CocoaError(.persistentStoreSave, sentence: "\(Swift.type(of: self)) does not override save().")

@@ -31,7 +31,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
     /// Sets ``NSPersistentStore/metadata``: at least the store's UUID and type.
     ///
-    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the override's error; the store isn't
+    /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the override's error; the store isn't
     ///   added then.
     open override func loadMetadata() throws {
         throw CocoaError(.persistentStoreOperation, sentence: "\(Swift.type(of: self)) does not override loadMetadata().")
@@ -41,7 +41,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     ///
     /// - Returns: For a fetch, an array of objects, object IDs or dictionaries, or of one number for a count, by the
     ///   request's result type. For a save, an empty array.
-    /// - Throws: ``CocoaError`` 134091 unless a subclass overrides the method, or the override's error; the context's
+    /// - Throws: `CocoaError` 134091 unless a subclass overrides the method, or the override's error; the context's
     ///   changes stay pending then.
     open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
         throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "\(Swift.type(of: self)) does not override execute(_:with:).")
@@ -49,7 +49,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
     /// Returns the attributes and to-one relationships of an object.
     ///
-    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method. An override throws 133000 for a missing
+    /// - Throws: `CocoaError` 134070 unless a subclass overrides the method. An override throws 133000 for a missing
     ///   object.
     open func newValuesForObject(with objectID: NSManagedObjectID, with context: NSManagedObjectContext) throws -> NSIncrementalStoreNode {
         throw CocoaError(.persistentStoreOperation, sentence: "\(Swift.type(of: self)) does not override newValuesForObject(with:with:).")
@@ -58,7 +58,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     /// Returns the destinations of a relationship.
     ///
     /// - Returns: For a to-one relationship the ID or `NSNull`; for a to-many relationship an array or set of IDs.
-    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the override's error; the relationship
+    /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the override's error; the relationship
     ///   stays a fault then.
     open func newValue(
         forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
@@ -70,7 +70,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
     /// Returns IDs for objects before their first save, in their order.
     ///
-    /// - Throws: ``CocoaError`` 134030 unless a subclass overrides the method, or the override's error; the objects keep
+    /// - Throws: `CocoaError` 134030 unless a subclass overrides the method, or the override's error; the objects keep
     ///   their temporary IDs then.
     open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] {
         throw CocoaError(

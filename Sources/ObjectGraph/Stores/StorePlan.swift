@@ -41,7 +41,7 @@ struct StorePlan {
             NSPersistentStoreModelVersionChecksumKey: versionChecksum, tarnHashVersionKey: 1]
     }
 
-    /// - Throws: ``CocoaError`` 134100 for a store of another version of the model.
+    /// - Throws: `CocoaError` 134100 for a store of another version of the model.
     func check(_ metadata: [String: Any]) throws {
         guard !description.ignoresVersions, metadata[tarnHashVersionKey] != nil,
             let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]

@@ -72,7 +72,7 @@ extension NSManagedObject {
 
     /// Encodes changed transformable attributes for the store.
     ///
-    /// - Throws: ``CocoaError`` 134030 that names the attribute.
+    /// - Throws: `CocoaError` 134030 that names the attribute.
     final func encodeTransformables() throws {
         for slot in layout.transformableSlots {
             guard case .object(let box) = values[slot], isMarkedInserted || committed?[slot] != values[slot],

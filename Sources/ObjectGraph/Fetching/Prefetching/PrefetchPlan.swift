@@ -21,7 +21,7 @@ struct PrefetchPlan {
     init() {}
 
     /// - Parameter entities: The indices of the entities that the key paths start from.
-    /// - Throws: ``CocoaError`` 134070 for a step that isn't a relationship of the entity or of a subentity.
+    /// - Throws: `CocoaError` 134070 for a step that isn't a relationship of the entity or of a subentity.
     init(_ keyPaths: [String], from entities: some Sequence<Int>, _ layouts: [EntityLayout]) throws {
         for keyPath in keyPaths {
             let keys = keyPath.split(separator: ".").map(String.init)

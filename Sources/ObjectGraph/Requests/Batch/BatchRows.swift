@@ -47,7 +47,7 @@ final class DictionaryRows: BatchRowSource {
         }
     }
 
-    /// - Throws: ``CocoaError`` 134070 for a key that isn't an attribute, or a value that the attribute cannot have.
+    /// - Throws: `CocoaError` 134070 for a key that isn't an attribute, or a value that the attribute cannot have.
     func next() throws -> ContiguousArray<StoredValue>? {
         guard let row = nextDictionary() else { return nil }
         var values = layout.defaults

@@ -16,7 +16,7 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
 
 /// Deletes all matching rows, without creating objects.
 ///
-/// Delete rules apply to rows: Cascade deletes, Nullify clears, Deny fails the request with ``CocoaError`` 1600, No
+/// Delete rules apply to rows: Cascade deletes, Nullify clears, Deny fails the request with `CocoaError` 1600, No
 /// Action leaves dangling references. The window and order of the fetch request count. Contexts are notified through
 /// history only.
 ///
