@@ -21,6 +21,8 @@ extension NotificationCenter {
     /// released or its task is cancelled, and buffers every notification that its loop has not read yet (unverified).
     public final class Notifications: AsyncSequence, @unchecked Sendable {
         // Unchecked: nothing changes after `init`, and a notification center is used from any thread.
+
+        /// A notification.
         public typealias Element = Notification
 
         private let center: NotificationCenter
@@ -33,17 +35,21 @@ extension NotificationCenter {
             self.object = object
         }
 
+        /// Reads the notifications posted since it was made, in their order.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var posted: AsyncStream<PostedNotification>.AsyncIterator
 
             /// - Returns: The next notification; nil once the task is cancelled.
             public mutating func next() async -> Notification? { await posted.next()?.notification }
 
+            /// - Parameter actor: The actor on which the caller runs.
+            /// - Returns: The next notification; nil once the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
                 await posted.next(isolation: actor)?.notification
             }
         }
 
+        /// - Returns: An iterator that observes the center from now on.
         public func makeAsyncIterator() -> Iterator {
             let (stream, continuation) = AsyncStream.makeStream(of: PostedNotification.self)
             let observer = Observer(

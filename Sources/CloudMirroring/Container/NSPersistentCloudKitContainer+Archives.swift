@@ -153,7 +153,7 @@ extension MirrorFile {
     func finish(_ restoration: StoreRestoration) throws -> Committed<[RowKey]> {
         try write { writer, related in
             try SyncMetadataSchema.open(writer, home: homeZone)
-            // What somebody else saved before the store was archived is in the archive, too; whoever restores it takes it.
+            // The archive may contain saves of another user from before it was made; the restoring user adopts them.
             for key in [StateTable.Key.credential, .stranger, .strangerSince, .accountAnswer] { try StateTable.set(key, .null, writer) }
             try StateTable.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
             return restoration.isForPresentAccount ? try uploadEverything(writer, &related) : []

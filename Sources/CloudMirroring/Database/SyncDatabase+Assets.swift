@@ -91,7 +91,7 @@ func inParallel<Item: Sendable, Output: Sendable>(
 }
 
 extension SyncDatabase {
-    /// Downloads assets whose addresses may have expired.
+    /// Downloads assets with addresses that may have expired.
     ///
     /// - Returns: Also the names of the records that no longer have them.
     func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>) {

@@ -89,7 +89,7 @@ struct Exporter: Sendable {
         return true
     }
 
-    /// Plans deletions, for a server whose storage is full.
+    /// Plans deletions, for a server with full storage.
     func planDeletions(_ size: RequestSize) async throws -> ExportPlan {
         await abandonPipelinedRequest()
         try await replayOutbox()
@@ -124,7 +124,7 @@ struct Exporter: Sendable {
         let events = EventRecorder(sync: sync)
         let ending = events.endingNow()
         var (verdict, next) = try await sync.onQueue { [file] in
-            // Items whose uploads the server rejected are settled together with the sent ones.
+            // Items with rejected uploads are settled together with the sent ones.
             let settled = ExportBatch(
                 items: sent.items + batch.items.filter { rejected[$0.recordName] != nil }, zone: batch.zone, syncToken: batch.syncToken)
             return try file.settle(
@@ -248,7 +248,7 @@ struct Exporter: Sendable {
         return PipelinedRequest(key: request.key, response: task, progress: progress, syncToken: batch.syncToken)
     }
 
-    /// Cancels a pipelined request whose operation will not begin. It stays in the outbox, and is replayed before anything else is sent.
+    /// Cancels a pipelined request before its operation has begun. It stays in the outbox, and is replayed before anything else is sent.
     func abandonPipelinedRequest() async {
         guard let pipelined = sync.state.withLock({ $0.exporter.pipelined.take() }) else { return }
         pipelined.response.cancel()

@@ -8,7 +8,7 @@ import MirroringCore
 import ObjectGraph
 import Synchronization
 
-/// The import operation: which zone to read next, and what a missing zone means.
+/// The import operation: which zone to read next, and the meaning of a missing zone.
 ///
 /// ``PageReader`` reads and applies the pages of one zone.
 struct Importer: Sendable {
@@ -19,7 +19,7 @@ struct Importer: Sendable {
         var prefetched: PrefetchedPage?
         /// Pages that arrived and are not applied, by the numbers of their zones.
         var chains: [Int64: ImportChain] = [:]
-        /// Numbers of the zones whose staged pages of an earlier process were looked up.
+        /// Numbers of the zones that were searched for staged pages of an earlier process.
         var zonesLookedUp: Set<Int64> = []
         var pushed = PushedPages()
         /// When the permissions in the public database were last requested.
@@ -191,7 +191,7 @@ struct Importer: Sendable {
 
     // MARK: Withheld records
 
-    /// Applies withheld records whose unique values are free since a change on this device, or in another zone.
+    /// Applies withheld records with unique values that are free since a change on this device, or in another zone.
     func applyWithheld() async throws {
         guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase() else { return }
         for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {

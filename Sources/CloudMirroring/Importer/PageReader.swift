@@ -166,7 +166,7 @@ struct PageReader: Sendable {
             case .lacksAssets(let needs, let waiting):
                 let (contents, missing) = try await database.contents(of: needs, in: row.zone.id)
                 chain.add(contents)
-                // A record of a page whose asset was replaced on the server is fetched again.
+                // A record with an asset that was replaced on the server is fetched again.
                 guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else { return try await dropChain(of: row.zone) }
                 withheld.formUnion(missing)
             }

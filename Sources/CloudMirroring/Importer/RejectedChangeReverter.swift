@@ -15,7 +15,7 @@ struct RejectedChangeReverter: Sendable {
     /// Attempts to revert while imports change the same records.
     private static let attemptsMax = 8
 
-    /// Restores objects whose deletion the server rejected permanently.
+    /// Restores objects after the server rejected their deletion permanently.
     ///
     /// - Returns: Whether any was restored.
     func restoreRejectedDeletions() async throws -> Bool {
@@ -95,7 +95,7 @@ extension SyncDatabase {
         return (records, missing, failure)
     }
 
-    /// - Returns: nil if the server accepts fewer records at once than this client assumes.
+    /// - Returns: nil if the server accepts fewer records per request than this client assumes.
     private func results(_ request: LookupRecordsRequest) async throws -> [RecordResult]? {
         do {
             return try await client.lookupRecords(request).results

@@ -111,7 +111,7 @@ package struct ExportBatch: Hashable, Sendable {
     }
 
     package let zone: MirrorZone
-    /// Once written, without the items whose uploads the server rejected.
+    /// Once written, without the items with rejected uploads.
     package let items: [Item]
     /// The zone's sync token if all changes up to it were imported; nil where that does not save an import.
     package var syncToken: String?

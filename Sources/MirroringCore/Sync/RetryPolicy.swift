@@ -72,7 +72,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// For one item of a batch whose other items the server may have accepted.
+    /// For one item of a batch of which the server may have accepted other items.
     package static func itemDecision(_ failure: CloudFailure) -> ItemDecision {
         switch failure.code {
         case .serverRecordChanged, .unknownItem: .importFirst

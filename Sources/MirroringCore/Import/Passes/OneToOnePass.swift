@@ -21,7 +21,7 @@ struct OneToOnePass {
         for claim in claims { displaceIfTaken(claim, &work) }
     }
 
-    /// Returns the claim of an object whose field of another object lost a merge.
+    /// Returns the claim of an object after the other object's field lost a merge.
     ///
     /// - Parameter property: The claimed object's relationship, which the server says is to the claimant.
     static func rejectedClaim(of claimant: String, by claimed: String, _ property: PropertyMapping) -> Claim? {

@@ -58,7 +58,7 @@ struct RecordPass {
         self.merge(record, merge, into: row, &state, &work)
     }
 
-    /// Applies a record whose object was deleted here, sent or not: the deletion beats the edit, which is logged.
+    /// Applies a record after its object was deleted here, sent or not: the deletion beats the edit, which is logged.
     private func applyToDeleted(_ record: Record, _ deleted: RecordState, _ merge: RecordMerge, _ work: inout ImportWorkspace) {
         var state = deleted
         for change in merge.remoteChanges {

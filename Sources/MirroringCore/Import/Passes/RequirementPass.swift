@@ -46,7 +46,7 @@ struct RequirementPass {
     }
 }
 
-/// Withholds rows whose unique values belong to objects of other zones, before they are merged with objects of this zone.
+/// Withholds rows with unique values that belong to objects of other zones, before they are merged with objects of this zone.
 struct BlockedValuesPass {
     static func run(_ work: inout ImportWorkspace) {
         for name in work.loaded.heldBack.sorted() {

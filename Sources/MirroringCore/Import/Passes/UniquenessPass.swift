@@ -4,7 +4,7 @@
 import CloudWire
 import ManagedModel
 
-/// Merges duplicates by key: objects whose values must be unique and are equal.
+/// Merges duplicates by key: objects with equal values that must be unique.
 ///
 /// Two devices made the same thing, or an object got the name of another one later. Every device that knows both merges them, and into the
 /// same one in any order: values of the duplicate fill empty ones of the survivor, different values go to the conflict log, and

@@ -26,7 +26,7 @@ struct ImportWorkspace {
     var conflicts: [ConflictEntry] = []
     /// Rows from before the page that are withheld or were merged. The rows that refer to them have to be loaded.
     var displaced: [RowKey] = []
-    /// Records of the page whose rows are withheld.
+    /// Records of the page with withheld rows.
     var withheld: [IncompleteRecord] = []
     /// Records and deletions of the page that had an effect.
     var recordsApplied = 0

@@ -9,7 +9,7 @@ struct RecordLedger {
     /// Record names of rows that were loaded.
     private var names: [RowKey: String]
     private var touched: [String] = []
-    /// Names of records whose metadata is deleted.
+    /// Names of records with deleted metadata.
     private(set) var removed = RecordNames()
     /// Names that rows' records had before they were re-keyed, with their present names.
     private(set) var renamed: [String: String] = [:]
