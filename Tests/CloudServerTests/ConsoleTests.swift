@@ -196,7 +196,7 @@ import Testing
         let removed = String(asked.text[start...].prefix { $0 != "\"" })
         #expect(removed.contains("of type Plant"))
         #expect(try await village.service.schema(of: Village.container).export(.development).types["Plant"] != nil)
-        // The confirmation was of something else.
+        // A confirmation of other deletions than the present ones has no effect on the schema.
         #expect(await visitor.post("\(Self.base)/schema", ["do": "import", "text": text, "confirmed": "yes"]).status == 200)
         #expect(try await village.service.schema(of: Village.container).export(.development).types["Plant"] != nil)
         #expect(await visitor.post("\(Self.base)/schema", ["do": "import", "text": text, "confirmed": removed]).status == 303)
