@@ -72,7 +72,10 @@ public struct ContributedText {
         if formerMiddle.isEmpty || after.isEmpty || formerMiddle.count + after.count > Self.comparedMax {
             return edit([(start..<(start + formerMiddle.count), Array(after))])
         }
-        edit(Self.edits(from: Array(formerMiddle), to: Array(after)).map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text) })
+        edit(
+            Self.edits(from: Array(formerMiddle), to: Array(after)).map {
+                ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text)
+            })
     }
 
     /// The differing parts, as ranges of the old text, in ascending order.

@@ -54,7 +54,9 @@ extension NotificationCenter {
             let (stream, continuation) = AsyncStream.makeStream(of: PostedNotification.self)
             let observer = Observer(
                 center: center,
-                token: center.addObserver(forName: name, object: object, queue: nil) { continuation.yield(PostedNotification(notification: $0)) })
+                token: center.addObserver(forName: name, object: object, queue: nil) {
+                    continuation.yield(PostedNotification(notification: $0))
+                })
             continuation.onTermination = { _ in observer.center.removeObserver(observer.token) }
             return Iterator(posted: stream.makeAsyncIterator())
         }

@@ -229,7 +229,9 @@ private struct IdentityTable: ~Copyable {
 
     /// Allocates zeroed memory from the system, so that no page is touched before its first entry.
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("out of memory for \(capacity) objects") }
+        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else {
+            preconditionFailure("out of memory for \(capacity) objects")
+        }
         return memory.bindMemory(to: Entry.self, capacity: capacity)
     }
 }

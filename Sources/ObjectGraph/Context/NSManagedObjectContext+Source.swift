@@ -78,7 +78,9 @@ extension NSManagedObjectContext {
     }
 
     private func currentDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
-        guard let registered = registry[key], !registered.flags.contains(.detached) else { return try sourceDestinations(of: key, toMany: index) }
+        guard let registered = registry[key], !registered.flags.contains(.detached) else {
+            return try sourceDestinations(of: key, toMany: index)
+        }
         if registered.isMarkedDeleted { return [] }
         _ = registered.toManyKeys(index)
         return registered.toMany[index].orderedMembers

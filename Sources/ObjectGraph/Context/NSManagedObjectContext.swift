@@ -394,7 +394,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
         if object.flags.contains(.detached) { object.clearInaccessible() }
-        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.cacheRow(row) }
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil {
+            object.cacheRow(row)
+        }
         return object
     }
 

@@ -86,7 +86,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     @_silgen_name("tarn_persistent_store_init")
     convenience init(arguments: StoreArguments) {
         self.init(
-            persistentStoreCoordinator: arguments.coordinator, configurationName: arguments.configuration, at: arguments.url, options: arguments.options)
+            persistentStoreCoordinator: arguments.coordinator, configurationName: arguments.configuration, at: arguments.url,
+            options: arguments.options)
     }
 
     /// The configuration of the model that the store holds.

@@ -41,7 +41,9 @@ extension NSPersistentStoreCoordinator {
         guard let storeClass = StoreClasses.named(description.type) else {
             throw CocoaError(
                 .persistentStoreInvalidType,
-                sentence: "No class is registered for stores of type '\(description.type)'; registered are \(StoreClasses.names.joined(separator: ", ")).")
+                sentence:
+                    "No class is registered for stores of type '\(description.type)'; registered are \(StoreClasses.names.joined(separator: ", "))."
+            )
         }
         guard let entities = frozen.resolved.entities(inConfiguration: description.configuration) else {
             throw CocoaError(

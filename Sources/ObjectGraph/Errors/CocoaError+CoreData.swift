@@ -156,7 +156,9 @@ extension CocoaError {
     package static func userInfo(_ obstacles: [ModelDifference.Change]) -> [String: Any] {
         guard let first = obstacles.first else { return [:] }
         let names = first.subject.split(separator: ".", maxSplits: 1).map(String.init)
-        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.summary, first.obstacle].compactMap(\.self).joined(separator: ": ")]
+        var userInfo: [String: Any] = [
+            "entity": names[0], "reason": [first.summary, first.obstacle].compactMap(\.self).joined(separator: ": "),
+        ]
         if names.count > 1 { userInfo["property"] = names[1] }
         return userInfo
     }

@@ -159,7 +159,9 @@ struct DictionaryPlan {
         guard let key = keys.first, case .slot(let slot)? = layout.entity.location(of: key) else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "'\(path)' cannot be fetched into dictionaries: it is neither an attribute nor a to-one relationship of \(layout.name).")
+                sentence:
+                    "'\(path)' cannot be fetched into dictionaries: it is neither an attribute nor a to-one relationship of \(layout.name)."
+            )
         }
         switch layout.entity.slots[slot] {
         case .attribute(let attribute): return attribute.type

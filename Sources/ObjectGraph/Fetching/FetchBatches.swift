@@ -37,7 +37,9 @@ extension NSManagedObjectContext {
         let isFirst = registry.isEmpty
         registry.reserve(keys.count)
         let objects = keys.map { key in
-            guard !isFirst, let registered = registry[key] else { return NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self) }
+            guard !isFirst, let registered = registry[key] else {
+                return NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
+            }
             if registered.flags.contains(.detached) { registered.clearInaccessible() }
             return registered
         }

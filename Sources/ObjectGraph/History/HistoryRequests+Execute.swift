@@ -54,7 +54,9 @@ extension NSPersistentStoreCoordinator {
         if histories.count == 1 { return histories[0] }
         var remaining = histories.map { $0[...] }.filter { !$0.isEmpty }
         var result: [NSPersistentHistoryTransaction] = []
-        while let next = remaining.indices.min(by: { remaining[$0][remaining[$0].startIndex].timestamp < remaining[$1][remaining[$1].startIndex].timestamp }) {
+        while let next = remaining.indices.min(by: {
+            remaining[$0][remaining[$0].startIndex].timestamp < remaining[$1][remaining[$1].startIndex].timestamp
+        }) {
             result.append(remaining[next].removeFirst())
             if remaining[next].isEmpty { remaining.remove(at: next) }
         }

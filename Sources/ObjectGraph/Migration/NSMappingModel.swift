@@ -44,7 +44,8 @@ open class NSMappingModel: NSObject {
         if let first = obstacles.first {
             throw CocoaError(
                 .inferredMappingModel,
-                sentence: "How to migrate cannot be inferred: \(first.subject) \(first.summary), and \(first.obstacle ?? ""); make a mapping model in code.",
+                sentence:
+                    "How to migrate cannot be inferred: \(first.subject) \(first.summary), and \(first.obstacle ?? ""); make a mapping model in code.",
                 userInfo: CocoaError.userInfo(obstacles))
         }
         let (before, after) = (try resolved(old), try resolved(new))
@@ -102,7 +103,9 @@ open class NSMappingModel: NSObject {
             let mapping = NSPropertyMapping()
             mapping.name = property
             if let sourceName = place.map(name) {
-                let value = PredicateKit.NSExpression(forFunction: "valueForKeyPath:", arguments: [PredicateKit.NSExpression(forVariable: "source"), PredicateKit.NSExpression(forKeyPath: sourceName)])
+                let value = PredicateKit.NSExpression(
+                    forFunction: "valueForKeyPath:",
+                    arguments: [PredicateKit.NSExpression(forVariable: "source"), PredicateKit.NSExpression(forKeyPath: sourceName)])
                 mapping.valueExpression =
                     isRelationship
                     ? PredicateKit.NSExpression(

@@ -193,7 +193,9 @@ extension NSMigrationManager {
 
     private func keepMetadata(of source: NSPersistentStore, in target: NSPersistentStore) {
         let own = [NSStoreUUIDKey, NSStoreTypeKey]
-        let appValues = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
+        let appValues = (source.metadata ?? [:]).filter {
+            !own.contains($0.key) && !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_")
+        }
         if !appValues.isEmpty { target.metadata = appValues.merging(target.metadata ?? [:]) { $1 } }
     }
 }

@@ -28,7 +28,9 @@ extension NSPersistentStoreCoordinator {
         guard description.shouldInferMappingModelAutomatically else {
             throw CocoaError(
                 .migrationMissingMappingModel,
-                sentence: "The store at \(url.path) was made with another version of the model, and no mapping was given; let the mapping be inferred.")
+                sentence:
+                    "The store at \(url.path) was made with another version of the model, and no mapping was given; let the mapping be inferred."
+            )
         }
         let candidateModels = ModelLookup.known().map { NSManagedObjectModel($0) }
         guard let source = NSManagedObjectModel(byMerging: candidateModels, forStoreMetadata: metadata) else {

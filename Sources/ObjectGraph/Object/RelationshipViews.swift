@@ -146,7 +146,9 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
         owner.changeMembers(index, to: copy.map(managedObject))
     }
 
-    private func retainMembers(where isKept: (NSManagedObject) -> Bool) { owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept)) }
+    private func retainMembers(where isKept: (NSManagedObject) -> Bool) {
+        owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept))
+    }
 
     override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
     override func addObjects(from array: [Any]) { owner.addMembers(index, array.map(managedObject)) }

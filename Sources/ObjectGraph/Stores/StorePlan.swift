@@ -46,7 +46,8 @@ struct StorePlan {
         guard !description.ignoresVersions, metadata[tarnHashVersionKey] != nil,
             let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return }
-        let changed = versionHashes.filter { storeHashes[$0.key] != $0.value && storeHashes[$0.key] != earlierVersionHashes[$0.key] }.keys.sorted()
+        let changed = versionHashes.filter { storeHashes[$0.key] != $0.value && storeHashes[$0.key] != earlierVersionHashes[$0.key] }.keys
+            .sorted()
         let missing = storeHashes.keys.filter { versionHashes[$0] == nil && model.entity(named: $0) == nil }.sorted()
         guard changed.isEmpty, missing.isEmpty else {
             throw CocoaError(

@@ -158,7 +158,9 @@ extension NSManagedObject {
         for index in toMany.indices {
             let currentMembers = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
             let snapshotMembers = snapshot.toMany[index].stored == nil ? currentMembers : snapshot.toMany[index]
-            for key in snapshotMembers.order?.sorted(snapshotMembers.currentMembers) ?? Array(snapshotMembers.currentMembers) { revived[index].insert(key) }
+            for key in snapshotMembers.order?.sorted(snapshotMembers.currentMembers) ?? Array(snapshotMembers.currentMembers) {
+                revived[index].insert(key)
+            }
         }
         toMany = revived
     }

@@ -11,7 +11,9 @@ import Foundation
 enum SecureArchive {
     /// - Returns: The archived object; nil for data that isn't an archive, or that has an object of another class.
     static func object(from data: Data, allowing allowed: [AnyClass]) -> Any? {
-        guard let archivedClasses = classes(in: data, allowing: allowed), let decoder = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
+        guard let archivedClasses = classes(in: data, allowing: allowed), let decoder = try? NSKeyedUnarchiver(forReadingFrom: data) else {
+            return nil
+        }
         decoder.requiresSecureCoding = true
         decoder.decodingFailurePolicy = .setErrorAndReturn
         let object = decoder.decodeObject(of: allowed + archivedClasses, forKey: NSKeyedArchiveRootObjectKey)

@@ -252,7 +252,8 @@ package struct StoreCheck {
         let tables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"].filter { outline.tables[$0] != nil }
         if tables.isEmpty { return }
         guard tables.count == 3 else {
-            return report(.tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
+            return report(
+                .tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
         }
         try each(
             .changeWithoutTransaction, "ACHANGE",

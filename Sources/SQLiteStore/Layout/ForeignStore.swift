@@ -61,7 +61,9 @@ struct ForeignStore: Codable {
     ///   version hash modifier.
     func checkVersion(against layout: StoreLayout) throws(StoreError) {
         let names = Set(layout.recorded.entities.keys)
-        guard let version, let difference = version.firstDifference(from: ModelVersionFlags(layout.model.model), among: names) else { return }
+        guard let version, let difference = version.firstDifference(from: ModelVersionFlags(layout.model.model), among: names) else {
+            return
+        }
         throw refusal("the store was made with another version of the model", difference)
     }
 

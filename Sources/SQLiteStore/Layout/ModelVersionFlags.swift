@@ -25,7 +25,9 @@ struct ModelVersionFlags: Codable, Equatable {
             let attributes = entity.attributes.filter { !$0.isTransient }.map {
                 ($0.name, Property(isOptional: $0.isOptional, modifier: $0.versionHashModifier))
             }
-            let relationships = entity.relationships.map { ($0.name, Property(isOptional: $0.isOptional, modifier: $0.versionHashModifier)) }
+            let relationships = entity.relationships.map {
+                ($0.name, Property(isOptional: $0.isOptional, modifier: $0.versionHashModifier))
+            }
             let properties = Dictionary(attributes + relationships, uniquingKeysWith: { first, _ in first })
             return (entity.name, Entity(modifier: entity.versionHashModifier, properties: properties))
         }

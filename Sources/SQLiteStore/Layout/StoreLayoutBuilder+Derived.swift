@@ -107,7 +107,10 @@ extension StoreLayoutBuilder {
             draft.value = "(SELECT \(function) FROM \(members) WHERE \(source == nil ? "" : "j.")\(own) = \(draft.table).Z_PK)"
             draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)", value: count("+ 1"))
             draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)", value: count("- 1"))
-            if let source { draft.on("UPDATE OF \(source) ON \(destinationTable)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
+            if let source {
+                draft.on(
+                    "UPDATE OF \(source) ON \(destinationTable)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)")
+            }
         }
         return true
     }

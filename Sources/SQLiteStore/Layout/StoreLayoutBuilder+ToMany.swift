@@ -110,7 +110,9 @@ extension StoreLayoutBuilder {
         record.destination = model.entities[relationship.destination].name
         record.inverse = inverse.name
         if let recordedRelationship = earlier(entity, relationship.name), recordedRelationship.kind == .toManyByTable {
-            (record.table, record.column, record.otherColumn) = (recordedRelationship.table, recordedRelationship.column, recordedRelationship.otherColumn)
+            (record.table, record.column, record.otherColumn) = (
+                recordedRelationship.table, recordedRelationship.column, recordedRelationship.otherColumn
+            )
             if relationship.declaration.isOrdered { record.orderColumn = recordedRelationship.orderColumn }
         } else if let recordedInverse = recorded.entities[owner.name]?.properties[inverse.name], recordedInverse.kind == .toManyByTable,
             owner.index != entity.index || inverse.name != relationship.name

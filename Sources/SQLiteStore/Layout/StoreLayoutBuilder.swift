@@ -62,7 +62,8 @@ struct StoreLayoutBuilder {
                 return table
             }
         }
-        recorded.indexes = Dictionary(keepingFirst: ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } })
+        recorded.indexes = Dictionary(
+            keepingFirst: ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } })
         return StoreLayout(
             model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded, derivedColumns: derivedColumns)
     }

@@ -34,7 +34,8 @@ extension MigrationPlan {
             let name = old.model.entities[origin].slots[index].name
             switch (new, oldEntity(origin).slots[index]) {
             case (.attribute(let attribute), .attribute(let column, let kind)):
-                guard !attribute.isTransient, let newKind = StorageKind(attribute), newKind.group == kind.group, claimed.insert(column).inserted
+                guard !attribute.isTransient, let newKind = StorageKind(attribute), newKind.group == kind.group,
+                    claimed.insert(column).inserted
                 else { continue }
                 var record = RecordedProperty(.attribute)
                 record.storage = hadFiles(slot, of: entity) ? .external : newKind

@@ -83,7 +83,8 @@ struct ModelMigration {
             file: MigrationPlan.FileState(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: plan.existing)
         let layout = try builder.build()
-        let deferredDrops = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
+        let deferredDrops = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(
+            isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
         do throws(StoreError) {
             try StoreTables(connection: connection, layout: layout).makeIndexes()
             try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()

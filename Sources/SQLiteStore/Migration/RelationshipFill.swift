@@ -132,7 +132,9 @@ extension StoreMigrator {
         try connection.execute("DROP TABLE \(fill.table)")
     }
 
-    private func write(_ fill: RelationshipFill, to place: ToManyLayout, _ destination: StoredEntity, _ subject: String) throws(StoreError) {
+    private func write(
+        _ fill: RelationshipFill, to place: ToManyLayout, _ destination: StoredEntity, _ subject: String
+    ) throws(StoreError) {
         switch place {
         case .transient: return
         case .foreignKey(let key):

@@ -216,7 +216,8 @@ extension StoreMigrator {
                     }
                     let (destinationTable, column) = (identifier(key.table), identifier(key.column))
                     try connection.execute(
-                        "UPDATE \(destinationTable) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(destinationTable).\(column)")))")
+                        "UPDATE \(destinationTable) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(destinationTable).\(column)")))"
+                    )
                 }
             }
         }

@@ -87,7 +87,9 @@ extension StoreWriter {
         let sql: String
         var position: Int64?
         if link.isAddition {
-            position = try key.orderColumn.map { order throws(StoreError) in try nextPlace(in: key.column, link.owner.primaryKey, key.table, order) }
+            position = try key.orderColumn.map { order throws(StoreError) in
+                try nextPlace(in: key.column, link.owner.primaryKey, key.table, order)
+            }
             let order = key.orderColumn.map { ", \(identifier($0)) = ?3" } ?? ""
             sql = "UPDATE \(table) SET \(column) = ?1\(order) WHERE Z_PK = ?2 AND \(column) IS NOT ?1"
         } else {

@@ -45,7 +45,8 @@ struct PrefetchPlan {
         guard !relationships.isEmpty else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "The relationship key path '\(keyPath)' cannot be prefetched: \(entities.min().map { layouts[$0].name } ?? "the entity") "
+                sentence:
+                    "The relationship key path '\(keyPath)' cannot be prefetched: \(entities.min().map { layouts[$0].name } ?? "the entity") "
                     + "has no relationship '\(name)'.")
         }
         let next = relationships.reduce(into: Set<Int>()) { $0.formUnion(layouts[$1.destination].entity.hierarchy) }

@@ -47,7 +47,9 @@ struct PrefetchedRows {
     /// - Returns: nil if the members were not prefetched.
     func members(of key: RowKey, toMany index: Int) -> [RowKey]? { members.isEmpty ? nil : members[Owner(key: key, relationship: index)] }
 
-    mutating func insertMembers(_ keys: [RowKey], of owner: RowKey, toMany index: Int) { members[Owner(key: owner, relationship: index)] = keys }
+    mutating func insertMembers(_ keys: [RowKey], of owner: RowKey, toMany index: Int) {
+        members[Owner(key: owner, relationship: index)] = keys
+    }
 
     /// Evicts rows. Any of them may have joined or left a relationship, so all members are evicted.
     mutating func evict(_ keys: some Sequence<RowKey>) {

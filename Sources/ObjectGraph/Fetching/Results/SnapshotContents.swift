@@ -53,7 +53,9 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     mutating func delete(items: [Item]) {
         let deletedItems = Set(items)
         let affected = Set(deletedItems.compactMap { owners.removeValue(forKey: $0) })
-        for section in sections.indices where affected.contains(sections[section].id) { sections[section].items.removeAll(where: deletedItems.contains) }
+        for section in sections.indices where affected.contains(sections[section].id) {
+            sections[section].items.removeAll(where: deletedItems.contains)
+        }
         reloadedItems.removeAll(where: deletedItems.contains)
         reconfiguredItems.removeAll(where: deletedItems.contains)
     }
@@ -84,7 +86,9 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     private func position(of item: Item) -> (section: Int, place: Int) {
         guard let owner = owners[item] else { preconditionFailure("the item identifier is not in the snapshot") }
         let section = existing(owner)
-        guard let index = sections[section].items.firstIndex(of: item) else { preconditionFailure("an item is in the section that owns it") }
+        guard let index = sections[section].items.firstIndex(of: item) else {
+            preconditionFailure("an item is in the section that owns it")
+        }
         return (section, index)
     }
 

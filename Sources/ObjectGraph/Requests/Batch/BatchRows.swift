@@ -55,7 +55,8 @@ final class DictionaryRows: BatchRowSource {
         for (key, value) in row {
             guard case .slot(let slot)? = layout.entity.location(of: key), case .attribute(let attribute) = layout.entity.slots[slot] else {
                 throw CocoaError(
-                    .persistentStoreOperation, sentence: "A batch insert gives a value to '\(layout.name).\(key)', which isn't an attribute.")
+                    .persistentStoreOperation,
+                    sentence: "A batch insert gives a value to '\(layout.name).\(key)', which isn't an attribute.")
             }
             guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
                 throw CocoaError(

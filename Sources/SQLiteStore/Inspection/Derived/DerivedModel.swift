@@ -73,7 +73,9 @@ package struct DerivedModel: Sendable {
         guard !model.entities.isEmpty else { throw StoreError(.corrupt, "the store has no entity with a table") }
         try model.markExternalValues(connection, existing, external)
         notes += guesses
-        if let misfit = misfit(model) { notes.append("a store like this does not open with the model: \(misfit.summary) (\(misfit.detail))") }
+        if let misfit = misfit(model) {
+            notes.append("a store like this does not open with the model: \(misfit.summary) (\(misfit.detail))")
+        }
         self.init(model: model, origin: .tables, notes: notes)
     }
 
@@ -86,7 +88,8 @@ extension Model {
     /// Whether names are valid, also as file names, and sizes plausible: a file's contents are untrusted.
     fileprivate var isUsable: Bool {
         let byName = Dictionary(keepingFirst: entities.map { ($0.name, $0) })
-        let parents = Dictionary(keepingFirst: entities.compactMap { entity in entity.superentity.flatMap { byName[$0] }.map { (entity.name, $0) } })
+        let parents = Dictionary(
+            keepingFirst: entities.compactMap { entity in entity.superentity.flatMap { byName[$0] }.map { (entity.name, $0) } })
         func depth(_ entity: Entity) -> Int {
             var (current, depth) = (entity, 0)
             while depth <= StoreOutline.depthMax, let parent = parents[current.name] { (current, depth) = (parent, depth + 1) }
