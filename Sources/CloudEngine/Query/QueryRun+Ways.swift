@@ -106,7 +106,7 @@ extension QueryRun {
                 if try matches(row, zone) {
                     page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                 }
-                guard page.matches.count < count, !part.isSpent, !meter.isSpent else {
+                guard page.matches.count < count, !part.isSpent, !meter.hasSpentBytes else {
                     page.certainUpTo = position
                     return false
                 }
@@ -131,7 +131,7 @@ extension QueryRun {
             group = BestMatches(order, after: start, count: count)
             if page.matches.count >= count {
                 page.certainUpTo = page.matches.last?.position
-            } else if part.isSpent || meter.isSpent, let key {
+            } else if part.isSpent || meter.hasSpentBytes, let key {
                 page.certainUpTo = endOfGroup(key)
             }
             return page.certainUpTo != nil

@@ -108,6 +108,8 @@ import Testing
                 return page.records.count
             }
         }
-        #expect(counts[0] > 0 && counts[1] == 0 && counts[2] == 0)
+        #expect(counts[0] > 0)
+        #expect(counts.reduce(0, +) <= 6, "five records of 1,000 bytes fill the room")
+        #expect(counts[2] == 0)
     }
 }
