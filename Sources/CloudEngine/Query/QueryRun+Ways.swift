@@ -136,8 +136,10 @@ extension QueryRun {
             }
             return page.certainUpTo != nil
         }
+        // A page that ended behind a group goes on behind its key: to scan the group again could use up the next page, and so all.
+        let isGroupDone = start.map { $0 == endOfGroup($0.keys[0]) } ?? false
         for range in ascending ? driver.ranges : driver.ranges.reversed() {
-            guard let (range, _) = rest(of: range, zone, ascending, after: start, includesKey: true) else { continue }
+            guard let (range, _) = rest(of: range, zone, ascending, after: start, includesKey: !isGroupDone) else { continue }
             try view.scan(try scan(driver, zone, range, descending: !ascending)) { row in
                 if key != row.key {
                     if finishGroup() { return false }
