@@ -79,8 +79,8 @@ package struct CloudService: Sendable {
             response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
             response.failure = failure
         } catch is CancellationError {
-            // The client is gone, so the response is not read.
-            response = Self.response(to: WireError(.tryAgainLater, "the request was cancelled", retryAfter: 1), uuid: uuid)
+            // The client is gone, or does not wait any more. A delay would hold back its other requests.
+            response = Self.response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
         } catch {
             response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
             response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")

@@ -226,7 +226,7 @@ import Testing
             #expect(over.status == 413 && over.error?.nativeCode == .limitExceeded)
             #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path + "/incoming").isEmpty)
             #expect(try await server.send("POST", url, token: nil, body: Array(repeating: 1, count: 1000)).status == 200)
-            let empty = try await server.send("POST", url, token: nil)
+            let empty = try await server.send("POST", try await address(server, token: token), token: nil)
             #expect(try AssetUploadReceipt(json: empty.body).asset.size == 0)
         }
     }

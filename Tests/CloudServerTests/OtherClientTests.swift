@@ -123,8 +123,12 @@ import Testing
             _ = try await plain.ask(
                 "records/modify",
                 #"{\#(Self.zone),"operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"a","fields":{"n":{"value":7}}}}]}"#)
+            _ = try await plain.ask("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Shed"}}}]}"#)
+            _ = try await plain.ask(
+                "records/modify",
+                #"{"zoneID":{"zoneName":"Shed"},"operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"b","fields":{"n":{"value":7}}}}]}"#)
             let page = try await plain.ask(
-                "changes/zone", #"{"zones":[{\#(Self.zone),"numbersAsStrings":true},{\#(Self.zone)}]}"#)
+                "changes/zone", #"{"zones":[{\#(Self.zone),"numbersAsStrings":true},{"zoneID":{"zoneName":"Shed"}}]}"#)
             func number(_ zone: Int) -> JSONValue? { page["zones"]?[zone]?["records"]?[0]?["fields"]?["n"]?["value"] }
             #expect(number(0) == .text("7") && number(1) == .number(7))
         }

@@ -27,7 +27,10 @@ final class QueryMeter {
     }
 
     /// Whether a page that may end here has to.
-    var isSpent: Bool { records >= recordsMax || bytes >= bytesMax }
+    var isSpent: Bool { records >= recordsMax || hasSpentBytes }
+
+    /// The same for ways that give each zone a ``Part`` of the records.
+    var hasSpentBytes: Bool { bytes >= bytesMax }
 
     /// - Throws: `WireError` with the native code `limitExceeded`.
     func add(record recordBytes: Int) throws(WireError) {

@@ -106,7 +106,7 @@ extension QueryRun {
                 if try matches(row, zone) {
                     page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                 }
-                guard page.matches.count < count, !part.isSpent, !meter.isSpent else {
+                guard page.matches.count < count, !part.isSpent, !meter.hasSpentBytes else {
                     page.certainUpTo = position
                     return false
                 }
@@ -131,13 +131,15 @@ extension QueryRun {
             group = BestMatches(order, after: start, count: count)
             if page.matches.count >= count {
                 page.certainUpTo = page.matches.last?.position
-            } else if part.isSpent || meter.isSpent, let key {
+            } else if part.isSpent || meter.hasSpentBytes, let key {
                 page.certainUpTo = endOfGroup(key)
             }
             return page.certainUpTo != nil
         }
+        // A page that ended behind a group goes on behind its key: to scan the group again could use up the next page, and so all.
+        let isGroupDone = start.map { $0 == endOfGroup($0.keys[0]) } ?? false
         for range in ascending ? driver.ranges : driver.ranges.reversed() {
-            guard let (range, _) = rest(of: range, zone, ascending, after: start, includesKey: true) else { continue }
+            guard let (range, _) = rest(of: range, zone, ascending, after: start, includesKey: !isGroupDone) else { continue }
             try view.scan(try scan(driver, zone, range, descending: !ascending)) { row in
                 if key != row.key {
                     if finishGroup() { return false }

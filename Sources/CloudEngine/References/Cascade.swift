@@ -25,7 +25,7 @@ struct Cascade {
 
     /// Adds a record that the batch deletes, with all that is deleted with it.
     ///
-    /// - Returns: False if that would be more than `most` records together; then nothing is added.
+    /// - Returns: False if that would be more than `most` records, this one included and other named ones left out; then nothing is added.
     mutating func add(_ root: String, _ graph: inout ReferenceGraph, atMost most: Int) throws -> Bool {
         let isNamed = names.contains(root)
         var added = isNamed ? [] : [root]
@@ -40,7 +40,7 @@ struct Cascade {
                 leaders[source, default: []].append(target)
                 if names.insert(source).inserted { added.append(source) }
             }
-            guard names.count - batch.deleted.count <= most else {
+            guard names.count - batch.deleted.count + 1 <= most else {
                 names.subtract(added)
                 return false
             }
@@ -79,7 +79,9 @@ struct Cascade {
             // Records that stay hold on to their own targets.
             for name in targets.keys.filter({ !reachable.contains($0) }).sorted() {
                 let recordType = try graph.record(name)?.record.recordType ?? ""
-                for target in targets.removeValue(forKey: name) ?? [] where reachable.contains(target) { worklist.append((target, recordType)) }
+                for target in targets.removeValue(forKey: name) ?? [] where reachable.contains(target) {
+                    worklist.append((target, recordType))
+                }
             }
         }
         let removed = roots.filter { held[$0] != nil }
