@@ -111,7 +111,7 @@ extension SQLiteStore {
         }
         do {
             if isReadOnly {
-                do { return try run() } catch where StoreError(error).code == .notPermitted { return try StoreFile(url).read(body) }
+                do { return try run() } catch let error where StoreError(error).code == .notPermitted { return try StoreFile(url).read(body) }
             }
             return try StoreLock(path: url.path + "-lock", limit: .seconds(10)).withLock(run)
         } catch {

@@ -33,7 +33,7 @@ extension SQLiteStore {
             do {
                 let pool = try DatabasePool(path: path, configuration: configuration)
                 return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
-            } catch where StoreError(error).code == .notPermitted {
+            } catch let error where StoreError(error).code == .notPermitted {
                 // A log is read with an index file beside it, which cannot be created in a folder that is read-only.
                 let file = try StoreFile(url, isBounded: false)
                 let result = try file.database.read { database in try prepare(database) }

@@ -141,8 +141,8 @@ extension Engine {
         let records = found.prefix(limit)
         if let last = records.last { walk.advance(to: last.change) }
         let moreComing = try found.count > limit || !walk.isAtEnd && !self.records(
-            walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
-        ).isEmpty
+                    walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
+                ).isEmpty
         room.records -= records.count
         room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
 

@@ -97,11 +97,11 @@ struct RecordBatch {
     /// - Returns: How many records changed.
     mutating func write() throws -> Int {
         let changes = decisions.count { decision in
-            switch decision {
-            case .success(.save), .success(.delete): true
-            case .success(.nothing), .failure: false
-            }
-        } + cascaded.count
+                switch decision {
+                case .success(.save), .success(.delete): true
+                case .success(.nothing), .failure: false
+                }
+            } + cascaded.count
         var number = changes == 0 ? 0 : try unit.raiseCounter(by: changes) - Int64(changes)
         var written: [StoredRecord] = []
         var links: [String: Int] = [:]

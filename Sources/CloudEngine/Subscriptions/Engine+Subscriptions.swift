@@ -47,7 +47,7 @@ extension Engine {
             try check(subscription, in: unit, call)
             let known = try unit.subscriptions()
             guard known.count < limits.subscriptionsPerDatabase
-                || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
+                    || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
             else {
                 throw WireError(
                     .quotaExceeded, "a database has at most \(limits.subscriptionsPerDatabase) subscriptions",

@@ -45,13 +45,13 @@ extension CKDatabase {
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
-                    deleteResults: [CKRecord.ID: Result<Void, any Error>]
-                ), any Error
-            >
-        ) -> Void
+                Result<
+                    (
+                        saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
+                        deleteResults: [CKRecord.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.modifyRecords(
@@ -95,8 +95,8 @@ extension CKDatabase {
     public func fetch(
         withRecordZoneIDs recordZoneIDs: [CKRecordZone.ID],
         completionHandler: @escaping @Sendable (
-            Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>
-        ) -> Void
+                Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>
+            ) -> Void
     ) {
         complete(completionHandler) { try await self.recordZones(for: recordZoneIDs) }
     }
@@ -106,8 +106,8 @@ extension CKDatabase {
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
         completionHandler: @escaping @Sendable (
-            Result<
-                (
+                Result<
+                    (
                     saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
                     deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
                 ), any Error

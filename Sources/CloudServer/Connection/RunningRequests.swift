@@ -27,7 +27,11 @@ final class RunningRequests: Sendable {
         }
         if isFirst { context.whenClosed { [weak self] in self?.cancelAll(of: connection) } }
         defer { state.withLock { _ = $0.tasks[connection]?.removeValue(forKey: number) } }
-        return await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     private func cancelAll(of connection: ObjectIdentifier) {

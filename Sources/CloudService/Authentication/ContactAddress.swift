@@ -22,8 +22,8 @@ package enum ContactAddress {
     package static func isPhone(_ text: String) -> Bool {
         let digits = text.utf8.count { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         return (3...15).contains(digits) && text.utf8.count <= 32 && text.utf8.allSatisfy { byte in
-            UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "+ -()".utf8.contains(byte)
-        }
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "+ -()".utf8.contains(byte)
+            }
     }
 
     private static func isPrintable(_ text: String) -> Bool {
