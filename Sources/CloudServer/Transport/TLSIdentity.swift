@@ -7,6 +7,7 @@ package import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
+import SystemSupport
 
 /// The server's certificate chain and private key, reloaded when their files change.
 ///
@@ -28,24 +29,8 @@ package final class TLSIdentity: Sendable {
 
     /// Modification times and sizes of both files; nil for a file that is missing.
     private struct FileVersions: Equatable {
-        var certificate: FileVersion?
-        var key: FileVersion?
-    }
-
-    private struct FileVersion: Equatable {
-        var seconds: Int
-        var nanoseconds: Int
-        var byteCount: Int64
-        var inode: UInt64
-
-        init?(path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            seconds = Int(status.st_mtim.tv_sec)
-            nanoseconds = Int(status.st_mtim.tv_nsec)
-            byteCount = Int64(status.st_size)
-            inode = UInt64(status.st_ino)
-        }
+        var certificate: FileStamp?
+        var key: FileStamp?
     }
 
     private let certificatePath: String
@@ -76,7 +61,7 @@ package final class TLSIdentity: Sendable {
     }
 
     private static func versions(_ certificatePath: String, _ keyPath: String) -> FileVersions {
-        FileVersions(certificate: FileVersion(path: certificatePath), key: FileVersion(path: keyPath))
+        FileVersions(certificate: FileStamp(path: certificatePath), key: FileStamp(path: keyPath))
     }
 
     private static func configuration(_ pair: Pair) -> TLSConfiguration {
