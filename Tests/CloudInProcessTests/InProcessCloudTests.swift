@@ -137,4 +137,32 @@ import Testing
         }
         #expect(record.created?.timestamp == 1_900_000_060_000)
     }
+
+    /// A caller whose sync token is in the backup may have saved after it.
+    @Test(arguments: [false, true]) func aSaveThatARestoredServerLacksIsLostHistory(isSavedAfterTheBackup: Bool) async throws {
+        let (cloud, tablet, _) = try await devices()
+        let client = client(tablet)
+        let start = try await changes(client, since: nil, saved: nil).get().syncToken
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        let backup = folder.url.appendingPathComponent("copy").path
+        if isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
+        let saved = try await client.modifyRecords(sage, idempotencyKey: "k1").syncToken
+        if !isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
+        try await cloud.restore(from: backup)
+        #expect(try await changes(client, since: start, saved: nil).get().records.count == (isSavedAfterTheBackup ? 0 : 1))
+        switch try await changes(client, since: start, saved: saved) {
+        case .success(let page): #expect(!isSavedAfterTheBackup, "\(page.records.count) records")
+        case .failure(let error): #expect(error.isHistoryLost == isSavedAfterTheBackup)
+        }
+    }
+
+    private func changes(_ client: CloudDatabaseClient, since token: String?, saved: String?) async throws -> Result<ZoneChanges, WireError> {
+        var query = ZoneChangesQuery(zoneID: Self.garden, syncToken: token)
+        query.savedSyncToken = saved
+        switch try #require(try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: [.lostHistory]).zones.first) {
+        case .changes(let page): return .success(page)
+        case .failure(_, let error): return .failure(error)
+        }
+    }
 }

@@ -71,8 +71,9 @@ import Testing
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed): \(lesson)")
     }
 
-    /// Restores of the server from a backup lose no object of a device. Seed 1 shows an open defect, see Simulation.md.
-    @Test(arguments: UInt64(2)...8) func aRestoredServerLosesNothingThatDevicesHave(seed: UInt64) throws {
+    /// Restores of the server from a backup lose no object of a device. In seed 52, a device had exported after the backup and not
+    /// imported since; in 36, an object was there twice; in 1 and 60, two devices sent a record again and one value was in no log.
+    @Test(arguments: [1, 2, 36, 52, 60] as [UInt64]) func aRestoredServerLosesNothingThatDevicesHave(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, features: [.restores])
         #expect(report.violations == [], "seed \(seed)")
     }

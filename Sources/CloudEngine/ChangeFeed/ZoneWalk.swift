@@ -24,7 +24,10 @@ struct ZoneWalk {
         epoch = state.epoch
         let token: ChangeToken? =
             if let text = query.syncToken { try ChangeToken(opening: text, for: feed, by: sealer) } else { nil }
-        if let token, try !token.isKnown(to: state, view) { throw ChangeToken.historyLost }
+        let saved = query.savedSyncToken.flatMap { try? ChangeToken(opening: $0, for: feed, by: sealer) }
+        for known in [token, saved] {
+            if let known, try !known.isKnown(to: state, view) { throw ChangeToken.historyLost }
+        }
         switch token?.subject {
         case .zoneReversed(zone.key, let walk)?:
             guard walk.bottom ?? zone.floor >= zone.floor else { throw ChangeToken.expired }

@@ -84,10 +84,14 @@ struct SyncDatabase: Sendable {
         if client.scope == .public {
             return try await publicPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
         }
-        let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
+        var query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
+        query.savedSyncToken = zone.exportedToken
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
         switch answer.zones.first {
-        case .changes(let changes): return try page(changes, askedWith: token, generation: generation)
+        case .changes(let changes):
+            var page = try page(changes, askedWith: token, generation: generation)
+            page.exportedToken = zone.exportedToken
+            return page
         case .failure(_, let error):
             throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
         case nil: throw CloudFailure(.internalError, "the server said nothing about the zone that was asked for")
@@ -189,6 +193,8 @@ struct SyncDatabase: Sendable {
     struct Response: Sendable {
         var outcomes: [String: ItemOutcome] = [:]
         var syncToken: String?
+        /// The token of the last change that the server had made by then.
+        var exportedToken: String?
     }
 
     /// Sends the request of a batch, or the requests of its group in order.
@@ -248,6 +254,7 @@ struct SyncDatabase: Sendable {
             }
         }
         answer.syncToken = response.nextSyncToken
+        answer.exportedToken = response.syncToken
     }
 
     /// - Returns: The uploaded assets of an item by field, or the failure of this item alone.

@@ -128,7 +128,7 @@ struct Exporter: Sendable {
             let settled = ExportBatch(
                 items: sent.items + batch.items.filter { rejected[$0.recordName] != nil }, zone: batch.zone, syncToken: batch.syncToken)
             return try file.settle(
-                settled, key: request.key, outcomes: response.outcomes.merging(rejected) { sent, _ in sent }, token: response.syncToken,
+                settled, key: request.key, outcomes: response.outcomes.merging(rejected) { sent, _ in sent }, response: response,
                 pipelined: pipelined, isPipelinedSent: following != nil, ending: ending)
         }
         if verdict.firstFailure == nil { events.didStore(ending) }
@@ -205,14 +205,14 @@ struct Exporter: Sendable {
     func replayOutbox() async throws {
         guard sync.state.withLock({ $0.exporter.mayHaveUnacknowledged }) else { return }
         while let batch = try await sync.onQueue({ [file] in try file.outbox() }), let request = batch.request {
-            let outcomes: [String: ItemOutcome]
+            let response: SyncDatabase.Response
             do {
-                outcomes = try await exchange(batch, request, try sync.openDatabase()).outcomes
+                response = try await exchange(batch, request, try sync.openDatabase())
             } catch {
                 _ = try await unsent(batch, CloudFailure(error))
                 return
             }
-            _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: outcomes) }
+            _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: response.outcomes, response: response) }
             sync.permissions.forget()
         }
         sync.state.withLock { $0.exporter.mayHaveUnacknowledged = false }

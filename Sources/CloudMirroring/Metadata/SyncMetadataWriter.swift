@@ -74,12 +74,13 @@ struct SyncMetadataWriter {
     }
 
     /// Marks everything in the zone to be sent, as if the server had nothing of it. Records that the server does have are merged when they
-    /// are fetched: values that differ go to the conflict log.
+    /// are fetched: values that differ go to the conflict log. So are records that the server was found to lack: their objects are still
+    /// here.
     func markEverythingUnsent() throws {
+        try writer.execute(
+            "DELETE FROM TARN_RECORD WHERE zone = ? AND isRelocated = 1 AND stage = \(MirrorStage.missing.rawValue)", [.int(zone)])
+        try removePendingDeletions()
         for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute(
-                "DELETE FROM \(table) WHERE zone = ? AND stage IN (\(MirrorStage.needsDelete.rawValue), \(MirrorStage.missing.rawValue))",
-                [.int(zone)])
             try writer.execute(
                 "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL WHERE zone = ?", [.int(zone)])
         }

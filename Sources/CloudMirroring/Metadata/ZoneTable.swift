@@ -14,6 +14,8 @@ enum ZoneTable {
         var zone: MirrorZone
         /// The change token of the last page that was imported.
         var token: String?
+        /// The change token of the last acknowledged export that no import has passed. A restored server may lack its changes.
+        var exportedToken: String?
         /// Number of the last full fetch that was begun.
         var generation: Int64
         /// Whether that fetch is in progress.
@@ -29,10 +31,15 @@ enum ZoneTable {
     static let statement = """
         CREATE TABLE IF NOT EXISTS TARN_ZONE (number INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, token TEXT, \
         generation INTEGER NOT NULL, isFullFetch INTEGER NOT NULL, needsFetch INTEGER NOT NULL, receives INTEGER NOT NULL, \
-        listing INTEGER NOT NULL, share BLOB, shareGeneration INTEGER NOT NULL, UNIQUE (name, owner))
+        listing INTEGER NOT NULL, share BLOB, shareGeneration INTEGER NOT NULL, exportedToken TEXT, UNIQUE (name, owner))
         """
 
-    private static let columns = "number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration"
+    /// Adds the column of ``SyncMetadataFormat/exportedTokens``.
+    static func addExportedToken(_ writer: StoreWriter) throws {
+        try writer.execute("ALTER TABLE TARN_ZONE ADD COLUMN exportedToken TEXT")
+    }
+
+    private static let columns = "number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken"
 
     static func all(_ reader: StoreReader) throws -> [Row] { try rows("1 ORDER BY number", [], reader) }
 
@@ -70,7 +77,7 @@ enum ZoneTable {
             let id = ZoneID(zoneName: row.text(1) ?? "", ownerRecordName: owner.isEmpty ? nil : owner)
             rows.append(
                 Row(
-                    zone: MirrorZone(number: row.int(0), id: id), token: row.text(3), generation: row.int(4),
+                    zone: MirrorZone(number: row.int(0), id: id), token: row.text(3), exportedToken: row.text(10), generation: row.int(4),
                     isFullFetch: row.int(5) == 1, needsFetch: row.int(6) == 1, receives: row.int(7) == 1, share: row.blob(8),
                     shareGeneration: row.int(9)))
         }
@@ -96,23 +103,26 @@ enum ZoneTable {
 
     static func beginFullFetch(_ number: Int64, _ writer: StoreWriter) throws {
         try writer.execute(
-            "UPDATE TARN_ZONE SET token = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
+            "UPDATE TARN_ZONE SET token = NULL, exportedToken = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
             [.int(number)])
         try StagedPageTable.remove(number, writer)
     }
 
     /// Stores the token of an imported page.
-    static func advance(_ number: Int64, to token: String, moreComing: Bool, _ writer: StoreWriter) throws {
+    ///
+    /// - Parameter exported: The exported token of the page's request, which the last page of a zone passes.
+    static func advance(_ number: Int64, to token: String, moreComing: Bool, passing exported: String?, _ writer: StoreWriter) throws {
         try writer.execute(
             """
-            UPDATE TARN_ZONE SET token = ?1, isFullFetch = isFullFetch * ?2, needsFetch = ?2, receives = receives * ?2 WHERE number = ?3
+            UPDATE TARN_ZONE SET token = ?1, isFullFetch = isFullFetch * ?2, needsFetch = ?2, receives = receives * ?2, \
+            exportedToken = NULLIF(exportedToken, ?4) WHERE number = ?3
             """,
-            [.text(token), .int(moreComing ? 1 : 0), .int(number)])
+            [.text(token), .int(moreComing ? 1 : 0), .int(number), .optional(moreComing ? nil : exported)])
     }
 
     /// Columns that are set on their own.
     enum Column: String {
-        case token, needsFetch, receives, listing, share, shareGeneration
+        case token, exportedToken, needsFetch, receives, listing, share, shareGeneration
     }
 
     static func set(_ column: Column, _ value: SQLValue, of number: Int64, _ writer: StoreWriter) throws {

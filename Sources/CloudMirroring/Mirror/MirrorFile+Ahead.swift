@@ -37,19 +37,19 @@ extension MirrorFile {
     /// Forgets the batch that was planned behind a request without a response.
     func forgetPipelined(behind key: String) throws { try store.write { try OutboxTable.removeUnsent(but: key, $0) } }
 
-    /// Stores the server's response to a batch, as ``settle(_:key:outcomes:token:)`` does.
+    /// Stores the server's response to a batch, as ``settle(_:key:outcomes:response:)`` does.
     ///
     /// - Parameters:
     ///   - isPipelinedSent: Whether the pipelined batch is in flight already.
     ///   - ending: The event that ends with this, if nothing failed.
     /// - Returns: Also the plan of the pipelined batch, if it is still the next one.
     func settle(
-        _ sent: ExportBatch, key: String, outcomes: [String: ItemOutcome], token: String?, pipelined: PipelinedBatch?, isPipelinedSent: Bool,
+        _ sent: ExportBatch, key: String, outcomes: [String: ItemOutcome], response: SyncDatabase.Response, pipelined: PipelinedBatch?, isPipelinedSent: Bool,
         ending: EventTable.Row?
     ) throws -> (verdict: BatchVerdict, next: ExportPlan?) {
         try store.write { writer in
             let isCurrent = try pipelined.map { try isPipelinedSent || $0.version == writer.fileVersion() } ?? false
-            let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
+            let verdict = try settle(sent, key: key, outcomes: outcomes, response: response, writer)
             if let ending, verdict.firstFailure == nil { try EventTable.end(ending, writer) }
             guard let pipelined, isCurrent, verdict.accepted == sent.items.count else {
                 if !isPipelinedSent { try OutboxTable.removeUnsent(but: key, writer) }

@@ -137,16 +137,18 @@ extension MirrorFile {
     ///
     /// - Parameters:
     ///   - key: The key of the acknowledged request; nil if none was sent.
-    ///   - token: The change token after the batch, if the server has no other changes since the batch's token.
-    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], token: String? = nil) throws -> BatchVerdict {
+    ///   - response: The response to the request; nil if none was sent.
+    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], response: SyncDatabase.Response? = nil) throws -> BatchVerdict {
         try store.write { writer in
-            let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
+            let verdict = try settle(sent, key: key, outcomes: outcomes, response: response, writer)
             if let key, verdict.accepted < sent.items.count { try OutboxTable.removeUnsent(but: key, writer) }
             return verdict
         }
     }
 
-    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], token: String?, _ writer: StoreWriter) throws -> BatchVerdict {
+    func settle(
+        _ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], response: SyncDatabase.Response?, _ writer: StoreWriter
+    ) throws -> BatchVerdict {
         if let key { try OutboxTable.remove(key, writer) } else { try OutboxTable.removeAll(writer) }
         let metadata = reader(writer, zone: sent.zone.number)
         // A concurrently deleted zone.
@@ -166,8 +168,13 @@ extension MirrorFile {
         try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
         try rememberDeletions(of: sent, settlement.changes, records, writer)
         // Items that were not accepted need the changes of the server.
-        if let token, let known = sent.syncToken, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.items.count {
+        if let token = response?.syncToken, let known = sent.syncToken, zone.token == known, !zone.isFullFetch,
+            settlement.verdict.accepted == sent.items.count
+        {
             try ZoneTable.set(.token, .text(token), of: sent.zone.number, writer)
+            try ZoneTable.set(.exportedToken, .null, of: sent.zone.number, writer)
+        } else if scope == .private, let token = response?.exportedToken {
+            try ZoneTable.set(.exportedToken, .text(token), of: sent.zone.number, writer)
         }
         return settlement.verdict
     }

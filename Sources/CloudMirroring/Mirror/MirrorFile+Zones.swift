@@ -89,7 +89,9 @@ extension MirrorFile {
     /// - Returns: false if the zone is at its beginning already.
     func fetchAgain(_ zone: MirrorZone, hadPages: Bool, isHistoryLost: Bool) throws -> Bool {
         try store.write { writer in
-            guard let row = try ZoneTable.row(zone.number, writer), row.token != nil || hadPages else { return false }
+            guard let row = try ZoneTable.row(zone.number, writer) else { return false }
+            let isAtBeginning = row.token == nil && !hadPages
+            guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return false }
             try ZoneTable.beginFullFetch(zone.number, writer)
             // Objects that others share are theirs to send.
             if isHistoryLost, scope == .private { try sendAgain(zone.number, writer) }

@@ -56,7 +56,7 @@ extension OpenAPISchemas {
                 key: "RecordChangesRequest",
                 value: object(
                     [
-                        "zoneID": ref("ZoneID"), "syncToken": syncToken, "resultsLimit": limit, "desiredKeys": desiredKeys,
+                        "zoneID": ref("ZoneID"), "syncToken": syncToken, "savedSyncToken": syncToken, "resultsLimit": limit, "desiredKeys": desiredKeys,
                         "desiredRecordTypes": list(recordType), "reverse": flag, "numbersAsStrings": flag,
                     ], required: ["zoneID"])
             ),

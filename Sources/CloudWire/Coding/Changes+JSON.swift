@@ -81,6 +81,7 @@ extension ZoneChangesQuery: WireMessage {
             switch key {
             case "zoneID": zoneID = try ZoneID(from: &reader)
             case "syncToken": syncToken = try reader.readString()
+            case "savedSyncToken": savedSyncToken = try reader.readString()
             case "resultsLimit": resultsLimit = try reader.readInt()
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
@@ -99,6 +100,7 @@ extension ZoneChangesQuery: WireMessage {
     func writeMembers(to writer: inout JSONWriter) {
         writer.member("zoneID", zoneID)
         writer.member("syncToken", syncToken)
+        writer.member("savedSyncToken", savedSyncToken)
         writer.member("resultsLimit", resultsLimit)
         writer.member("desiredKeys", desiredKeys)
         writer.member("desiredRecordTypes", desiredRecordTypes)

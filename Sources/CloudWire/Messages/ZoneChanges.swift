@@ -6,6 +6,9 @@ package struct ZoneChangesQuery: Hashable, Sendable {
     package var zoneID: ZoneID
     /// `nil` fetches from the start.
     package var syncToken: String?
+    /// The token of a later change that the caller knows of, for ``Capability/lostHistory``: that of its last save which no fetch has
+    /// passed. A history without it is lost, even if it contains `syncToken`.
+    package var savedSyncToken: String?
     package var resultsLimit: Int?
     /// The fields to return. `nil` means all fields, an empty list none.
     package var desiredKeys: [String]?

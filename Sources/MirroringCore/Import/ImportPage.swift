@@ -15,6 +15,8 @@ package struct ImportPage: Hashable, Sendable {
     package var askedWith: String?
     /// The token that the page moves to.
     package var token: String
+    /// The token of the device's last export that the request named; nil for changes that were pushed.
+    package var exportedToken: String?
     package var moreComing: Bool
     /// The number of the full fetch that the page belongs to; nil when only changes are fetched.
     ///

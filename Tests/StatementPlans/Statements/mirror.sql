@@ -7,7 +7,6 @@ DELETE FROM TARN_LINK
 DELETE FROM TARN_LINK WHERE zone = ?
 DELETE FROM TARN_LINK WHERE zone = ? AND (tag IS NOT NULL OR stage <> 1)
 DELETE FROM TARN_LINK WHERE zone = ? AND stage = 2
-DELETE FROM TARN_LINK WHERE zone = ? AND stage IN (2, 3)
 DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND first = ?2
 DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND second = ?2
 DELETE FROM TARN_LINKRANK
@@ -19,8 +18,8 @@ DELETE FROM TARN_RANK
 DELETE FROM TARN_RECORD
 DELETE FROM TARN_RECORD WHERE zone = ?
 DELETE FROM TARN_RECORD WHERE zone = ? AND (tag IS NOT NULL OR stage <> 1)
+DELETE FROM TARN_RECORD WHERE zone = ? AND isRelocated = 1 AND stage = 3
 DELETE FROM TARN_RECORD WHERE zone = ? AND stage = 2
-DELETE FROM TARN_RECORD WHERE zone = ? AND stage IN (2, 3)
 DELETE FROM TARN_STAGEDASSET
 DELETE FROM TARN_STAGEDASSET WHERE zone = ?
 DELETE FROM TARN_STAGEDPAGE
@@ -123,9 +122,9 @@ SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure
 SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator FROM TARN_RECORD WHERE zone = ? AND stage IN (1, 2) AND failure IS NULL AND NOT (stage = 2 AND EXISTS (SELECT 1 FROM TARN_MERGED g JOIN TARN_RECORD s ON s.zone = g.zone AND s.name = g.successor WHERE g.zone = TARN_RECORD.zone AND g.name = TARN_RECORD.name AND s.stage IN (1, 3) AND s.failure IS NULL)) AND (isRelocated = 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = TARN_RECORD.pk AND m.isRelocated = 0 AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
 SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator FROM TARN_RECORD WHERE zone IN (SELECT number FROM TARN_ZONE) AND name = ? AND isRelocated = 0 LIMIT 1
 SELECT number FROM TARN_ZONE WHERE number > 0 AND listing < ?
-SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration FROM TARN_ZONE WHERE 1 ORDER BY number
-SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration FROM TARN_ZONE WHERE name = ? AND owner = ?
-SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration FROM TARN_ZONE WHERE number = ?
+SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE 1 ORDER BY number
+SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE name = ? AND owner = ?
+SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE number = ?
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND destination = ? ORDER BY source, relationship
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND source = ? ORDER BY source, relationship
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'TARN_LACKING_NAME'
@@ -177,6 +176,7 @@ UPDATE TARN_STATE SET value = 9 WHERE key = 'format'
 UPDATE TARN_STATE SET value = 99 WHERE key = 'format'
 UPDATE TARN_STATE SET value = ? WHERE key = 'historyRead'
 UPDATE TARN_STATE SET value = NULL WHERE key = 'databaseToken'
+UPDATE TARN_ZONE SET exportedToken = ? WHERE number = ?
 UPDATE TARN_ZONE SET generation = (SELECT value FROM TARN_STATE WHERE key = 'generation') WHERE number = 0 AND EXISTS (SELECT 1 FROM TARN_STATE WHERE key = 'generation' AND value IS NOT NULL)
 UPDATE TARN_ZONE SET isFullFetch = (SELECT value FROM TARN_STATE WHERE key = 'isFullFetch') WHERE number = 0 AND EXISTS (SELECT 1 FROM TARN_STATE WHERE key = 'isFullFetch' AND value IS NOT NULL)
 UPDATE TARN_ZONE SET listing = ? WHERE number = ?

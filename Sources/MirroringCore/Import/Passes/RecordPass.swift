@@ -77,8 +77,11 @@ struct RecordPass {
         let names = state.isRelocated ? work.loaded.names.merging(work.loaded.namesElsewhere) { here, _ in here } : work.loaded.names
         let local = work.localRecord(row, state, names: names)
         // A record that this device created, and that is unchanged since: the response to the first attempt was lost, and the "losing"
-        // values are older ones of this device. An object whose name follows from its values may be another device's.
-        let isEcho = state.changeTag == nil && record.created == record.modified && !work.mapping.isUnique(state.key.entityIndex)
+        // values are older ones of this device. An object whose name follows from its values may be another device's. So may a record
+        // that a server had once and that is sent again: another device may have sent it again, too.
+        let isEcho =
+            state.changeTag == nil && state.system.created == nil && record.created == record.modified
+            && !work.mapping.isUnique(state.key.entityIndex)
         let outcome = isEcho ? merge.merge(into: local) : merge.merge(into: local) { work.mapping.resolver?($0) ?? $0.byPolicy }
         for lost in outcome.lostHere {
             work.log(lost.value, of: lost.property, state, winner: .remote, losing: nil, winning: record.modified)
