@@ -6,6 +6,7 @@ import Foundation
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// What a row looks like on the server, seen from outside: one device sends, another one receives.
 @Suite struct MappingTests {

@@ -3,6 +3,7 @@
 
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Ranks of ordered relationships, alone.
 @Suite struct RankTests {

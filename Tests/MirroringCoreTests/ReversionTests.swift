@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Changes that a server rejects permanently give way to what it has.
 @Suite struct ReversionTests {

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// What is related to objects that are merged, and what is left of them. Each was found by a simulation.
 @Suite struct UniqueMergeTests {
