@@ -232,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "TypicalCloudCodeTests", dependencies: ["CloudKit", "CloudKitTesting"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "ValueSimulation"]),
+        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "ValueSimulation"]),
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
