@@ -6,7 +6,7 @@ package import MirroringCore
 
 /// A device without disk: rows, links, lists, history and the sync metadata of each zone, as values.
 ///
-/// It loads what the decisions of `MirroringCore` need, and writes what they return, as `CloudMirroring` does with a store's file.
+/// It loads the facts that the decisions of `MirroringCore` need, and writes their results, as `CloudMirroring` does with a store's file.
 package struct Replica: Sendable {
     package struct Pair: Hashable, Sendable { package var kind: LinkKind, first: RowKey, second: RowKey }
 
@@ -81,7 +81,7 @@ package struct Replica: Sendable {
 
     func zone(of key: RowKey) -> Int64? { current(key)?.zone }
 
-    /// Returns a record with what is stored by row: its position keys, and whether a relocated object was deleted.
+    /// Returns a record with the values that are stored by row: its position keys, and whether a relocated object was deleted.
     func stored(_ state: RecordState) -> RecordState {
         var state = state
         if state.isRelocated {

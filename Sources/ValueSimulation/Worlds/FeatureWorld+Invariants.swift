@@ -6,7 +6,7 @@ import ManagedModel
 import MirroringCore
 
 extension FeatureWorld {
-    /// Visible objects that lack a required value: after every step there is none.
+    /// Visible objects that lack a required value; must be empty after every step.
     func incomplete(_ device: Replica) -> [String] {
         guard features.contains(.requirements) else { return [] }
         return device.keys(of: "Document").filter { key in

@@ -30,7 +30,7 @@ package struct FeatureWorld {
         var response: (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]])?
     }
 
-    // What the user did, by the numbers of objects.
+    // The user's actions, by the numbers of objects.
     var lastNumber: Int64 = 0
     var inserted: Set<Int64> = []
     var deleted: Set<Int64> = []
@@ -140,7 +140,7 @@ package struct FeatureWorld {
 
     /// Sends the unacknowledged request of a device, and settles its response. Each of the two may be lost.
     ///
-    /// - Returns: Whether there is no such request any more.
+    /// - Returns: Whether the outbox is empty.
     private mutating func replayOutbox(_ index: Int, _ device: inout Replica, isReliable: Bool = false) -> Bool {
         guard var request = outbox[index] else { return true }
         if loses, !isReliable, random.chance(10) { return false }
