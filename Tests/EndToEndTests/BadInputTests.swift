@@ -56,7 +56,7 @@ import Testing
         let folder = try Folder()
         let ended = try await Programs.run(
             "posts", ["--port", "0", "--store", folder.path("store"), "--server", "cloud"], in: folder)
-        expectOneSentence(ended, "'cloud' is no address of a server")
+        expectOneSentence(ended, "'cloud' isn't the address of a server")
     }
 
     @Test func aModelThatIsNotThereIsNamed() async throws {
