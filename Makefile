@@ -3,8 +3,8 @@
 
 # Products stay outside of the clone, so that a fresh clone builds quickly. TARN_BUILD names another place.
 SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
-# A class's members that others cannot see still shape its layout; scheduling by what others can see would keep code
-# that was compiled for the old layout (-disable-incremental-imports).
+# Private members of a class are part of its layout, but not of the module's interface: an incremental build that compares interfaces
+# keeps files that were compiled for the former layout. -disable-incremental-imports compiles all files that import a changed module.
 BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
 
 # OPTIONS go to the program: `make bench OPTIONS=--no-large`.
@@ -131,9 +131,8 @@ simulate: packages
 
 ## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on.
 simulate-values: packages
-	@$(BUILD) --build-tests
-	@SIM_VALUE_SEEDS=$(SEEDS) SIM_VALUE_FIRST=$(FIRST) swift test --skip-build --scratch-path $(SCRATCH) \
-		--explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --filter '^MirroringCoreTests\.ValueSimulationTests'
+	@$(BUILD) -c release --product simulate-values
+	@$(SCRATCH)/release/simulate-values --seeds $(SEEDS) --first $(FIRST) $(if $(CANARY),--canary $(CANARY))
 
 ## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
 OUTPUT := .build-docs

@@ -179,6 +179,11 @@ let package = Package(
                 "CFaultyDisk", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "ObjectGraph",
                 "SQLiteStore", "SystemSupport",
             ]),
+        // The decisions of sync on devices and a server that are values.
+        .target(name: "ValueSimulation", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
+        .executableTarget(
+            name: "simulate-values",
+            dependencies: ["ValueSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         .executableTarget(
             name: "simulate", dependencies: ["SimulationKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
 
@@ -227,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "TypicalCloudCodeTests", dependencies: ["CloudKit", "CloudKitTesting"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
+        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "ValueSimulation"]),
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [

@@ -31,6 +31,14 @@ package struct Backoff: Hashable, Sendable {
         return min(doubled, longestSeconds) * (0.5 + min(max(jitter, 0), 1) / 2)
     }
 
+    /// Returns the backoff with the same first delay and a shorter longest one. The jitter is under that limit as well: a delay that is cut
+    /// after the jitter was added is the same for all clients.
+    ///
+    /// - Precondition: `longestSeconds` is at least ``firstSeconds``.
+    package func capped(at longestSeconds: Double) -> Backoff {
+        Backoff(firstSeconds: firstSeconds, longestSeconds: min(longestSeconds, self.longestSeconds))
+    }
+
     /// The same as ``seconds(attempt:jitter:)``.
     package func delay(attempt: Int, jitter: Double) -> Duration { .seconds(seconds(attempt: attempt, jitter: jitter)) }
 }

@@ -17,19 +17,19 @@ struct Simulate: ParsableCommand {
     @Option(help: "Runs this seed alone, and prints what happens.") var seed: UInt64?
     @Option(help: "How many run at the same time.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
     @Option(help: "A bug that is planted: \(Simulation.Canary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
-    @Option(help: "Features of all runs, in the place of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))")
+    @Option(help: "Features of all runs, instead of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))")
     var features: String?
     @Flag(help: "Prints a line for each seed.") var lines = false
 
     func run() throws {
         let canary = try canary.map { name in
-            guard let canary = Simulation.Canary(rawValue: name) else { throw ValidationError("There is no canary \(name).") }
+            guard let canary = Simulation.Canary(rawValue: name) else { throw ValidationError("Unknown canary \(name). Choose one of those in --help.") }
             return canary
         }
         let features = try features.map { names in
             Set(
                 try (names == "none" ? [] : names.split(separator: ",")).map { name in
-                    guard let feature = Feature(rawValue: String(name)) else { throw ValidationError("There is no feature \(name).") }
+                    guard let feature = Feature(rawValue: String(name)) else { throw ValidationError("Unknown feature \(name). Choose one of those in --help.") }
                     return feature
                 })
         }
@@ -41,7 +41,7 @@ struct Simulate: ParsableCommand {
         try runAll(canary, features)
     }
 
-    /// A line at once, also into a file: a run that is cut off has said what it found.
+    /// Writes a line without a buffer, so that a run that is killed has printed its findings.
     private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     private struct Tally {

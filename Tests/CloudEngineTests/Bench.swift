@@ -46,7 +46,7 @@ final class Bench: Sendable {
         engine = Engine(limits: limits, sealer: store.sealer, schemaByUse: schemaByUse)
     }
 
-    /// A bench whose user has the zone `Garden`.
+    /// A bench with a user that has the zone `Garden`.
     static func withGarden(limits: Limits = Limits()) async throws -> Bench {
         let bench = try Bench(limits: limits)
         try await bench.makeZone(garden)

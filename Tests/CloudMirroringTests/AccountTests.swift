@@ -70,7 +70,7 @@ import Testing
         try await bo.discard()
     }
 
-    /// The server was never asked who it was; the first user's device must not send it as theirs.
+    /// The device never requested its identity from the server; the first user's device must not send the post as theirs.
     @Test func whatSomebodySavedWhoCameAndWentUnheardIsNotTheFirstUsers() async throws {
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
@@ -89,7 +89,7 @@ import Testing
         #expect(try await cloud.records(ofType: "CD_Post").count == 1)
         let archive = try #require(try archives(beside: first.file).first)
         #expect(try titles(in: archive) == ["Mia's", "Bo's"])
-        // Who comes back as they went loses nothing of what was not sent.
+        // A user that returns unchanged loses no unsent change.
         third.container.pauseSyncing()
         try third.edit { $0.insert("Post", ["title": "Unsent"]) }
         try await third.kill()
@@ -135,7 +135,7 @@ import Testing
         let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "bo"))
         try await laptop.container.sync(timeout: .seconds(600))
         #expect(try laptop.dump == shown)
-        // Everything is in the archive, and Mia's server data are as they were.
+        // Everything is in the archive, and Mia's data on the server are unchanged.
         #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent", "Bo's"]])
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
@@ -143,7 +143,7 @@ import Testing
         for device in [second, laptop, phone] { try await device.discard() }
     }
 
-    /// Who saved what is unknown once the first user was signed in in between: then nothing goes to the other account.
+    /// The author of a save is unknown once the first user was signed in in between: then nothing is sent to the other account.
     @Test func whatTheFirstUserSavedInBetweenIsNotSentAsTheOthers() async throws {
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: While the app runs
 
-    /// The connection that somebody else's sign-in changes.
+    /// The connection that another sign-in changes.
     private final class SignIn: Sendable {
         private let current: Mutex<Result<InProcessTransport, CKError>>
 
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    /// - Parameter isTold: Whether somebody says that the account changed, or the next save finds it out.
+    /// - Parameter isTold: Whether the account change is notified, or found by the next save.
     @Test(arguments: [true, false])
     func whoSignsInWhileTheAppRunsGetsNothingOfTheOthers(isTold: Bool) async throws {
         let cloud = try InProcessCloud()

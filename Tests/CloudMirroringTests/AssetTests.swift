@@ -62,7 +62,7 @@ import Testing
 
     @Test func textsThatAreTooLongTogetherShareTheRecordWithFiles() async throws {
         let (tablet, phone) = try await pair()
-        // Four bytes each, and cut in the middle by whoever counts characters.
+        // Four bytes each, so that a limit in characters would cut them in the middle.
         let long = String(repeating: "𝄞🎼", count: 110_000), middle = String(repeating: "ü", count: 200_000)
         #expect(long.utf8.count == 880_000)
         try tablet.edit { $0.insert("Post", ["title": "short", "content": long, "notes": middle]) }

@@ -10,7 +10,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
-/// What comes after a batch is planned while that is on its way, and sent only if it is still what is to be sent.
+/// The next batch is planned while one is in flight, and sent only if its items are still pending.
 @Suite(.timeLimit(.minutes(10))) struct BatchAheadTests {
     private static let batch = 10
     private static let posts = 25
@@ -65,7 +65,7 @@ import Testing
         faults.bodies.compactMap { try? ModifyRecordsRequest(json: $0) }.map(\.operations.count).filter { $0 > 0 }
     }
 
-    /// Another device of the user shows what the first one has, and every post is there once.
+    /// Another device of the user shows the first one's posts, each once.
     private static func isWhole(_ device: Device, _ cloud: InProcessCloud) async throws {
         let other = try Self.device("other", try await cloud.addDevice("other", of: "mia"))
         try await other.container.sync(timeout: .seconds(600))
@@ -105,7 +105,7 @@ import Testing
         try await tablet.discard()
     }
 
-    /// What has assets is uploaded in its turn, and planned once all the same.
+    /// A batch with assets is uploaded in its turn, and planned once as well.
     @Test func whatHasToBeUploadedIsPlannedOnce() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -168,7 +168,7 @@ import Testing
         try await tablet.discard()
     }
 
-    /// The device dies with two requests of which it does not know whether they arrived: what it kept is sent as it was, in order.
+    /// The device dies with two requests in doubt: the stored requests are replayed unchanged, in order.
     @Test func bothAreSentOnceMore() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

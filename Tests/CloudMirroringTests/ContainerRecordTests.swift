@@ -11,7 +11,7 @@ import ManagedModel
 import SQLiteStore
 import Testing
 
-/// `record(for:)`: the record of an object has what a record has that `CKDatabase` fetched.
+/// `record(for:)`: the record of an object has the contents of a record that `CKDatabase` fetched.
 @Suite(.timeLimit(.minutes(10))) struct ContainerRecordTests {
     /// An attribute of every type that is mirrored, and relationships of every shape.
     private static var model: Model {

@@ -11,7 +11,7 @@ import ManagedModel
 import Synchronization
 import Testing
 
-/// What an app sees of the container: stores that are refused, status, events, records, accounts.
+/// The container's API for apps: rejected stores, status, events, records, accounts.
 @Suite(.timeLimit(.minutes(10))) struct ContainerTests {
     private func folder() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)") }
 
@@ -149,7 +149,7 @@ import Testing
             seen.append(event)
             if event == "export ended true" { break }
         }
-        // A set-up begins anew when any test of the process says that the account changed.
+        // A set-up starts again when any test of the process posts an account change.
         while seen.starts(with: ["setup began false", "setup ended false"]) { seen.removeFirst(2) }
         #expect(Array(seen.prefix(4)) == ["setup began false", "setup ended true", "import began false", "import ended true"])
         #expect(seen.suffix(2) == ["export began false", "export ended true"])
@@ -179,7 +179,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let tablet = try Device("tablet", transport)
         try await tablet.settles()
-        // Somebody else's program made the field a number.
+        // Another program made the field a number.
         let client = CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
         let foreign = Record(recordName: "foreign", recordType: "CD_Post", fields: ["CD_content": Field(.int64(1))])

@@ -42,7 +42,7 @@ import Testing
             }
             #expect(error?.code == .validationRelationshipDeniedDelete)
         }
-        // One device deletes what is empty there, while the other one fills it.
+        // One device deletes an object that is empty there, while the other one fills it.
         try tablet.edit { context in context.delete(try #require(try context.post(titled: "empty"))) }
         try phone.edit { context in
             let post = try #require(try context.post(titled: "empty"))

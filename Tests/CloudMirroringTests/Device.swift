@@ -120,7 +120,7 @@ final class Device: Sendable {
 }
 
 extension NSPersistentContainer {
-    /// Loads the stores; throws what they report.
+    /// Loads the stores; throws their errors.
     func load() throws {
         let failure = Mutex<(any Error)?>(nil)
         loadPersistentStores { _, error in if let error { failure.withLock { $0 = error } } }
@@ -164,7 +164,7 @@ final class HandDrivenTimers: Sendable {
                         state.watchers.removeAll { seconds <= $0.longest }
                     }
                 }
-                // A cancellation between the look and the entry found nobody to wake.
+                // A cancellation between the check and the registration found no sleeper.
                 if Task.isCancelled { wake(number) }
             }
         } onCancel: {
@@ -176,7 +176,7 @@ final class HandDrivenTimers: Sendable {
         state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
     }
 
-    /// Returns when somebody sleeps who wakes within so many seconds.
+    /// Returns when a sleeper is due within so many seconds.
     func asleep(within seconds: Double) async {
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -197,7 +197,7 @@ final class HandDrivenTimers: Sendable {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// From now on nobody waits.
+    /// Ends all delays from now on.
     func runFreely() {
         state.withLock { $0.isFree = true }
         advance(by: .infinity)

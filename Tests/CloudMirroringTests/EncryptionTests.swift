@@ -98,7 +98,7 @@ import Testing
             for title in ["a", "b"] { context.insert("Post", ["title": title, "content": "secret of \(title)"]) }
         }
         try await tablet.container.sync(timeout: .seconds(600))
-        // Somebody who runs the server puts one post's secret into the other.
+        // The operator of the server puts one post's secret into the other.
         let records = try await recordsOnServer(transport).filter { $0.recordType == "CD_Post" }
         var changed = records[0]
         changed.fields = ["CD_content": records[1].fields["CD_content"] ?? Field(nil)]

@@ -8,9 +8,9 @@ import CoreData
 import Foundation
 import Testing
 
-/// What the mirror does about each refusal, with a clock that is moved by hand and no code in the app.
+/// The engine's decision on each rejection, with a clock that the test moves and no code in the app.
 @Suite(.timeLimit(.minutes(10))) struct ErrorTableTests {
-    /// A tablet that is in step, whose requests can be made to fail.
+    /// A synced tablet with a transport that can fail.
     private struct Bench {
         let cloud: InProcessCloud
         let transport: InProcessTransport
@@ -27,7 +27,7 @@ import Testing
 
         func save(_ title: String) throws { try tablet.edit { $0.insert("Post", ["title": title]) } }
 
-        /// What a device sees that begins now.
+        /// The posts on a new device.
         func elsewhere() async throws -> String {
             let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
             try await phone.container.sync(timeout: .seconds(600))
@@ -207,7 +207,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    /// What the server refused once is not tried again with each request.
+    /// A batch size that the server rejected is not retried with each request.
     @Test func aServerThatTakesFewerItemsGetsFewer() async throws {
         var limits = Limits()
         limits.operationsPerRequest = 10

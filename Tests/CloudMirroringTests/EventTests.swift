@@ -42,7 +42,7 @@ import Testing
         try await again.discard()
     }
 
-    /// An import of what a notification brought is over before it could be written that it begins.
+    /// The import of a notification's changes ends before its begin could be stored.
     @Test func whatANotificationBringsIsAnEventAsWell() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))

@@ -45,7 +45,7 @@ final class Faults: CloudTransport {
     /// The next requests of an operation, such as `records/modify` or `asset`, meet a fault, each one.
     func plan(_ operation: String, _ faults: Fault...) { state.withLock { $0.planned += faults.map { (operation, $0) } } }
 
-    /// Refuses each request of an operation whose body holds a text.
+    /// Rejects each request of an operation with a text in its body.
     func refuseAll(_ operation: String, containing text: String, status: Int, _ error: WireError) {
         state.withLock { $0.refused = (operation, Array(text.utf8), .refuse(status: status, error)) }
     }
@@ -159,7 +159,7 @@ final class Holding: CloudTransport {
     func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
 }
 
-/// Holds up whoever comes until it is opened.
+/// Blocks all callers until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -184,7 +184,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns when somebody waits at the gate.
+    /// Returns when a caller waits at the gate.
     func reached() async throws {
         await withCheckedContinuation { continuation in
             let isHere = state.withLock { state in

@@ -93,7 +93,7 @@ struct HostileNumberTests {
     @Test(arguments: operations)
     func extremeNumbersInResponsesNeverTrap(_ operation: String) async throws {
         let (cloud, transport) = try await Self.cloud()
-        // What the numbers of a sound response are called.
+        // The names of the numbers in a valid response.
         let paths = Mutex<Set<String>>([])
         _ = try await Self.run(
             transport, operation,

@@ -11,7 +11,7 @@ import SQLiteStore
 import StatementPlans
 import Testing
 
-/// What an import costs on the importing device, in instructions of SQLite's virtual machine: as much as it brings.
+/// The cost of an import on the importing device, in instructions of SQLite's virtual machine: proportional to its changes.
 @Suite(.timeLimit(.minutes(10))) struct ImportCostTests {
     private static let lists = Model(entities: [
         Entity(

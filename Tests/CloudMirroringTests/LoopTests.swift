@@ -41,7 +41,7 @@ import Testing
                 let before = [tablet, phone].map(\.container.syncStatus)
                 let (one, other) = (try tablet.dump, try phone.dump)
                 if one == other, condition(one) { return }
-                // One of them has not been told yet.
+                // One of them has not been notified yet.
                 try await Device.anyOf([tablet, phone], leaves: before)
             }
             Issue.record("the devices do not agree")

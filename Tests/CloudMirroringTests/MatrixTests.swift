@@ -158,7 +158,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let local = NSPersistentStoreDescription(url: file.deletingLastPathComponent().appendingPathComponent("Local.sqlite"))
         local.configuration = "Local"
-        // Nobody is signed in, and the private database is the user's all the same.
+        // No user is signed in, and the private database is the user's nevertheless.
         let tablet = try Device(
             "tablet", cloud.addVisitor(device: "tablet"), file: file, model: model, beside: [local], describe: { $0.configuration = "Cloud" })
         let ids = try tablet.read { context in
@@ -259,7 +259,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// Links and relationships come before what they lead to, in saves and pages of their own.
+    /// Links and relationships arrive before their targets, in saves and pages of their own.
     @Test func whatComesBeforeItsTargetsIsConnectedWhenTheyCome() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))

@@ -8,7 +8,7 @@ import Foundation
 import ManagedModel
 import Testing
 
-/// What an attribute's policy makes of two edits at the same time.
+/// The result of an attribute's policy for two concurrent edits.
 @Suite(.timeLimit(.minutes(10))) struct MergePolicyTests {
     private static func model(_ policies: [String: String] = [:]) -> Model {
         var attributes = [

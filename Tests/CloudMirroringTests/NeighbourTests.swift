@@ -102,7 +102,7 @@ import Testing
         #expect(error?.code == .inferredMappingModel && error?.userInfo["property"] as? String == "text")
         #expect(error?.userInfo["reason"] as? String == "was renamed from 'content'")
         let sentence = error?.localizedDescription ?? ""
-        // What a mapping model makes are new objects, beside those on the server.
+        // A mapping model creates new objects, in addition to those on the server.
         #expect(sentence.contains("Post.text") && sentence.hasSuffix("; keep the former properties, and add the new ones to them."))
         let again = try Device("tablet", transport, file: tablet.file)
         #expect(try again.dump == "Post  content Text  title Here")
@@ -180,7 +180,7 @@ import Testing
                 Tag  name green  posts ["Edited"]
                 Tag  name red
                 """)
-        // The app changes what the script made, and the script sees it.
+        // The app changes the script's tag, and the script receives the change.
         try tablet.edit { try $0.all("Tag").first { $0.value(forKey: "name") as? String == "green" }?.setValue("teal", forKey: "name") }
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(try await records(client).first { $0.recordName == "made-by-a-script" }?.fields["CD_name"]?.value == .string("teal"))

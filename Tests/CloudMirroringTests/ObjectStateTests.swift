@@ -9,7 +9,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What an app can show of one object, and what it can send to somebody who helps.
+/// The state of one object for the app's interface, and for a support request.
 @Suite(.timeLimit(.minutes(10))) struct ObjectStateTests {
     private func states(_ device: Device) throws -> [String: NSPersistentCloudKitContainer.ObjectSyncState] {
         let ids = try device.read { context in
@@ -56,7 +56,7 @@ import Testing
         try tablet.edit { $0.insert("Post", ["title": "new"]) }
         #expect(try states(tablet) == ["new": .waiting])
 
-        // The server has it and its answer is lost: nobody knows.
+        // The server has it and its response is lost: the state is in doubt.
         faults.plan("records/modify", .answer { _ in throw CKError(.networkFailure, "the answer was lost") })
         tablet.container.resumeSyncing()
         try await tablet.until { $0.activity == .offline }

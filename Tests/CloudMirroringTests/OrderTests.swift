@@ -141,7 +141,7 @@ import Testing
         try await pair.discard()
     }
 
-    /// - Parameter isLater: Whether whoever moves it to another list is heard last.
+    /// - Parameter isLater: Whether the move to another list is received last.
     @Test(arguments: [false, true]) func whatGoesToAnotherListStandsWhereItWasPutThere(isLater: Bool) async throws {
         let pair = try await pair()
         try await makeMix(pair, "a b c")
@@ -280,7 +280,7 @@ import Testing
         for device in [again, pair.phone] { try await device.discard() }
     }
 
-    // MARK: Who agrees to it
+    // MARK: Consent of apps and servers
 
     @Test func withoutTheAppsConsentTheModelIsRefused() async throws {
         let cloud = try InProcessCloud()
@@ -299,7 +299,7 @@ import Testing
         }
         try arrange(tablet, "b a")
         try await tablet.until { $0.pendingCount == 3 }
-        // It asked who is signed in, and nothing else.
+        // It requested the present user, and nothing else.
         #expect(Set(tablet.transport.log).subtracting(["push/stream"]) == ["users/caller"])
         try cloud.stop()
         try cloud.start(offering: Set(Capability.allCases))

@@ -8,7 +8,7 @@ import Foundation
 import SQLiteStore
 import Testing
 
-/// Requests whose answers are lost: what became of them is found out before anything newer is done.
+/// Requests with lost responses: their outcome is determined before newer requests are sent.
 @Suite(.timeLimit(.minutes(10))) struct OutboxTests {
     private static let lost = Faults.Fault.answer { _ in throw CKError(.networkFailure, "the answer was lost") }
 
@@ -20,7 +20,7 @@ import Testing
         try device.edit { try $0.all("Post").first?.setValue(title, forKey: "title") }
     }
 
-    /// A value arrives, its answer does not; somebody who saw it replaces it.
+    /// A value arrives, its response does not; another device replaces the value.
     @Test(arguments: [false, true]) func whatArrivedUnansweredDoesNotWinAgain(isKilled: Bool) async throws {
         let cloud = try InProcessCloud()
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
@@ -48,7 +48,7 @@ import Testing
         for device in [tablet, laptop] { try await device.discard() }
     }
 
-    /// The very same request is sent again, although the objects changed meanwhile; what is new goes with the next.
+    /// The same request is replayed, although the objects changed concurrently; newer changes follow in the next one.
     @Test func theSameRequestIsSentAgainAndThenWhatIsNew() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -94,7 +94,7 @@ import Testing
         try await again.discard()
     }
 
-    /// A request that nobody ever answers is given up after some attempts, and the rest goes on.
+    /// A request that is never answered is abandoned after some attempts, and the other requests continue.
     @Test func whatNobodyAnswersIsGivenUp() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

@@ -8,7 +8,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a device sent does not come back to it, and pages come while others are written.
+/// A device does not receive its own changes, and pages arrive while others are written.
 @Suite(.timeLimit(.minutes(10))) struct OwnChangesTests {
     /// Records that answers to `changes/zone` brought.
     private func imported(_ faults: Faults) -> [String] {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func whatADeviceSentDoesNotComeBackToIt() async throws {
-        // What is new has to be fetched, so that it can be counted.
+        // New records have to be fetched, so that they can be counted.
         let cloud = try InProcessCloud(offered: Set(Capability.allCases).subtracting([.pushedChanges]))
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -34,7 +34,7 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).isEmpty)
 
-        // What somebody else did comes, and does not bring the own changes before it along.
+        // Changes of other devices arrive, without the earlier changes of this one.
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         try phone.edit { $0.insert("Post", ["title": "from the phone"]) }

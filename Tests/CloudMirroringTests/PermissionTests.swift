@@ -10,7 +10,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Who may change what in the public database, by the roles of the server's schema.
+/// Permissions in the public database, by the roles of the server's schema.
 @Suite(.timeLimit(.minutes(10))) struct PermissionTests {
     private static let schema = """
         DEFINE SCHEMA
@@ -76,13 +76,13 @@ import Testing
         }
         try bo.edit { $0.insert("Post", ["title": "Bo's"]) }
         try await sync(mia, bo, visitor, mia)
-        // A moderator may do everything, others what is theirs, and tags are none of theirs.
+        // A moderator may do everything, other users only with their own records, and tags belong to none of them.
         #expect(try answer(mia, "Post", "Bo's") == Answer(true, true) && answer(mia, "Tag", "game") == Answer(true, true))
         #expect(try answer(bo, "Post", "Bo's") == Answer(true, true) && answer(bo, "Post", "Mia's") == Answer(false, false))
         #expect(try answer(bo, "Tag", "game") == Answer(false, false))
         #expect(try answer(visitor, "Post", "Bo's") == Answer(false, false))
         #expect(mayModify(mia) && mayModify(bo) && !mayModify(visitor))
-        // What is new here may be sent only if it may be made; it may be taken back in any case.
+        // A new object may be sent only with the permission to create it; its deletion is always allowed.
         bo.container.pauseSyncing()
         try bo.edit { context in
             context.insert("Tag", ["name": "forbidden"])
@@ -92,7 +92,7 @@ import Testing
         try bo.edit { context in for tag in try context.all("Tag") where tag.value(forKey: "name") as? String == "forbidden" { context.delete(tag) } }
         bo.container.resumeSyncing()
 
-        // Bo becomes a moderator and Mia is none any more. Offline nobody knows.
+        // Bo becomes a moderator and Mia loses the role. Offline devices don't know that.
         try await cloud.setRoles(["Moderators"], of: "bo", container: Device.containerIdentifier)
         try await cloud.setRoles([], of: "mia", container: Device.containerIdentifier)
         try await mia.kill()
@@ -113,7 +113,7 @@ import Testing
     }
 }
 
-/// Nobody's roles allow anything.
+/// Users without a permission.
 extension PermissionTests {
     @Test func whoMayDoNothingIsToldSoForTheStore() async throws {
         let cloud = try InProcessCloud()

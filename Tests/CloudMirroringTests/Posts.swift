@@ -34,7 +34,7 @@ enum Posts {
         ])
     }
 
-    /// One object as a line: values, and what it is connected to by their titles.
+    /// One object as a line: its values, and its related objects by their titles.
     static func line(_ object: NSManagedObject) -> String {
         var parts = [object.entity.name ?? "?"]
         for name in object.entity.attributesByName.keys.sorted() {

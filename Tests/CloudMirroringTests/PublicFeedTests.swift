@@ -47,7 +47,7 @@ import Testing
         try mia.edit { context in for title in ["Early", "Late", "Kept"] { context.insert("Post", ["title": title]) } }
         try await sync(mia, bo)
         try mia.edit { context in if let post = try context.post(titled: "Early") { context.delete(post) } }
-        // What was never sent is not taken for gone.
+        // Unsent objects do not count as deleted.
         try bo.edit { $0.insert("Post", ["title": "Bo's"]) }
         try await sync(mia)
         #expect(try bo.dump.contains("Early"))
@@ -69,7 +69,7 @@ import Testing
         for device in [mia, bo] { try await device.discard() }
     }
 
-    /// Nobody moves a clock, and nobody asks.
+    /// The clock stands still, and no poll is due.
     @Test func whatOthersPublishComesAtOnce() async throws {
         let cloud = try InProcessCloud()
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
@@ -80,7 +80,7 @@ import Testing
         for device in [bo, visitor] { try await device.until { _ in try device.dump == "Post  title News" } }
         try mia.edit { context in if let post = try context.post(titled: "News") { context.delete(post) } }
         for device in [bo, visitor] { try await device.until { _ in try device.dump.isEmpty } }
-        // A connection that broke is made again, and what was missed meanwhile is fetched.
+        // A broken connection is opened again, and missed changes are fetched.
         bo.transport.goOffline()
         try mia.edit { $0.insert("Post", ["title": "Missed"]) }
         try await sync(mia)
@@ -91,7 +91,7 @@ import Testing
         for device in [mia, bo, visitor] { try await device.discard() }
     }
 
-    /// Where there is no feed nothing is held open: the clock is what makes it ask.
+    /// Without a feed no stream is open: the clock starts the polls.
     @Test func aStoreThatLosesTheFeedIsAskedByTheClock() async throws {
         let cloud = try InProcessCloud()
         for type in ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"] {

@@ -10,13 +10,13 @@ import Foundation
 import ManagedModel
 import Testing
 
-/// The database that everybody reads, on a server that offers what is documented: no feed, no push, other people's objects.
+/// The public database, on a server with the documented protocol only: no feed, no push, objects of other users.
 @Suite(.timeLimit(.minutes(10))) struct PublicTests {
     private static let types = ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"]
 
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
 
-    /// A cloud whose types have their indexes, as after initialising the schema.
+    /// A cloud with indexes for its types, as after initialising the schema.
     private func cloud() async throws -> InProcessCloud {
         let cloud = try InProcessCloud(offered: [])
         for type in Self.types {
@@ -46,7 +46,7 @@ import Testing
         let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)
         try await sync(bo)
         #expect(try bo.dump == mia.dump && !bo.dump.isEmpty)
-        // Bo's own go the other way, also linked with what is Mia's.
+        // Bo's objects are exported, also those that are linked with Mia's.
         try bo.edit { context in
             let post = context.insert("Post", ["title": "Bo's score"])
             post.setValue(Set(try context.all("Tag")), forKey: "tags")
@@ -71,7 +71,7 @@ import Testing
         try await sync(bo)
         #expect(try bo.read { try $0.all("Post").count } == 221)
         #expect(first.bodies.contains { $0.firstRange(of: Array("continuationMarker".utf8)) != nil })
-        // A launch later only the new one comes, and what was modified shortly before the last.
+        // After another launch only new records are fetched, and those modified shortly before the last fetch.
         cloud.clock.advance(by: .seconds(3600))
         try mia.edit { $0.insert("Post", ["title": "New"]) }
         try await sync(mia)
@@ -170,7 +170,7 @@ import Testing
         let looks = bos.permissionLooks
         for _ in 0..<1_000 { _ = bos.canUpdateRecord(forManagedObjectWith: own) && bos.canUpdateRecord(forManagedObjectWith: theirs) }
         #expect(bos.permissionLooks <= looks + 2)
-        // What is changed all the same is refused by the server, and nothing else is held up.
+        // Edits without permission are rejected by the server, and block nothing else.
         try bo.edit { context in
             try context.post(titled: "Mia's")?.setValue("Bo was here", forKey: "content")
             context.insert("Post", ["title": "Bo's second"])
@@ -197,7 +197,7 @@ import Testing
         try await sync(mia, bo)
         #expect(try mia.dump == "Post  content trashed  title Trashed")
         #expect(try bo.dump == "Post  content trashed  title Trashed\nPost  title Deleted")
-        // Who begins now does not see what was deleted.
+        // A new device does not receive deleted objects.
         let lea = try Device("lea's", try await cloud.addUser("lea", device: "laptop"), describe: publish)
         try await sync(lea)
         #expect(try lea.dump == mia.dump)

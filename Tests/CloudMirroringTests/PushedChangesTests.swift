@@ -8,7 +8,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a notification brings is not fetched, and nothing is missed by that.
+/// The changes in a notification are not fetched, and none are missed.
 @Suite(.timeLimit(.minutes(10))) struct PushedChangesTests {
     private static func pair(
         offered: Set<Capability> = Set(Capability.allCases)
@@ -35,7 +35,7 @@ import Testing
             try await tablet.settles { try tablet.dump == phone.dump }
         }
         #expect(faults.log[before...].isEmpty)
-        // What it sends itself is news for nobody here, and the next notification follows it.
+        // The device's own changes are not pushed to it, and the next notification follows them.
         try tablet.edit { $0.insert("Post", ["title": "two"]) }
         try await phone.settles { try tablet.dump == phone.dump }
         try await tablet.settles()
@@ -46,7 +46,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// Whoever waits for a sync wants to know what the server has, not what it told.
+    /// A caller that waits for a sync needs the state of the server, not that of its notifications.
     @Test func aSyncAsksTheServer() async throws {
         let (_, tablet, faults, phone) = try await Self.pair()
         try phone.edit { $0.insert("Post", ["title": "one"]) }

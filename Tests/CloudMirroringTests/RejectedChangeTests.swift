@@ -9,7 +9,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What the server rejects permanently doesn't stay wrong on the device.
+/// Changes that the server rejects permanently are reverted on the device.
 @Suite(.timeLimit(.minutes(10))) struct RejectedChangeTests {
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
 
@@ -49,7 +49,7 @@ import Testing
         try await discard(mia, ben)
     }
 
-    /// The client doesn't know how few records the server takes at once.
+    /// The client doesn't know how few records the server accepts in one request.
     @Test func rejectedDeletionsComeBackFromAServerThatTakesFewAtOnce() async throws {
         var limits = Limits()
         limits.operationsPerRequest = 3

@@ -12,7 +12,7 @@ import Testing
 
 /// Required attributes and relationships on several devices.
 @Suite(.timeLimit(.minutes(10))) struct RequiredTests {
-    /// Boards with columns with cards, each of which needs what it is on; a card and its history need each other.
+    /// Boards with columns with cards, each of which requires its owner; a card and its history require each other.
     private static func model(isStrict: Bool = true) -> Model {
         Model(entities: [
             Entity(
@@ -87,7 +87,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// An older version of the app, in which nothing is required, makes what the newer one cannot show.
+    /// An older version of the app, without requirements, creates objects that the newer one cannot show.
     @Test func whatLacksSomethingIsShownOnceItHasIt() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
@@ -118,7 +118,7 @@ import Testing
         for device in [old, phone] { try await device.discard() }
     }
 
-    /// What was never sent stays when the user deletes the app's data elsewhere, unless it cannot be without what goes.
+    /// Unsent objects stay when the user deletes the app's data elsewhere, unless they require a deleted object.
     @Test func whatNeedsSomethingThatTheUserDeletedGoesWithItAndIsInTheLog() async throws {
         let cloud = try InProcessCloud()
         let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
@@ -194,7 +194,7 @@ import Testing
         }
         try await sync(old, phone)
         #expect(try names(phone) == "board column")
-        // The older version takes the name away: the newer one keeps what it has and says so again.
+        // The older version clears the name: the newer one keeps its value and sends it again.
         try old.edit { try Self.find("Board", "board", $0).setValue(nil, forKey: "name") }
         try await sync(old, phone, old)
         #expect(try names(phone) == "board column" && names(old) == "board column")

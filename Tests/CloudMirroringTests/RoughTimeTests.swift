@@ -7,9 +7,9 @@ import CoreData
 import Foundation
 import Testing
 
-/// Real stores, the real engine and a network that fails: whatever happens, the devices agree in the end.
+/// Real stores, the real engine and a network that fails: the devices always converge.
 ///
-/// What is done follows from the seed; how the devices' tasks interleave with it does not.
+/// The actions follow from the seed; the interleaving of the devices' tasks does not.
 @Suite(.timeLimit(.minutes(10))) struct RoughTimeTests {
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment

@@ -34,7 +34,7 @@ import Testing
         let sealed = try seal(content)
         #expect(try open(sealed, sealer()) == content)
         #expect(sealed.count == 25 + count + 16 * max(1, (count + Self.piece - 1) / Self.piece))
-        // A file is mapped, and need not begin at 0; whoever has it in memory opens it as well.
+        // A file is mapped, and need not begin at 0; it can also be opened from memory.
         #expect(try open((Data([0]) + sealed).dropFirst(), sealer()) == content)
         #expect(try sealer().open([UInt8](sealed), of: "A", "f") == [UInt8](content))
         // The same content never looks the same.

@@ -25,7 +25,7 @@ import Testing
         return model
     }
 
-    /// What an app has on one device.
+    /// The stores of an app on one device.
     private final class App: Sendable {
         let container: NSPersistentCloudKitContainer
         let folder: URL
@@ -93,7 +93,7 @@ import Testing
         }
         #expect(stores.map(\.configurationName) == ["Local", "Cloud", "Shared"])
 
-        // Another device has all of it, another app what is common.
+        // Another device has all of it, another app the common part.
         let two = try App(try await cloud.addDevice("phone", of: "mia"), configurations: ["Local", "Cloud", "Shared"])
         try await two.sync()
         #expect(try (two.count("Post"), two.count("Template"), two.count("Location")) == (1, 1, 0))
@@ -115,7 +115,7 @@ import Testing
         }
         #expect(app.container.syncStatus.pendingCount == 0)
         #expect(app.wires.values.map { $0.log.count { $0 == "records/modify" || $0 == "changes/zone" } } == before)
-        // What is saved with them in one save is sent, and nothing else.
+        // The changes of that store in the same save are sent, and nothing else.
         try app.edit { context in
             context.insert("Location", ["latitude": 48.0])
             context.insert("Post", ["title": "Here"])

@@ -7,7 +7,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// What a share's public permission means for the devices of participants who joined by its link.
+/// The effect of a share's public permission on the devices of participants that joined by its link.
 @Suite(.timeLimit(.minutes(10))) struct SharePermissionTests {
     /// The owner takes write access back and gives it again. Edits of every kind that the server rejected in between are sent
     /// without another call.
@@ -49,14 +49,14 @@ import Testing
         try await bo.until { $0.activity == .idle && $0.pendingCount == 0 }
         try await all.mia.sync()
         try await all.phone.sync()
-        // The rejected deletion came back at once; it isn't sent later.
+        // The rejected deletion was reverted immediately; it isn't sent later.
         for part in ["content Lake", "name summer", "tags [\"holiday\", \"summer\"]"] { #expect(try all.mia.dump.contains(part), "\(part) is missing") }
         #expect(try all.mia.dump == all.phone.dump && all.mia.dump.contains("name holiday"))
         try await bo.discard()
         for device in [all.mia, all.phone] { try await device.discard() }
     }
 
-    /// The owner changes what the link allows, and nothing else.
+    /// The owner changes only the permission of the link.
     private func allow(_ permission: CKShare.ParticipantPermission, _ all: Sharers) async throws {
         let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)
         current.publicPermission = permission

@@ -11,7 +11,7 @@ import ManagedModel
 import Testing
 
 extension Device {
-    /// A device with a store for what is the user's and one for what others share.
+    /// A device with a store for the user's own objects and one for objects that others share.
     ///
     /// - Parameters:
     ///   - itemsMax: How many items a request has.
@@ -63,7 +63,7 @@ extension Device {
         try edit { try #require(try $0.post(titled: title)).setValue(value, forKey: key) }
     }
 
-    /// Shares a post with everybody who has the link.
+    /// Shares a post with all users that have the link.
     @discardableResult
     func share(_ title: String, _ permission: CKShare.ParticipantPermission = .readWrite) async throws -> CKShare {
         let id = try postID(title)
@@ -80,7 +80,7 @@ extension Device {
     }
 }
 
-/// Two people, of whom one has two devices.
+/// Two users, one of them with two devices.
 struct Sharers {
     let cloud: InProcessCloud
     let mia: Device

@@ -10,9 +10,9 @@ import Foundation
 import ManagedModel
 import Testing
 
-/// What comes to the zone of a share piece by piece, or is connected with it and not. Each was found by a simulation.
+/// Objects that reach the zone of a share one by one, or are connected with it only for a time. A simulation found each case.
 @Suite(.timeLimit(.minutes(10))) struct SharingPiecesTests {
-    /// Whose own device sends one item at a time, and is held up at the first that says something.
+    /// The sharing device sends one item at a time, and is blocked at the first with a given text.
     private static func sharers(sending count: Int, holding text: String) async throws -> (all: Sharers, gate: Gate) {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -114,7 +114,7 @@ import Testing
         }
         _ = try await all.mia.share("Trip")
         try await all.sync()
-        // One save: what goes to the share is not connected with the diary any more, nor with the other post.
+        // One save: the objects that are relocated are not connected with the diary any more, nor with the other post.
         try all.mia.edit { context in
             try Self.tag("beach", context).setValue(Set([try Self.post("Trip", context)]), forKey: "posts")
         }
@@ -182,7 +182,7 @@ import Testing
         _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
         slow.gate.open()
         try await all.bo.join(share)
-        // Whoever moved the attachment sees to it, before another device does.
+        // The device that moved the attachment relocates it, before another device does.
         for device in [all.mia, all.bo] { try await device.sync() }
         #expect(try all.bo.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]"))
         all.phone.container.resumeSyncing()

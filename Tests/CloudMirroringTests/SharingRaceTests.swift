@@ -25,7 +25,7 @@ import Testing
         let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)
         current.publicPermission = .readWrite
         try await all.mia.container.persistUpdatedShare(current, in: all.mia.own)
-        // Nobody asks for a sync: the share tells of it.
+        // No device requests a sync: the share starts the import.
         try await all.bo.until { $0.activity == .idle && $0.pendingCount == 0 }
         try await all.mia.sync()
         #expect(try all.mia.dump.contains("content mine now"))
@@ -80,7 +80,7 @@ import Testing
         let share = try await all.mia.share("Trip")
         try await all.mia.sync()
         try await all.bo.join(share)
-        // The phone has not heard of the share, and connects with it what is deleted meanwhile.
+        // The phone has not received the share, and connects it with an object that is deleted concurrently.
         all.phone.container.pauseSyncing()
         try all.mia.edit { $0.delete(try #require(try $0.post(titled: "Diary"))) }
         try await all.mia.sync()
@@ -121,7 +121,7 @@ import Testing
         try await all.discard()
     }
 
-    /// Whoever shared it may never come to delete what is left of it in its old place, from where it would come back.
+    /// The device that shared it may never delete the source record, from which the object would return.
     @Test(arguments: [1, 200_000]) func whatIsDeletedBeforeTheShareIsHeardOfIsDeletedInBothPlaces(words: Int) async throws {
         let (all, slow, _) = try await Self.walkInBothPlaces()
         let content = String(repeating: "City", count: words)
@@ -132,7 +132,7 @@ import Testing
         try await all.phone.sync()
         try await all.phone.sync()
         #expect(try await all.cloud.records(ofType: "CD_Post").filter { !$0.isDeleted }.isEmpty)
-        // What the guest wrote is in the log, and what the phone knew is not.
+        // The guest's text is in the log, and the text that the phone knew is not.
         #expect(try all.phone.container.conflicts().map { $0.losingValue as? String } == [content])
         slow.open()
         try await all.sync()
@@ -159,7 +159,7 @@ import Testing
         try await all.bo.sync()
         try await Self.writeToOldPlace("Mountains", all, client)
         all.phone.container.resumeSyncing()
-        // The phone reads the old place first, then the new one: it shows what both say.
+        // The phone reads the source zone first, then the destination: it shows the values of both.
         try await all.phone.sync()
         #expect(try all.phone.dump.contains("Post  content Mountains  title Journey"))
         slow.open()
@@ -178,7 +178,7 @@ import Testing
         try await all.bo.sync()
         try await all.phone.sync()
         #expect(try all.phone.dump.contains("Post  content Mountains  title Journey"))
-        // What is written after that counts, wherever.
+        // Later edits win, in any zone.
         try all.bo.set("Journey", "content", "City")
         try await all.bo.sync()
         try await all.phone.sync()
@@ -242,7 +242,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let slow = Holding(deletionsOn: transport)
         let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: slow))
-        // Connected with nothing: no deletion comes beside the edit of the old record.
+        // Without connections: no deletion arrives together with the edit of the source record.
         try all.mia.edit { context in
             context.insert("Post", ["title": "Walk", "content": "Sea"])
             try more(context)

@@ -43,7 +43,7 @@ import Testing
         #expect(try all.mia.container.fetchShares(in: all.mia.own).map(\.recordID) == [share.recordID])
         #expect(try all.phone.container.fetchShares(matching: [before[1]])[before[1]]?.recordID == share.recordID)
         #expect(try all.mia.container.fetchShares(matching: [all.mia.postID("Diary")]).isEmpty)
-        // What was in the user's zone is not there any more.
+        // The records of the user's zone are deleted.
         let home = CKRecordZone.ID(zoneName: "com.apple.coredata.cloudkit.zone")
         let left = try await all.mia.account.privateCloudDatabase.recordZoneChanges(inZoneWith: home, since: nil).modificationResultsByID
         #expect(left.count == 3)
@@ -93,7 +93,7 @@ import Testing
             let post = try #require(try context.post(titled: "Trip"))
             post.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["name": "new"]))
         }
-        // What was the owner's own comes along when it is connected.
+        // The owner's own objects are relocated when they are connected.
         try all.phone.edit { context in
             let own = try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "mine" })
             try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "tags").add(own)
@@ -293,7 +293,7 @@ import Testing
         let share = try await all.phone.share("Trip")
         let file = all.phone.file
         try await all.phone.kill()
-        // What was to be moved is moved after a restart, and dies again on the way.
+        // A pending relocation continues after a restart, and the process dies again on the way.
         let transport = try await all.cloud.addDevice("laptop", of: "mia")
         let faults = Faults(transport)
         faults.die(at: request, isCarriedOut: isCarriedOut)
@@ -316,7 +316,7 @@ import Testing
     @Test func whatOthersDoToObjectsWhileTheyMoveGoesToThem() async throws {
         let all = try await Sharers()
         try await all.plan()
-        // The phone edits what is about to move, and connects something new with it.
+        // The phone edits an object that is about to be relocated, and connects a new one with it.
         all.phone.container.pauseSyncing()
         try all.phone.edit { context in
             let post = try #require(try context.post(titled: "Trip"))
@@ -351,8 +351,8 @@ import Testing
         try await all.discard()
     }
 
-    /// The deletion, or the end of a link, reaches the old zone when the object has arrived in the new one: whoever moves it
-    /// cannot know, and whoever deleted it does.
+    /// The deletion, or the unlinking, reaches the source zone after the object arrived in the destination: the relocating device
+    /// does not know of it, and the deleting device does.
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
     func whatAnotherDeviceTakesAwayBetweenTheTwoZonesStaysAway(isBeforeTheMovesEnd: Bool, isLink: Bool) async throws {
         let all = try await Sharers()

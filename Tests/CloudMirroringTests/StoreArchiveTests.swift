@@ -8,7 +8,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Archives of stores are listed, restored for the person who is back or confirmed to be the same, and removed.
+/// Archives of stores are listed, restored for a user that returned or confirmed their identity, and removed.
 @Suite(.timeLimit(.minutes(10))) struct StoreArchiveTests {
     private typealias Options = NSPersistentCloudKitContainerOptions
 
@@ -76,7 +76,7 @@ import Testing
         try await mia.discard()
     }
 
-    /// The person has another account now, and says so.
+    /// The user has another account now, and confirms that.
     @Test func theArchiveIsRestoredForAnotherAccountOnceThePersonConfirms() async throws {
         let cloud = try InProcessCloud()
         let file = try await miasTablet(cloud)
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Another server
 
-    /// The data folder of the server was made anew, with the same users.
+    /// The data folder of the server was created again, with the same users.
     @Test func aNewServerFolderIsToldFromAnotherUser() async throws {
         let file = try await miasTablet(try InProcessCloud())
         let new = try InProcessCloud(seed: 2)
@@ -159,7 +159,7 @@ import Testing
         for device in [mia, phone] { try await device.discard() }
     }
 
-    /// Backups have the identity of what they are backups of.
+    /// Backups have the identity of their servers.
     @Test func aRestoredServerIsTheSameServer() async throws {
         let cloud = try InProcessCloud()
         let mia = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
@@ -185,7 +185,7 @@ import Testing
         try await mia.container.sync(timeout: .seconds(600))
         try await mia.kill()
         let new = try InProcessCloud(seed: 2)
-        // Nobody is signed in: the server is known all the same.
+        // No user is signed in: the server is recognized nevertheless.
         let visitor = try tablet(new.addVisitor(device: "tablet"), mia.file) { $0.databaseScope = .public }
         try await visitor.until { $0.accountChange?.kind == .serverReplaced }
         #expect(try visitor.dump == "")

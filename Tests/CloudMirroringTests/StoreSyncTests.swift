@@ -10,7 +10,7 @@ import Testing
 
 /// Syncing, and its status, of one of several stores.
 @Suite(.timeLimit(.minutes(10))) struct StoreSyncTests {
-    /// The talk's app: what all see and what is the user's, each in a store of its own.
+    /// The talk's app: public objects and the user's own, each in their own store.
     private func device(_ name: String, _ transport: InProcessTransport, file: URL? = nil) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let published = Device.description(of: file.deletingLastPathComponent().appendingPathComponent("Public.sqlite"))
@@ -47,7 +47,7 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await kiosk.container.sync(own, timeout: .seconds(600)) }
         #expect(error?.code == .notAuthenticated)
 
-        // The public store is asked at once, without waiting for the next poll.
+        // The public store is polled immediately, without waiting for the next interval.
         try insert("second", mia, into: "Public.sqlite")
         try await mia.sync()
         try await kiosk.container.sync(all, timeout: .seconds(600))

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Both what is here and what is there stay; links go along.
+    /// Objects of both sides stay, with their links.
     @Test func aStoreThatIsTakenOutAndLoadedAgainGoesOn() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
@@ -83,8 +83,8 @@ import Testing
         for device in [phone, tablet] { try await device.discard() }
     }
 
-    /// What happens on either side while sync is off, and what was not sent before, meets when it is on again, also if history
-    /// was purged meanwhile.
+    /// Changes of either side while sync is off, and unsent earlier ones, are merged when it is on again, also if history
+    /// was purged in that time.
     @Test(arguments: [false, true]) func offAndOnAgainLosesNothing(isPurged: Bool) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -108,7 +108,7 @@ import Testing
             if let post = try context.post(titled: "deleted") { context.delete(post) }
             context.insert("Post", ["title": "made off"])
         }
-        // Nobody reads history who could say what is still needed of it.
+        // No reader of history is registered that could protect it.
         if isPurged { #expect(try purge(off) > 0) }
         try await off.kill()
         try phone.edit { try $0.post(titled: "theirs")?.setValue("phone", forKey: "content") }
@@ -142,7 +142,7 @@ import Testing
         func setRead(_ number: Int64) throws {
             try store.storage.write { try $0.execute("UPDATE TARN_STATE SET value = ? WHERE key = 'historyRead'", [.int(number)]) }
         }
-        // As it is before the mirror has looked at what was saved.
+        // The state before the mirror has read the save.
         try setRead(1)
         #expect(try purge(tablet) == 1 && historyCount(tablet) == count - 1)
         try setRead(latest)

@@ -9,7 +9,7 @@ import Foundation
 import ManagedModel
 import Testing
 
-/// Values that must be unique, in the zone of a share and beside it: the two are not made one, since that would show one of them to others.
+/// Unique values in the zone of a share and in the home zone: the two objects are not merged, which would reveal one to others.
 @Suite(.timeLimit(.minutes(10))) struct UniqueAcrossZonesTests {
     private static var model: Model {
         var model = Posts.model
@@ -97,7 +97,7 @@ import Testing
         try await all.discard()
     }
 
-    /// The one that holds the value goes, and a device that was off in between reads everything anew.
+    /// The object with the value is deleted, and a device that was off reads everything again.
     @Test func whatWaitedIsThereAfterTheOtherWasDeleted() async throws {
         let all = try await Self.sharers()
         try Self.addTag("sun", at: all.bo)

@@ -12,7 +12,7 @@ import Testing
 
 /// Uniqueness constraints on several devices.
 @Suite(.timeLimit(.minutes(10))) struct UniqueTests {
-    /// Tags with unique names and notes about them, and people who are unique by two things.
+    /// Tags with unique names and notes about them, and people with two unique attributes.
     private static func model(isUnique: Bool = true) -> Model {
         var tag = Entity(
             name: "Tag",
@@ -82,7 +82,7 @@ import Testing
         try #require(try context.all(entity).first { $0.value(forKey: key) as? String == value })
     }
 
-    /// Every tag, person and note with what they hold.
+    /// Every tag, person and note with its values and related objects.
     private func dump(_ device: Device) throws -> [String] {
         try device.read { context in
             var lines: [String] = []
@@ -158,7 +158,7 @@ import Testing
         try expectAll(devices, "Tag swift red a bird 3 [from the phone,from the tablet] [A,B] –")
         let records = try await cloud.records(ofType: "CD_Tag")
         #expect(records.count == 1)
-        // One record, whose name both devices knew: nothing was ever deleted.
+        // One record, with a name that both devices derived: nothing was ever deleted.
         #expect(try devices[1].container.conflicts().map { $0.losingValue as? String } == ["orange"])
         try await discard(devices)
     }
@@ -204,7 +204,7 @@ import Testing
         try await discard(devices)
     }
 
-    /// In one of the two cases the tag that the watch knows goes, and nothing tells by its values where it went.
+    /// In one of the two cases the watch's tag is deleted, and its values do not lead to the survivor.
     @Test(arguments: [("bird", "swift"), ("swift", "bird")])
     func whatWasMergedIntoWhatIsCalledOtherwiseByNowIsFound(known: String, new: String) async throws {
         let (cloud, devices) = try await devices("tablet", "phone", "watch", "desk")
@@ -225,7 +225,7 @@ import Testing
         let color = try #require(try dump(devices[0]).first).contains("orange") ? "orange" : "brown"
         try expectAll(devices, "Tag falcon \(color) – 0 [from the watch] [A] –")
         #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
-        // And the records say so.
+        // And the records name it.
         let witness = try device("witness", try await cloud.addDevice("witness", of: "mia"))
         try await witness.container.sync(timeout: .seconds(600))
         try expectAll([witness], "Tag falcon \(color) – 0 [from the watch] [A] –")
@@ -277,7 +277,7 @@ import Testing
         try await discard(devices)
     }
 
-    /// The pair's record goes to the server beside the tag's, which is refused: by then the name is somebody else's.
+    /// The join record is sent together with the tag's, which is rejected: by then another object has the name.
     @Test func whatWasLinkedUnderANameThatIsAnothersIsLinkedUnderItsOwn() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

@@ -5,7 +5,7 @@ import CoreData
 import ObjectGraph
 import Synchronization
 
-/// What a device showed at each commit.
+/// The objects that a device showed at each commit.
 final class Views: Sendable {
     private let seen = Mutex<[String]>([])
     var all: [String] { seen.withLock { $0 } }

@@ -52,7 +52,7 @@ import Testing
         #expect(views.all.filter { $0 != "0" } == ["180"])
         #expect(try phone.dump == "Tag  name all")
         try await tablet.settles()
-        // What it sent did not come back to it.
+        // It did not receive its own changes.
         #expect(try tablet.container.conflicts().isEmpty)
         for device in [tablet, phone] { try await device.discard() }
     }
@@ -113,7 +113,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// What a participant saves beside shared objects, and what the owner saves there, goes to the zone of the share.
+    /// Objects that a participant or the owner saves together with shared objects are sent to the zone of the share.
     @Test func aSaveInASharedZoneAppearsTogetherForAllWhoTakePart() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         func device(_ name: String, _ transport: InProcessTransport) throws -> Device {
@@ -172,7 +172,7 @@ import Testing
         for device in [mia, bo] { try await device.discard() }
     }
 
-    /// The status counts what the server has, request by request, before it executes all of them.
+    /// The status counts the requests that the server received, before it executes all of them.
     @Test func exportingCountsTheRequestsOfASave() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -193,8 +193,8 @@ import Testing
         try await tablet.discard()
     }
 
-    /// A peer that changes the same record each time holds a save up for three rounds. Then it is saved without what is in conflict, and that
-    /// follows.
+    /// A peer that changes the same record each time delays a save for three rounds. Then it is saved without conflicting records, which
+    /// follow later.
     @Test func aRecordThatChangesAllTheTimeHoldsASaveUpForThreeRounds() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -249,7 +249,7 @@ import Testing
         for device in [tablet, phone, laptop] { try await device.discard() }
     }
 
-    /// What the server rejects permanently is left out, and the rest arrives together.
+    /// Objects that the server rejects permanently are left out, and the others arrive together.
     @Test func aRejectedObjectIsLeftOutAndTheRestAppearsTogether() async throws {
         var strict = Self.limits
         strict.recordBytes = 10_000
@@ -268,7 +268,7 @@ import Testing
     }
 }
 
-/// Does something before a request to modify records reaches the server, told whether it is the last one of its group.
+/// Acts before a request to modify records reaches the server; its argument is whether the request is the last of its group.
 private final class Contending: CloudTransport {
     private let transport: InProcessTransport
     private let before: @Sendable (_ isLast: Bool) async throws -> Void

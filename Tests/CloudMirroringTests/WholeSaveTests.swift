@@ -14,7 +14,7 @@ import Testing
 
 /// What one device saved in one transaction becomes visible on another in one transaction, however many change pages carry it.
 @Suite(.timeLimit(.minutes(10))) struct WholeSaveTests {
-    /// A server whose change pages have 40 records.
+    /// A server with change pages of 40 records.
     private static var limits: Limits {
         var limits = Limits()
         limits.recordsPerResponse = 40
@@ -93,7 +93,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// A record that changes while pages are fetched moves behind them, and what it was saved with goes with it.
+    /// A record that changes while pages are fetched moves behind them, and so do the other records of its save.
     @Test(arguments: [4_000_000, 0]) func whatIsSavedWhilePagesArriveAppearsWithThem(stagingBytesMax: Int) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
@@ -121,7 +121,7 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all == ["changed 20, old 160"])
         #expect(try phone.dump == tablet.dump)
-        // What came and went within one import is no news for contexts and history.
+        // Objects that were created and deleted within one import are invisible to contexts and history.
         let deletions = try phone.read { context in
             let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
             return (result?.result as? [NSPersistentHistoryTransaction] ?? []).flatMap { $0.changes ?? [] }.count { $0.changeType == .delete }
@@ -169,7 +169,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    /// What the server forgot in the middle is fetched from the beginning, and shown once it is complete.
+    /// Changes with an expired token are fetched from the beginning, and shown once they are complete.
     @Test func aTokenThatExpiresBetweenPagesBeginsAnewWithoutShowingAPart() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))

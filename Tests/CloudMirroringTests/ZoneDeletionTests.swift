@@ -84,7 +84,7 @@ import Testing
     @Test func whatAServerLostWithoutKnowingWhyIsSentAgain() async throws {
         let stage = try await Stage()
         try await stage.delete(.deleted)
-        // Its history begins anew as well.
+        // Its history starts again as well.
         stage.faults.plan("changes/database", .refuse(status: 400, WireError(.badRequest, "expired", nativeCode: .changeTokenExpired)))
         try await stage.resume(stage.tablet)
         #expect(stage.faults.isSpent)

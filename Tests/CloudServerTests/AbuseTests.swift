@@ -8,7 +8,7 @@ import CloudWire
 import Crypto
 import Testing
 
-/// Requests of people who try to get more than their share, or to learn what is not theirs.
+/// Requests of clients that try to exceed their share of the server, or to read data of others.
 @Suite struct AbuseTests {
     /// Sends a request as it is.
     private func send(

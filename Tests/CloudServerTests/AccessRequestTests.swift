@@ -5,7 +5,7 @@ import CloudService
 import CloudWire
 import Testing
 
-/// Who learns what about requests for access and links for one person, and who may answer.
+/// Visibility of access requests and of links for one participant, and the users that may answer them.
 @Suite struct AccessRequestTests {
     private typealias Villager = Village.Villager
 
@@ -68,7 +68,7 @@ import Testing
         let plain = try await share(mia, plainly: true)
         #expect(plain.requesters.isEmpty && plain.allowsAccessRequests == nil && plain.participants.allSatisfy { $0.added == nil })
 
-        // Who is let in no longer waits; who is blocked cannot ask, and nobody else learns that.
+        // An accepted user is not pending any more. A blocked user cannot request access, and no other user is notified of that.
         let result = try await change(mia) { details in
             details.participants.append(ShareParticipant(identity: UserIdentity(userRecordName: eva.name), permission: .readOnly))
             details.answers.blocked = [kim.name]

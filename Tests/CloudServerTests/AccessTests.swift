@@ -45,7 +45,7 @@ import Testing
             }
             #expect(changes.records.isEmpty && own.records.map(\.recordName) == ["p1"])
 
-            // Naming the owner does not open the zone, and a token of one database is none of the other's.
+            // Naming the owner does not open the zone, and a token of one database is invalid in the other.
             let owner = own.zoneID.ownerRecordName
             let named = LookupRecordsRequest(
                 recordNames: ["p1"], zoneID: ZoneID(zoneName: "Garden", ownerRecordName: owner))

@@ -50,7 +50,7 @@ import Testing
             #expect(part.headers.first(name: "Content-Range") == "bytes 699990-699999/700000")
             #expect(try await server.send("GET", url, token: nil, headers: [("Range", "bytes=9-2")]).status == 200)
 
-            // The value comes back as it was given out, without a receipt, and stays.
+            // The value is sent back unchanged, without a receipt, and stays.
             #expect(asset(in: try await save(saved, server, token: token))?.fileChecksum == receipt.fileChecksum)
         }
     }
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// Programs for the live service hand back what a receipt has there, whatever it says.
+    /// Programs for the live service return the contents of a receipt unread.
     @Test func aReceiptHasAllKeys() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
@@ -193,7 +193,7 @@ import Testing
             #expect(try await server.send("POST", third, token: nil, body: Array(repeating: 2, count: 60_000)).status == 413)
             let rest = [("Upload-Offset", "60000"), ("Upload-Complete", "?1")]
             #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 30_000), headers: rest).status == 200)
-            // What a record refers to is counted with the record.
+            // The bytes of referenced assets count with the record.
             #expect(asset(in: try await save(receipt, server, token: token)) != nil)
             server.clock.advance(seconds: 2 * 86_400)
             try await server.removeExpired()
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    /// Whoever hears that a file is too long does not send it once there is room.
+    /// A client that receives "too long" does not send the file again once there is room.
     @Test func aFileThatComesInPartsAndFindsNoRoomIsNotCalledTooLong() async throws {
         var limits = Limits()
         limits.userBytes = 100_000

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CloudService
 
-/// What callers without a user may ask: each network for itself, so that a loud one starves nobody.
+/// The rate limit of anonymous clients: one for each network, so that a loud one starves no other.
 @Suite struct BudgetTests {
     private static let path = "/database/1/\(LiveServer.container)/development/public/records/lookup"
 
@@ -37,12 +37,12 @@ import Testing
         try await LiveServer.run(limits: two, proxies: try #require(TrustedProxies("127.0.0.1"))) { server in
             let a = "192.0.2.1"
             try await expect([a, a, a, "192.0.2.2"], taken: [true, true, false, true], by: server)
-            // What somebody says of itself before the gateway adds whom it sees changes nothing.
+            // Addresses that a client sends itself, before the one that the gateway adds, have no effect.
             try await expect(["198.51.100.9, \(a)", "\(a):4711", "::ffff:\(a)"], taken: [false, false, false], by: server)
-            // Whoever has one long address has as many as it likes that begin alike.
+            // A client with one IPv6 address has a whole prefix of addresses.
             let long = ["2001:db8::1", "[2001:db8::2]:80", "2001:db8::ffff:3", "2001:db8:0:1::1"]
             try await expect(long, taken: [true, true, false, true], by: server)
-            // Whatever is no address is the gateway's own.
+            // Requests without a valid address count as the gateway's own.
             try await expect(["unknown", nil, ""], taken: [true, true, false], by: server)
         }
     }

@@ -10,7 +10,7 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-/// What goes beyond the documented protocol, for who asks and for nobody else.
+/// Extensions of the documented protocol, sent only to clients that request them.
 @Suite struct CapabilityTests {
     private static let publicDatabase = "/database/1/\(LiveServer.container)/development/public"
 

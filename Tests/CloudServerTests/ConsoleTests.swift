@@ -12,7 +12,7 @@ import Testing
 @Suite struct ConsoleTests {
     static let base = "/console/c/\(Village.container)/development"
 
-    /// Somebody with a browser.
+    /// A user with a browser.
     final class Visitor {
         let console: Console
         private var cookie: String?
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// An operator who has signed in, and a record in the public database.
+    /// A signed-in operator, and a record in the public database.
     static func signedIn(isOperator: Bool = true) async throws -> (Village, Visitor) {
         let village = try Village()
         let mia = try await village.villager("mia")

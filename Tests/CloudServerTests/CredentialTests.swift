@@ -16,7 +16,7 @@ import Testing
     static let plant = RecordOperation(
         .create, Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Sage"))]))
 
-    /// A server with a user who has a password, and an API token.
+    /// A server with a user, the user's password, and an API token.
     struct Garden {
         let server: LiveServer
         let apiToken: String
@@ -191,7 +191,7 @@ import Testing
             let allowed = try await garden.get("/public/zones/list", origin: "https://app.example.org")
             #expect(allowed.status == 200)
             #expect(allowed.headers.first(name: "Access-Control-Allow-Origin") == "https://app.example.org")
-            // What a page's script may read of an answer, beside its body.
+            // The headers that a page's script may read, in addition to the body.
             let exposed = Set((allowed.headers.first(name: "Access-Control-Expose-Headers") ?? "").split(separator: ",").map(String.init))
             for name in [
                 HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
@@ -292,7 +292,7 @@ import Testing
         await ConsoleTests.Visitor(village).post("/console/signin", ["name": name, "password": password], code: "").status
     }
 
-    /// What comes behind a NUL would be no part of the name in the database, and another name for who counts.
+    /// Bytes behind a NUL would not be part of the name in the database, but of the name that is counted.
     @Test func aNameWithControlCharactersIsNobodys() async {
         #expect(await signIn("bo\0zzz", "correct horse") == 401)
         #expect(await signIn("bo", "correct horse") == 303)

@@ -19,7 +19,7 @@ import Testing
                 let exchange = try JSONValue([UInt8](Data(contentsOf: Self.folder.appendingPathComponent(name))))
                 let path = "/database/1/\(LiveServer.container)/development/\(exchange["database"]?.string ?? "")/\(exchange["operation"]?.string ?? "")"
                 let request = try exchange["request"]?.bytes
-                // As our client asks. What others are answered beside is in `OtherClientTests`.
+                // With the headers of Tarn's client. `OtherClientTests` has the responses to other clients.
                 let asked = [(HeaderNames.capabilities, Capability.headerValue(Capability.ofEachRequest))]
                 let answer = try await server.send(
                     request == nil ? "GET" : "POST", path, token: token, body: request ?? [], headers: asked)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Where an answer is not what was written down; `*` stands for any text.
+    /// The path of the first value that differs from the recorded one; `*` stands for any text.
     private static func difference(_ value: JSONValue, _ wanted: JSONValue, at place: String) -> String? {
         switch (value, wanted) {
         case (.text, .text("*")): return nil

@@ -10,11 +10,11 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-/// Responses are compressed for clients that accept gzip, where it helps and tells nothing.
+/// Responses are compressed for clients that accept gzip, where that saves bytes and reveals no secret.
 @Suite struct GzipTests {
     static let accepting = [("Accept-Encoding", "deflate, gzip;q=0.5")]
 
-    /// What the server sends, byte by byte: the client of other tests unpacks it.
+    /// The bytes of the server: the client of other tests decompresses them.
     private static func send(
         _ server: LiveServer, _ method: String, _ path: String, token: String? = nil, body: [UInt8] = [], headers: [(String, String)] = []
     ) async throws -> Answer {
@@ -50,7 +50,7 @@ import Testing
             #expect(compressed.body.count < plain.body.count / 2)
             #expect(compressed.headers["Content-Length"] == ["\(compressed.body.count)"])
             #expect(try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
-            // Small ones and errors are not, and neither is what the client does not accept.
+            // Small responses, errors, and responses to clients without gzip are not compressed.
             let zones = try await Self.send(server, "GET", "\(LiveServer.database)/zones/list", token: token, headers: Self.accepting)
             #expect(zones.status == 200 && zones.headers["Content-Encoding"].isEmpty)
             for header in ["identity", "gzip;q=0", "br", "*;q=0, deflate", ""] {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// A page repeats its address beside the code of its forms: its compressed length would tell the code.
+    /// A page repeats its address next to the code of its forms: the compressed length would reveal the code.
     @Test func pagesWithFormsAreNotCompressed() async throws {
         let (village, _) = try await ConsoleTests.signedIn()
         let console = Console(service: village.service, storage: village.store)

@@ -86,13 +86,13 @@ import Testing
             let broken: [UInt8] = [0x7B, 0x22, 0xFF, 0xFE, 0x22, 0x3A, 0x31, 0x7D]
             let path = "\(LiveServer.database)/\(operation.rawValue)"
             _ = try await server.send(operation.method, path, token: token, body: broken)
-            // Whoever asked for a pause gets one, whatever else was in the body.
+            // A request for a pause is granted, with any other content of the body.
             if operation == .restrictUser { _ = try await server.send("POST", "\(LiveServer.database)/users/unrestrict", token: token) }
             #expect(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 200)
         }
     }
 
-    /// Whoever took the name of a user, or made one, would stand for somebody else.
+    /// A client that creates a user record, or changes its name, would impersonate another user.
     @Test(arguments: ["private", "public"])
     func recordsOfUsersCannotBeMade(_ database: String) async throws {
         try await LiveServer.run { server in

@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Traces
 
-    /// What a collector was sent.
+    /// The requests that a collector received.
     private final class Collected: Sendable {
         private let texts = Mutex<[[UInt8]]>([])
 
@@ -94,7 +94,7 @@ import Testing
         let trace = TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
         spans.add(answer("records/modify", 409, error: "CONFLICT"), method: "POST", took: .milliseconds(12), in: trace)
         spans.add(answer("zones/list", 500), method: "GET", took: .zero, in: nil)
-        // Nobody keeps this one's trace.
+        // The trace of this request is not sampled.
         spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"))
         await spans.flush()
         let sent = try collected.spans()

@@ -6,7 +6,7 @@ import Foundation
 import NIOHTTP1
 import Testing
 
-/// What programs that others wrote for the live service send and count on, beside what our client does.
+/// Requests and expectations of other programs for the live service, beyond those of Tarn's client.
 @Suite struct OtherClientTests {
     private struct Plain {
         let server: LiveServer
@@ -38,7 +38,7 @@ import Testing
                 "records/modify", "{\(Self.zone)," + #""operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"sage"}}]}"#)
             for record in [
                 try #require(made["records"]?[0]),
-                // As it was stored, and read for one that leaves fields out.
+                // The stored record, and the record in responses to requests without optional members.
                 try #require(try await plain.ask("changes/zone", "{\"zones\":[{\(Self.zone)}]}")["zones"]?[0]?["records"]?[0]),
                 try #require(try await plain.ask("changes/zone", "{\"zones\":[{\(Self.zone),\"desiredKeys\":[]}]}")["zones"]?[0]?["records"]?[0]),
             ] {

@@ -5,13 +5,13 @@ import CloudEngine
 import CloudWire
 import Testing
 
-/// The permission of participants who joined by a share's link is the share's public permission.
+/// The permission of participants that joined by a share's link is the share's public permission.
 ///
 /// Source: Apple's documentation of `CKShare.publicPermission`.
 @Suite struct PublicPermissionTests {
     typealias Villager = Village.Villager
 
-    /// What an owner's request says beside the new permission.
+    /// The participants in an owner's request with the new permission.
     enum Request: CaseIterable, Sendable {
         /// All participants as the owner read them, with their old permissions.
         case echoesParticipants
@@ -60,7 +60,7 @@ import Testing
             #expect(try ModifyRecordsResponse(json: answer.body).results.map(\.outcome) == ["saved"])
         }
 
-        /// What a person may do: read, update, create, delete, ask for an upload address.
+        /// The rights of a user: read, update, create, delete, request an upload address.
         func rights(_ person: Villager) async throws -> String {
             let read = try await person.lookup("sage", of: owner)[0].outcome
             let update = try await person.modify([RecordOperation(.forceUpdate, .plant("sage"))], of: owner)[0].outcome
@@ -131,7 +131,7 @@ import Testing
         #expect(try await scene.ben.changes(of: scene.owner).error?.code == .zoneNotFound)
     }
 
-    /// A participant who is invited by name has a permission of their own, also after joining by the link.
+    /// A participant that was invited by name has a permission of their own, also after joining by the link.
     @Test func anInvitationOfAPublicParticipantGivesAPermissionOfTheirOwn() async throws {
         let scene = try await Scene(open: .readOnly, isZoneWide: false)
         try await scene.owner.change(scene.share) { details in

@@ -70,7 +70,7 @@ import Testing
         #expect(await words == ["n1"])
     }
 
-    /// Whoever is there hears, whoever went does not, in whatever order they come and go.
+    /// Connected listeners are notified, disconnected ones are not, in any order of arrival.
     @Test(arguments: 1...20) func thoseWhoAreThereHear(_ seed: UInt64) async {
         var state = seed
         func draw(_ below: Int) -> Int {
@@ -102,7 +102,7 @@ import Testing
         #expect(hub.listeners == 64)
         hub.publish([Self.notification("n")], to: Self.mia, exceptDevice: "")
         #expect(await hub.poll(Self.mia, deviceID: "p99")?.notificationID == "n")
-        // One that was ended begins anew, and so ends another.
+        // A listener that was disconnected connects again, and so disconnects another.
         hub.expectPolls(Self.mia, deviceID: "p0")
         hub.publish([Self.notification("m")], to: Self.mia, exceptDevice: "")
         #expect(await hub.poll(Self.mia, deviceID: "p0")?.notificationID == "m")
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    /// When a network breaks, everybody goes at once: nobody looks through all for each.
+    /// When a network breaks, all listeners leave together: none scans the others.
     @Test(.timeLimit(.minutes(10))) func manyListenersComeAndGo() async {
         let hub = PushHub()
         let everybody = PushAudience.public(containerIdentifier: "c", environment: .production)
@@ -210,7 +210,7 @@ import Testing
                 raw.reset()
             }
             while server.hub.listeners > 0 { await Task.yield() }
-            // A wait that is given up leaves what comes for the next one.
+            // A cancelled wait leaves the notification for the next one.
             let body = Array(#"{"apnsEnvironment":"development","clientId":"page"}"#.utf8)
             let made = try PushTokenResponse(json: try await server.send("POST", "\(path)/tokens/create", token: token, body: body).body)
             let courier = try #require(URL(string: made.webcourierURL)?.path)

@@ -11,7 +11,7 @@ import Testing
 @Suite struct PushedChangesTests {
     private static let text = Field(.string("green"))
 
-    /// A user whose tablet makes a garden and whose phone listens.
+    /// A user with a tablet that creates a garden and a phone that listens.
     private struct Home {
         let server: LiveServer
         let tablet: String
@@ -75,7 +75,7 @@ import Testing
             #expect(pushed.page == (try await home.page(since: start.syncToken)) && pushed.page.records.count == 2)
             #expect(pushed.databaseToken == (try await home.databaseToken()))
 
-            // What was deleted is told as a page tells it.
+            // Deletions have the form of a change page.
             _ = try await server.modify(.init(.forceDelete, Record(recordName: "a")), token: home.tablet)
             let last = try #require(await home.next().flatMap { try? PushNotification(json: $0.encoded()) }?.changes)
             #expect(last.previousSyncToken == pushed.page.syncToken && last.page.records.map(\.isDeleted) == [true])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Addresses of assets are those of who asks.
+    /// Addresses of assets are made for one client.
     @Test func whatHasAssetsIsFetched() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// Who sees what depends on shares then.
+    /// Visibility depends on shares then.
     @Test func whatIsSharedIsFetched() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)

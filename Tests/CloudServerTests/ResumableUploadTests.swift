@@ -63,7 +63,7 @@ import Testing
             #expect(last.status == 200)
             let asset = try AssetUploadReceipt(json: last.body).asset
             #expect(asset.size == 900_000 && asset.fileChecksum == Hex.text(SHA256.hash(data: Self.photo)))
-            // Who did not hear the answer hears it again.
+            // A client that lost the response receives it again.
             let again = try await patch(server, path, Self.photo.dropFirst(300_000), at: 300_000, isLast: true)
             #expect(try AssetUploadReceipt(json: again.body).asset == asset)
             #expect(try await server.send("HEAD", path, token: nil).headers.first(name: "Upload-Complete") == "?1")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The one file that arrives in parts, or the folder while there is none.
+    /// The one file that arrives in parts, or the folder while it is empty.
     private func partial(_ server: LiveServer) throws -> String {
         let folder = server.folder.path + "/incoming"
         return folder + "/" + (try FileManager.default.contentsOfDirectory(atPath: folder).first ?? "")
@@ -101,7 +101,7 @@ import Testing
                 try await store.receive(
                     pieces, as: UploadPart(offset: 0, isLast: true), forUpload: id, in: partition, bytesMax: .max, at: now)
             }
-            // Its first piece is large enough to be written at once.
+            // Its first piece is large enough to be written without buffering.
             while try FileManager.default.attributesOfItem(atPath: partial(server))[.size] as? Int != 300_000 { await Task.yield() }
             #expect(try await store.progress(ofUpload: id, in: partition) == .partial(300_000))
             sender.yield(Array(repeating: 0, count: 300_000))

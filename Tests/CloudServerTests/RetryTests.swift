@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// It may have been on its way while the user deleted everything, and come late: whoever sent it has given it up.
+    /// It may have been in flight while the user deleted everything, and arrive late, when its sender has abandoned it.
     @Test func aRequestThatWasRefusedForTheLackOfItsZoneIsNotCarriedOutLater() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")

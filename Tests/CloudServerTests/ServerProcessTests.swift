@@ -18,7 +18,7 @@ import Testing
 
         let process: Mutex<Process>
         let port: Int
-        /// What was printed up to the line that says it listens.
+        /// The output up to the line that reports the port.
         let lines: [String]
 
         /// Starts `tarn serve` and waits for the line that says it listens.
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Whether a test may have a disk of its own: a small one in memory, which nobody else sees.
+    /// Whether a test may have a private disk: a small one in memory.
     private static let hasOwnDisks: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/unshare")
@@ -64,7 +64,7 @@ import Testing
         return process.terminationStatus == 0
     }()
 
-    /// What is answered while the disk is full, and that all is there that was answered.
+    /// Responses while the disk is full; every acknowledged record is stored.
     @Test(.enabled("needs root, to have a small disk of its own") { hasOwnDisks })
     func aFullDiskRefusesWithADocumentedErrorAndLosesNothing() async throws {
         let folder = TemporaryFolder()
@@ -120,7 +120,7 @@ import Testing
         return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(120)).status.code)
     }
 
-    /// What the server said it had.
+    /// The records that the server acknowledged.
     private final class Answered: Sendable {
         private let state = Mutex<Set<String>>([])
 
@@ -294,7 +294,7 @@ import Testing
         #expect(server.wait() == 0)
     }
 
-    /// Requests, a file and a stream are under way, one request never ends, and new connections keep coming.
+    /// Requests, a file and a stream are in flight, one request never ends, and new connections keep arriving.
     @Test func aServerThatStopsAnswersWhatIsUnderWayAndWaitsForNobodyForEver() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)
@@ -354,7 +354,7 @@ import Testing
         #expect(server.wait() == 0)
     }
 
-    /// A request whose end the server does not wait for any more is to be sent again, and nothing of it is stored.
+    /// A request that the server abandons when it stops is sent again by the client, and nothing of it is stored.
     @Test func aRequestThatTheStopCutsOffIsForLaterAndStoresNothing() async throws {
         let folder = TemporaryFolder(), log = TemporaryFolder()
         let token = try await user(folder)
@@ -393,7 +393,7 @@ import Testing
         var lines = response.body.makeAsyncIterator()
         #expect(try await lines.next().map { String(buffer: $0) } == "\n")
         server.signal(SIGTERM)
-        // On a busy machine heartbeats come meanwhile.
+        // On a busy machine heartbeats arrive in between.
         while let chunk = try await lines.next() { #expect(String(buffer: chunk) == "\n") }
         // That this is reached without an error says that the stream ended in order, not by a broken connection.
         #expect(server.wait() == 0)

@@ -58,7 +58,7 @@ import Testing
         let everywhere = try #require(try await refusal(nil, zoneWide: true))
         #expect(everywhere.code == .badRequest && everywhere.reason.contains("does not support zone wide queries"))
         #expect(try await refusal(nil, zoneWide: false)?.code == .zoneNotFound)
-        // Beside a zone it has no effect.
+        // Together with a zone it has no effect.
         #expect(try await refusal(bo.zone(mia), zoneWide: true)?.reason == "Field 'recordName' is not marked queryable")
     }
 

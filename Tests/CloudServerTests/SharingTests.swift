@@ -29,7 +29,7 @@ final class Village: Sendable {
             containerRules: containerRules)
     }
 
-    /// Somebody with one device.
+    /// A user with one device.
     struct Villager: Sendable {
         let village: Village
         let account: String
@@ -214,7 +214,7 @@ extension ZoneChangesResult {
 
         try await mia.modify([RecordOperation(.create, .plant("dill", under: "bed")), RecordOperation(.delete, .plant("sage"))])
         #expect(try await bo.sharedZones(since: zones.syncToken).zones.count == 1)
-        // What was below the deleted record is no longer in the share.
+        // The descendants of the deleted record are not in the share any more.
         let next = try await bo.changes(of: mia, since: start.token)
         #expect(next.picture == "+dill -mint -sage")
 
@@ -394,13 +394,13 @@ extension ZoneChangesResult {
             if !page.moreComing { break }
         }
         #expect(names.count == 14 && Set(names).count == 14)
-        // A second share in the same zone makes the token worthless: what it covers is older than the token.
+        // A second share in the same zone invalidates the token: its records are older than the token.
         let tree = try await mia.modify([
             RecordOperation(.create, .share("s2", of: "own", open: .readOnly))
         ])
         _ = try await bo.accept(try #require(tree[0].record?.sharing.shortGUID))
         #expect(try await bo.changes(of: mia, since: token).error?.nativeCode == .changeTokenExpired)
-        // And it is no token of the owner's.
+        // The token is invalid for the owner as well.
         let owners = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: mia.zone(), syncToken: token)])
         let foreign = try await mia.ask(.private, .zoneChanges, owners, ZoneChangesResponse.self).zones[0]
         #expect(foreign.error?.nativeCode == .changeTokenExpired)
@@ -412,7 +412,7 @@ extension ZoneChangesResult {
         let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let zones = try await bo.sharedZones()
-        // The unit commits, and the server ends before it tells anybody.
+        // The unit commits, and the server ends before it notifies a listener.
         let partition = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
         let engine = village.service.engine
@@ -445,7 +445,7 @@ extension ZoneChangesResult {
         #expect(try await mia.modify([RecordOperation(.create, .share("s2", of: "b"))])[0].outcome == "BAD_REQUEST")
     }
 
-    /// Whoever shares a record means it as it was read.
+    /// A share refers to the record as its sender read it.
     @Test func aShareOfARecordThatChangedMeanwhileIsRefused() async throws {
         let village = try Village()
         let mia = try await village.villager("mia")
@@ -458,7 +458,7 @@ extension ZoneChangesResult {
         }
         #expect(try await mia.modify([RecordOperation(.create, share("share", tag: first))]).map(\.outcome) == ["CONFLICT"])
         #expect(try await mia.lookup("share").map(\.outcome) == ["NOT_FOUND"])
-        // The root comes along as it was read, and gets its next tag by this very request.
+        // The root is sent in the version that was read, and gets its next tag by the same request.
         let both = [RecordOperation(.update, .plant("bed", tag: second)), RecordOperation(.create, share("share", tag: second))]
         #expect(try await mia.modify(both).map(\.outcome) == ["saved", "saved"])
         // A share that is there says of which record it is, not how that is now.
@@ -481,7 +481,7 @@ extension ZoneChangesResult {
         #expect(try await mia.modify(both).map(\.outcome) == ["saved", "saved"], "a record that was not there has no tag")
     }
 
-    /// As in the private database, the list tells from where on a zone's changes are new.
+    /// As in the private database, the list has the token of each zone.
     @Test func sharedZonesAreListedWithTheirTokens() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// As libraries write them that nobody told how.
+    /// In the forms that libraries write by default.
     @Test(arguments: [
         ("2030-01-02T03:04:05.678Z", "MEUCIDedAFAMYFkF3pfLjc3zlG9OXDbfZfLIzG0T1pNX/AjdAiEAz3B0Kkze+JkLR/VyVNHevNUzPzSUF0fxsrQ1xDLnIiA="),
         ("2030-01-02T05:34:05+02:30", "MEQCIDloEtiYv6WnP1o+uI8c7TKoT5QtIY9GnhwhhknsvC84AiACB+q7K+Uuoc9LLr/AcLo81qoDee2ck7PXgXqxYut5KQ=="),
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// A key of the test's own, whose signatures are made as it goes.
+    /// A key of the test, with signatures made during the test.
     struct Signer: Sendable {
         let key = P256.Signing.PrivateKey()
         var id = ""
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// What is wrong with a signed request: each has a reason of its own.
+    /// Defects of a signed request: each has its own reason.
     @Test func theReasonNamesTheFormTheDateTheKeyOrTheContent() async throws {
         try await Self.withSigner { server, signer in
             func reason(_ headers: [(String, String)], body: [UInt8] = Self.query) async throws -> String {

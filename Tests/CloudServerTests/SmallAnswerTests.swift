@@ -6,7 +6,7 @@ import CloudWire
 import Foundation
 import Testing
 
-/// The framework at a server whose operator lets an answer hold less than others do.
+/// The framework with a server that allows only small responses.
 @Suite struct SmallAnswerTests {
     @Test func whatIsTooMuchAtOnceIsAskedForInPieces() async throws {
         var limits = Limits()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TarnCommands
 
-/// A certificate of this machine's own name that nobody trusts, with its key, which is no secret.
+/// A self-signed certificate of this machine's name, with its key, which is public.
 struct TestCertificate {
     let certificatePath: String
     let keyPath: String

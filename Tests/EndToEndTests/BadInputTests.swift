@@ -7,7 +7,7 @@ import Testing
 
 @testable import TarnCommands
 
-/// What goes wrong is told in one sentence, with what to do about it.
+/// Errors are one sentence each, with the next step.
 @Suite(.tags(.slow)) struct BadInputTests {
     @Test func aPortInUseIsNamed() async throws {
         let folder = try Folder()
@@ -56,7 +56,7 @@ import Testing
         let folder = try Folder()
         let ended = try await Programs.run(
             "posts", ["--port", "0", "--store", folder.path("store"), "--server", "cloud"], in: folder)
-        expectOneSentence(ended, "'cloud' is no address of a server")
+        expectOneSentence(ended, "'cloud' isn't the address of a server")
     }
 
     @Test func aModelThatIsNotThereIsNamed() async throws {
@@ -71,7 +71,7 @@ import Testing
 
     @Test func withoutAServerThatAnswersTheAppWorksOnAndSaysThatItIsOffline() async throws {
         let folder = try Folder()
-        // Nobody listens on port 1.
+        // Port 1 has no listener.
         let environment = ["TARN_SERVER": "http://127.0.0.1:1", "TARN_TOKEN": "a-token"]
         let device = try await TestDevice(store: folder.path("store"), in: folder, environment: environment)
         try await device.waits(for: "the device says that it is offline") { $0.sync.phase == "offline" }

@@ -7,7 +7,7 @@ import NIOCore
 
 @testable import TarnCommands
 
-/// What a browser does: run the script that is one, or just ask for a page.
+/// The work of a browser: runs the script of a page, or only requests a page.
 enum Browser {
     /// `make test` says which Python has Playwright, and then the test must run.
     private static let chosenPython = ProcessInfo.processInfo.environment["TARN_PAGE_PYTHON"]

@@ -7,7 +7,7 @@ import Testing
 @testable import PostsApp
 @testable import TarnCommands
 
-/// What a check concludes from what the devices tell, without devices.
+/// Conclusions of a check from the reports of devices, without devices.
 @Suite struct CheckTests {
     @Test func eventsAreTheSameWhereverTheBytesAreCut() {
         let text = "event: state\r\ndata: {\"a\":1}\n\n: a comment\n\nevent: sync\ndata: x\ndata:y\n\nevent: half\ndata: not yet"

@@ -27,7 +27,7 @@ import Testing
         #expect(lines.count == 1, "one line of JSON and nothing else goes to standard output")
         let report = try JSONDecoder().decode(Report.self, from: Data((lines.first ?? "").utf8))
         #expect(report.converged)
-        // One post edited offline, two posts in each round, and what was exported during the two crashes: posts and a tag.
+        // One post edited offline, two posts in each round, and the exports during the two crashes: posts and a tag.
         #expect(report.objects == 1 + 2 * 5 + 2 * (800 + 1))
         #expect(report.rounds == 5)
         #expect(report.latencyMillisecondsP50 > 0 && report.latencyMillisecondsP50 <= report.latencyMillisecondsP99)
@@ -44,7 +44,7 @@ import Testing
         #expect(ended.output == "page: ok\n")
     }
 
-    /// The parent gets no chance to tell anybody.
+    /// The parent process is killed, and cannot notify its children.
     @Test(.timeLimit(.minutes(10)))
     func noProcessOutlivesTheDemo() async throws {
         let folder = try Folder()

@@ -29,7 +29,7 @@ import Testing
         let folder = try Folder()
         try await withRelay(in: folder) { relay, _ in
             let address = "http://127.0.0.1:\(relay.port)"
-            // More than once: what was refused must not keep the relay from listening.
+            // More than once: a rejected connection must not keep the relay from listening.
             for _ in 0..<5 {
                 var events = try await Browser.events(of: address)
                 relay.set(isOnline: false)

@@ -11,7 +11,7 @@ extension Tag {
     @Tag static var slow: Self
 }
 
-/// The programs of this package, run as a person runs them. They are beside the test bundle.
+/// The programs of this package, run as a user runs them. They are in the folder of the test bundle.
 enum Programs {
     static let folder = (Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])).resolvingSymlinksInPath()
         .deletingLastPathComponent()
@@ -62,7 +62,7 @@ final class Folder: Sendable {
 
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// A path below a file: no folder can be made there, whoever asks.
+    /// A path below a file: even root cannot create a folder there.
     func pathNobodyCanMake() throws -> String {
         try Data("not a folder".utf8).write(to: url.appendingPathComponent("file"))
         return path("file/data")
@@ -86,7 +86,7 @@ struct TestDevice {
         await watch.follow(.iPad, at: address)
     }
 
-    /// Waits until the device shows what is asked for.
+    /// Waits until the device shows the expected posts.
     func waits(for what: String, until isReached: @escaping @Sendable (DeviceView) -> Bool) async throws {
         try await watch.wait(for: what, atMost: .seconds(60)) { $0[.iPad].map(isReached) ?? false }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TarnCommands
 
-/// Posts in the trash of a device: what is shown, and what is kept.
+/// Posts in the trash of a device: visible and hidden ones.
 @Suite(.tags(.slow)) struct TrashTests {
     @Test func aPostInTheTrashIsOutOfSightUntilItIsRestored() async throws {
         let folder = try Folder()
@@ -22,7 +22,7 @@ import Testing
         try await second.waits(for: "the next start shows the same") { $0.posts == [other.id: other] && $0.trash == [post.id: post] }
         try await second.remote.restore(post.id)
         try await second.waits(for: "the post is back as it was") { $0.posts[post.id] == post && $0.trash.isEmpty }
-        // What comes back is not told as if another device had made it.
+        // A restored post is not reported as another device's.
         #expect(await second.watch[.iPad].appearances.isEmpty)
         await second.stop()
     }
@@ -37,7 +37,7 @@ import Testing
         try await device.remote.emptyTrash()
         try await device.waits(for: "the trash is empty") { $0.trash.isEmpty && $0.posts == [kept.id: kept] }
         await #expect(throws: CommandError.self) { try await device.remote.restore(post.id) }
-        // To move it away once more is no mistake.
+        // Moving it to the trash again is not an error.
         try await device.remote.moveToTrash(post.id)
         #expect(await device.watch[.iPad].trash.isEmpty)
         await device.stop()

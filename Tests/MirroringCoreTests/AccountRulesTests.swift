@@ -14,10 +14,10 @@ import Testing
     @Test func whoIsKnownProceeds() {
         #expect(rules.decision(known: signIn("mia"), present: signIn("mia", credential: "c2")) == .proceed)
         #expect(rules.decision(known: signIn(nil, nil), present: signIn("mia")) == .proceed)
-        // A server that begins to tell its identity, or ends to, is no other.
+        // A server that starts or stops sending its identity is the same server.
         #expect(rules.decision(known: signIn("mia", nil), present: signIn("mia")) == .proceed)
         #expect(rules.decision(known: signIn("mia"), present: signIn("mia", nil)) == .proceed)
-        // Who could not be asked is nobody else.
+        // A user that could not be requested counts as the same user.
         #expect(rules.decision(known: signIn("mia"), present: signIn(nil)) == .proceed)
     }
 

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 @Suite struct ExportTests {
     private func operations(_ batch: BatchPlan) -> [String] { batch.items.map { "\($0.operation) \($0.recordName)" } }

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 @Suite struct ImportTests {
     /// A page as the server of a test writes it: no feed behind it.

@@ -57,7 +57,7 @@ import Testing
         #expect(try Double(kept(post, Self.stamp).count) < 0.75 * Double(record.encoded().count))
     }
 
-    /// What a disk spoiled is said to be unreadable, and no more.
+    /// Damaged bytes are reported as unreadable, without further effect.
     @Test func brokenBytesAreAnError() throws {
         let bytes = try kept(Self.fields, Self.stamp)
         for count in 0..<bytes.count { #expect(throws: WireError.self) { try KeptAncestor.read([UInt8](bytes.prefix(count))) } }

@@ -6,8 +6,9 @@ import Foundation
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
-/// What a row looks like on the server, seen from outside: one device sends, another one receives.
+/// Rows as records on the server: one device sends, another one receives.
 @Suite struct MappingTests {
     private static let types: [(AttributeType, StoredValue, FieldValue)] = [
         (.integer16, .int(-32_768), .int64(-32_768)), (.integer32, .int(7), .int64(7)), (.integer64, .int(.max), .int64(.max)),
@@ -36,7 +37,7 @@ import Testing
         #expect(server.records["A1"]?.recordType == "CD_Thing")
         receiver.sync(&server)
         #expect(receiver.liveKeys.first.flatMap { receiver.value("x", of: $0) } == stored)
-        // What came back is no change, and cleared is absent.
+        // A received value is not a change, and a cleared one is absent.
         receiver.touchThing()
         let before = server
         receiver.sync(&server)
@@ -208,7 +209,7 @@ import Testing
         #expect(violations.contains { $0.contains("shares a field") })
     }
 
-    /// What would overwrite the name of an object's entity makes the object nobody's on every other device.
+    /// A property that overwrites the name of an object's entity hides the object on every other device.
     @Test func aPropertyCannotHaveAFieldThatIsThereForSomethingElse() throws {
         func violations(_ names: [String], below: String? = nil) throws -> [String] {
             let entity = Entity(name: "Note", attributes: names.map { Attribute(name: $0, type: .string) })

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Two devices that change the same things before they hear of each other.
 @Suite struct MergeTests {

@@ -4,7 +4,7 @@
 import MirroringCore
 import Testing
 
-/// What a record says of the records whose objects it took over.
+/// The names of superseded records in a record.
 @Suite struct MergedNamesTests {
     private func names(_ text: String) -> MergedNames { MergedNames(text) }
 

@@ -4,6 +4,7 @@
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Two devices that give an object different partners of a one-to-one relationship before they hear of each other.
 @Suite struct PartnerTests {

@@ -37,7 +37,7 @@ import Testing
         whole.records = Self.page(1, 2, "a").records + Self.page(2, 3, "b", "c").records
         #expect(pages.give(isWanted: true) == whole)
 
-        // What is missing between two has to be fetched, from where the device stands.
+        // Changes between two pushed pages are fetched, from the stored token on.
         pages.take(Self.page(3, 4, "a"))
         pages.take(Self.page(5, 6, "a"))
         #expect(pages.give(isWanted: true) == Self.page(5, 6, "a"))
@@ -68,7 +68,7 @@ import Testing
         wasInStep = pages.sends()
         pages.take(Self.page(3, 4, "a"))
         #expect(pages.give(isWanted: true) == nil)
-        // What was sent next says nothing about what was sent before.
+        // A later request does not confirm an earlier one.
         wasInStep = pages.sends()
         pages.sent(wasInStep: wasInStep)
         pages.take(Self.page(4, 5, "a"))

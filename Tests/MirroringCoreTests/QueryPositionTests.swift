@@ -32,7 +32,7 @@ import Testing
         goesOn = position.advance("B", records: [], marker: nil, types: types)
         #expect(!goesOn)
         position = QueryPosition(position.text)
-        // The next pass asks for what was modified since, and a little before.
+        // The next pass requests records modified since then, and shortly before.
         request = position.request(of: types, limit: 2)
         #expect(request.query.filters == [QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(40_000))])
         goesOn = position.advance("A", records: [], marker: nil, types: types)

@@ -3,6 +3,7 @@
 
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Ranks of ordered relationships, alone.
 @Suite struct RankTests {
@@ -95,7 +96,7 @@ import Testing
             }
             #expect(devices[index].isInOrder)
         }
-        // What the server ends with: of two ranks of one member the later one.
+        // The final state of the server: the later of two ranks of a member.
         let later = devices[1].ranks.filter { base.ranks[$0.key] != $0.value }
         let ranks = devices[0].ranks.merging(later) { $1 }
         for index in devices.indices {

@@ -5,8 +5,9 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
-/// Changes that a server rejects permanently give way to what it has.
+/// Changes that a server rejects permanently are reverted to the server's state.
 @Suite struct ReversionTests {
     private static let refusal = ItemOutcome.refused(CloudFailure(.permissionFailure, "not yours"))
 
@@ -69,7 +70,7 @@ import Testing
         mine.delete(try #require(mine.keys(of: "Post").first))
         reject(&mine)
         let rejected = changes(mine)
-        // The post, the link, and the attachment whose reference the deletion cleared.
+        // The post, the link, and the attachment with the reference that the deletion cleared.
         #expect(rejected.filter { $0.kind == .deletion }.count == 2 && rejected.filter { $0.kind == .update }.count == 1)
         revert(rejected, &mine, server)
         #expect(mine.dump == theirs.dump && changes(mine).isEmpty)

@@ -7,7 +7,7 @@ import Testing
 
 /// The state machine of sync: events and the effects of each.
 @Suite struct SyncMachineTests {
-    /// A machine with its last operation and timer, so that outcomes are given by what they are about.
+    /// A machine with its last operation and timer, so that a script gives outcomes without identifiers.
     private struct Script {
         var machine = SyncMachine(itemsMax: 8)
         private var operation: SyncMachine.OperationID?
@@ -80,7 +80,7 @@ import Testing
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
-        // What was deleted before goes at once.
+        // Earlier deletions are sent without delay.
         #expect(script.fail(.quotaExceeded) == ["wait 3600.0", "planDeletions(8)", "[error(reason: \"reason\") 1 pending]"])
         #expect(script.plan(0, pending: 1) == [])
         #expect(script.tell(.pushArrived) == ["fetchPage pushed"])
@@ -93,7 +93,7 @@ import Testing
         _ = script.fail(.quotaExceeded)
         _ = script.plan(0, pending: 1)
         #expect(script.fire().first == "plan(8)")
-        // What is refused although it needs no room is not tried again and again.
+        // An item that is rejected although it needs no storage is not retried endlessly.
         _ = script.plan(1, pending: 1)
         _ = script.fail(.quotaExceeded)
         #expect(script.fail(.quotaExceeded) == [])
@@ -104,7 +104,7 @@ import Testing
         #expect(script.fire().first == "fetchPage")
         #expect(script.page(0) == ["wait 3594.0"])
         _ = script.tell(.pushArrived)
-        // Whoever asks does not wait for the hour to be over.
+        // A sync request does not wait for the end of the hour.
         _ = script.tell(.syncRequested(SyncMachine.WaiterID(number: 1)))
         #expect(script.page(0).first == "fetchPage")
         #expect(script.page(0).first == "plan(8)")
@@ -126,7 +126,7 @@ import Testing
         var script = Script.idle
         _ = script.tell(.pushArrived)
         #expect(script.page(200, moreComing: true, remaining: 250).last == "[importing(done: 200, total: Optional(450))]")
-        // Others write meanwhile.
+        // Other devices write concurrently.
         #expect(script.page(200, moreComing: true, remaining: 60).last == "[importing(done: 400, total: Optional(460))]")
         #expect(script.page(10, moreComing: true).last == "[importing(done: 410, total: nil)]")
     }
@@ -180,7 +180,7 @@ import Testing
         #expect(script.fire() == ["plan(8)"])
         #expect(script.fail(.networkFailure).first == "wait 2.0")
         #expect(script.fire().first == "plan(8)" && script.fail(.networkFailure).first == "wait 4.0")
-        // The push connection stands again: no more waiting, and what was missed is fetched first.
+        // The push stream is open again: the delay ends, and missed changes are fetched first.
         #expect(script.tell(.pushConnected).first == "fetchPage")
         #expect(script.fail(.networkFailure).first == "wait 1.0")
     }
@@ -273,7 +273,7 @@ import Testing
             _ = script.plan(4, pending: 100)
             #expect(script.settle { $0.accepted = 4 }.first == "plan(\(round < 8 ? 4 : 8))")
         }
-        // A request has no more than there is: half of that is what is tried next.
+        // A request has at most the pending items: half of them are sent next.
         _ = script.plan(3, pending: 3)
         #expect(script.fail(.limitExceeded).first == "plan(1)")
     }
@@ -343,7 +343,7 @@ import Testing
         #expect(script.page(0) == ["fetchPage"])
         #expect(script.page(0) == ["plan(8)", "[idle]"])
         #expect(script.plan(0, pending: 0) == ["[idle]", "resume [1, 2] idle"])
-        // What is tried again by itself is waited for, and tried at once.
+        // A sync request waits for an operation that is retried, and starts the retry.
         _ = script.tell(.pushArrived)
         _ = script.fail(.networkFailure)
         #expect(script.tell(.syncRequested(one)) == ["fetchPage"])
@@ -403,7 +403,7 @@ import Testing
         #expect(script.settle { $0.accepted = 3 } == ["plan(8)", "[exporting(done: 5, total: 5)]"])
     }
 
-    /// What an earlier import read may have changed since the interruption.
+    /// Changes that an earlier import read may have changed since the interruption.
     @Test func anInterruptedImportBeginsAgain() {
         var script = Script.idle
         _ = script.tell(.pushArrived)

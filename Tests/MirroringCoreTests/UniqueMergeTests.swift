@@ -5,8 +5,9 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
-/// What is related to objects that are merged, and what is left of them. Each was found by a simulation.
+/// Relationships of merged objects. A simulation found each case.
 @Suite struct UniqueMergeTests {
     private static func mapping() throws -> RecordMapping {
         var tag = Entity(
@@ -81,7 +82,7 @@ import Testing
         merger.sync(&server)
         merger.set("name", of: try Self.key("Tag", of: merger), to: larger)
         merger.export(to: &server)
-        // Who has not heard of that makes another one of the name.
+        // A device that has not received the rename creates another object with the name.
         deleter.delete(first)
         deleter.scan()
         try Self.insert("Tag", into: &deleter, ["name": larger, "color": .string("new")])

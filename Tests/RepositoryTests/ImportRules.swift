@@ -17,7 +17,7 @@ enum ImportRules {
             case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
             case .server: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService"]
             case .commands: ["TarnCommands", "tarn"]
-            case .fakes: ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "simulate"]
+            case .fakes: ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]
             }
         }
 
@@ -69,7 +69,7 @@ enum ImportRules {
         ("GRDBSQLite", ["SQLiteStore", "CloudEngineSQLite", "StatementPlans"]),
         ("Hummingbird", ["CloudServer", "TarnCommands"]), ("HummingbirdCore", ["CloudServer"]), ("HummingbirdTLS", ["CloudServer"]),
         ("AsyncHTTPClient", ["CloudKit", "TarnCommands"]), ("Mustache", ["CloudConsole"]), ("FoundationXML", ["ModelFile"]),
-        ("ArgumentParser", ["TarnCommands", "simulate"]), ("CryptoExtras", ["CloudEngineSQLite"]),
+        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]),
         ("CloudInProcess", ["CloudKitTesting", "SimulationKit"]),
     ]
 

@@ -78,7 +78,7 @@ import Testing
         #expect(report.violations == [], "seed \(seed)")
     }
 
-    /// Also where several devices of several users hear of one change, where apps ask the server something themselves, and beside
+    /// Also where several devices of several users receive one change, where apps send requests to the server themselves, and next to
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])
     func aSeedIsTheSameRunEachTime(seed: UInt64, features: Set<Feature>) throws {

@@ -4,7 +4,7 @@
 import Foundation
 import GRDBSQLite
 
-/// What is wrong with the plan of a statement.
+/// A problem with the plan of a statement.
 package struct PlanProblem: Hashable, CustomStringConvertible, Sendable {
     package let statement: String
     /// The line of `EXPLAIN QUERY PLAN`; empty for a statement that SQLite does not accept.
@@ -16,7 +16,7 @@ package struct PlanProblem: Hashable, CustomStringConvertible, Sendable {
 
 /// A plan that is accepted although it reads more rows than the rules allow.
 package struct PlanException: Sendable {
-    /// The statement, or what it begins with before an ellipsis; empty for all.
+    /// The statement, or its beginning before an ellipsis; empty for all.
     let statement: String
     /// Part of the plan's line.
     let line: String

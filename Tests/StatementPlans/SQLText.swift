@@ -184,7 +184,7 @@ struct SQLBlock {
         index += 1
         var alias = token.text
         var table = token.text
-        // A table-valued function, whose rows are an argument.
+        // A table-valued function with rows from an argument.
         if index < groups.count, case .group = groups[index] {
             table = ""
             index += 1

@@ -16,7 +16,7 @@ package struct StatementFragment: Hashable, CustomStringConvertible, Sendable {
     /// The fragment's text, if it may be a whole statement.
     var whole: String? { pieces.count == 1 && StatementFragments.hasPlan(text) ? text : nil }
 
-    /// Returns `true` if a statement begins as this fragment does, which is one that names what it does.
+    /// Returns `true` if a statement begins as this fragment does and has all its pieces.
     func begins(_ statement: String) -> Bool {
         guard let first = pieces.first, StatementFragments.hasPlan(first), statement.hasPrefix(first) else { return false }
         return occurs(in: statement)
@@ -86,13 +86,13 @@ package enum StatementFragments {
             && !text.contains("…:") && text.first?.isLetter ?? false
     }
 
-    /// The string literals of Swift source, each with its line and its pieces between interpolations. Comments are passed over.
+    /// The string literals of Swift source, each with its line and its pieces between interpolations. Comments are skipped.
     private static func literals(in source: String) -> [(line: Int, pieces: [String])] {
         let text = Array(source)
         var found: [(Int, [String])] = []
         var index = 0, line = 1
         func starts(_ word: String, _ at: Int) -> Bool { at + word.count <= text.count && Array(word) == Array(text[at..<at + word.count]) }
-        /// Reads a literal whose opening quote is at `index`, with those inside its interpolations.
+        /// Reads a literal with the opening quote at `index`, with those inside its interpolations.
         func read() {
             let start = line
             let isLong = starts("\"\"\"", index)

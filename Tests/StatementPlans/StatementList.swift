@@ -51,7 +51,7 @@ package struct StatementList: Sendable {
 
     // MARK: Recording
 
-    /// Adds what a process recorded to a list, and removes what the sources no longer have.
+    /// Adds recorded statements of a process to a list, and removes those that the sources no longer have.
     ///
     /// - Parameter log: What `CStatementLog` wrote.
     package static func update(_ kind: Kind, from log: URL) throws {
@@ -75,7 +75,7 @@ package struct StatementList: Sendable {
 
     // MARK: Checking
 
-    /// What is wrong with the plans of the statements, parts of statements in the sources that are in no statement, listed
+    /// Problems with the plans of the statements, parts of statements in the sources that are in no statement, listed
     /// statements that the sources do not have, and exceptions that are not needed.
     ///
     /// A literal that is a whole statement needs no recording.
@@ -93,7 +93,7 @@ package struct StatementList: Sendable {
 }
 
 extension PlanCheck {
-    /// What is wrong with the plans of statements, with and without statistics, and exceptions that are not needed.
+    /// Problems with the plans of statements, with and without statistics, and exceptions that are not needed.
     package func problems(_ statements: [String], exceptions: [PlanException]) throws -> [String] {
         var problems: [PlanProblem] = []
         for hasStatistics in [false, true] {

@@ -13,7 +13,7 @@ package struct StatementRecording {
         statement_log_watch(path)
     }
 
-    /// Instructions of SQLite's virtual machine so far: what statements cost, whatever else the machine does.
+    /// Instructions of SQLite's virtual machine so far: the cost of statements, independent of the load of the machine.
     package var steps: Int { Int(statement_log_steps(path)) }
 
     /// Queries and changes in the order in which each ran first.

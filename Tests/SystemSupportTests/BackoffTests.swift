@@ -18,6 +18,13 @@ import Testing
         #expect(backoff.seconds(attempt: 3, jitter: jitter) == seconds)
     }
 
+    @Test func jitterIsUnderTheCap() {
+        let capped = backoff.capped(at: 5)
+        #expect([0, 0.5, 1].map { capped.seconds(attempt: 100, jitter: $0) } == [2.5, 3.75, 5])
+        #expect(capped.seconds(attempt: 2, jitter: 1) == 2)
+        #expect(backoff.capped(at: 1000) == backoff)
+    }
+
     @Test func attemptsAreCountedFromOne() async {
         await #expect(processExitsWith: .failure) { _ = Backoff(firstSeconds: 1, longestSeconds: 2).seconds(attempt: 0, jitter: 0) }
     }

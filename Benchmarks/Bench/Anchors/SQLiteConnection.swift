@@ -56,7 +56,7 @@ struct SQLiteError: Error {
     let sql: String
 }
 
-/// Binds text that outlives the statement's step, so that nobody copies it.
+/// Binds text that outlives the statement's step, so that SQLite does not copy it.
 @inline(__always)
 func bind(_ text: String, _ index: Int32, _ statement: OpaquePointer, _ body: () throws -> Void) rethrows {
     var text = text

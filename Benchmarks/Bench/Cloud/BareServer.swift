@@ -10,7 +10,7 @@ import NIOCore
 import Synchronization
 import TarnCommands
 
-/// What HTTP and durable SQLite cost without a CloudKit: rows of text come and go, and nobody looks into them.
+/// The cost of HTTP and durable SQLite without CloudKit: rows of text are stored and returned unread.
 struct BareServer: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "bare-server", shouldDisplay: false)
 

@@ -4,7 +4,7 @@
 import Dispatch
 import Synchronization
 
-/// Runs what is asynchronous from the thread that measures, and waits for it.
+/// Runs asynchronous work from the thread that measures, and waits for it.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<Value, any Error>?>(nil)

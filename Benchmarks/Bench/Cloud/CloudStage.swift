@@ -34,7 +34,7 @@ final class CloudStage {
         return server
     }
 
-    /// Stops a server and removes what it stored.
+    /// Stops a server and removes its stored data.
     func remove(_ name: String) {
         servers.removeValue(forKey: name)?.program.stop()
         try? FileManager.default.removeItem(at: scratch.folder.appendingPathComponent("server-\(name)"))

@@ -6,12 +6,12 @@ import CoreData
 import Foundation
 import TarnCommands
 
-/// The other device: tells when what was saved elsewhere is there. Where the server is stands in its environment.
+/// The other device: prints a line when remote changes arrived. Its environment has the address of the server.
 struct DeviceProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "device", shouldDisplay: false)
 
     @Argument var folder: String
-    @Option(help: "Tell when the store has that many objects of this entity.") var count: Int?
+    @Option(help: "Print a line when the store has that many objects of this entity.") var count: Int?
     @Option var entity = "Post"
     @Option(help: "Read this property of each, so that it is really there.") var reading: String?
 

@@ -4,7 +4,7 @@
 import Foundation
 import Glibc
 
-/// Clients over kept-alive connections, each with one request at a time, all on one thread: what it costs beside the
+/// Clients over kept-alive connections, each with one request at a time, all on one thread: its cost next to the
 /// server is small, and the same for every server.
 struct HTTPLoad {
     struct Result {
@@ -25,7 +25,7 @@ struct HTTPLoad {
     ///
     /// - Parameters:
     ///   - request: Bytes of the request with that number, head and body.
-    ///   - answered: Told the body of each answer; its status was one of success.
+    /// - answered: Called with the body of each successful response.
     func run(_ count: Int, _ request: (Int) -> [UInt8], answered: ([UInt8]) throws -> Void = { _ in }) throws -> Result {
         var connections = try (0..<min(clients, count)).map { _ in try HTTPConnection(port: port) }
         defer { for connection in connections { connection.end() } }
@@ -77,7 +77,7 @@ struct HTTPConnection {
         /// Bytes of the head, and of head and body.
         var head: Int
         var whole: Int
-        /// Kinto answers so where two clients came at once.
+        /// Kinto's response to two clients at the same moment.
         var mustRepeat: Bool
     }
     /// Of the answer that is coming, once its head is there.

@@ -18,7 +18,7 @@ final class Kinto {
         let script = folder + "/serve"
         guard FileManager.default.isExecutableFile(atPath: script) else { return nil }
         program = try Program(script, [], log: log)
-        guard let port = Int(try program.line()) else { throw Program.Failure(description: "Kinto told no port") }
+        guard let port = Int(try program.line()) else { throw Program.Failure(description: "Kinto printed no port") }
         self.port = port
         for path in ["/v1/buckets/bench", "/v1/buckets/bench/collections/posts"] {
             _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("PUT", path, headers: Self.headers, body: Array("{}".utf8)) }

@@ -27,7 +27,7 @@ final class Program {
 
     /// Waits for the next line of its standard output.
     ///
-    /// - Throws: ``Failure`` with the end of its log if there is none.
+    /// - Throws: ``Failure`` with the end of its log if the output ended.
     func line() throws -> String {
         while true {
             if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
@@ -54,7 +54,7 @@ final class Program {
         return all
     }
 
-    /// Prints a line for whoever started this program.
+    /// Prints a line for the program that started this one.
     static func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     /// Asks it to end, and waits for that.
@@ -84,7 +84,7 @@ final class Program {
         return .nan
     }
 
-    /// From now on `VmHWM` begins anew.
+    /// Resets `VmHWM`.
     static func forgetPeak(of id: String) {
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(id)/clear_refs"))
     }

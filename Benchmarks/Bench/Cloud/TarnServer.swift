@@ -42,7 +42,7 @@ final class TarnServer {
 
     func stop() { program.stop() }
 
-    /// Starts it again on what it has stored, until it says that its data can be read.
+    /// Restarts it on its stored data, and waits until it is ready.
     func start() throws {
         (program, port) = try Self.start(path, folder)
         _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("GET", "/ready") }
@@ -88,7 +88,7 @@ final class TarnServer {
         }
     }
 
-    /// Finds in an answer to ``changes(after:limit:)`` what is needed to go on, without reading it as JSON: that would
+    /// Finds the token and the end of pages in a response to ``changes(after:limit:)``, without a JSON decoder: that would
     /// be the client's cost.
     static func page(_ answer: [UInt8]) throws -> (token: String, moreComing: Bool) {
         let key = #""syncToken":""#
@@ -117,7 +117,7 @@ enum Bytes {
     }
 }
 
-/// What the works of the server store: records of about 376 bytes of JSON.
+/// The stored data of the server's workloads: records of about 376 bytes of JSON.
 enum CloudRows {
     static func name(_ index: Int) -> String {
         let digits = String(index)

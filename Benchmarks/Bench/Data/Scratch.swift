@@ -8,7 +8,7 @@ final class Scratch {
     let folder: URL
     private var count = 0
 
-    /// - Throws: What the file system throws.
+    /// - Throws: The file system's error.
     init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-bench-\(ProcessInfo.processInfo.processIdentifier)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -21,14 +21,14 @@ final class Scratch {
         return folder.appendingPathComponent("\(count).sqlite")
     }
 
-    /// A copy of a database that nobody has open, at a new place.
+    /// A copy of a closed database, in a new file.
     func copy(of file: URL) throws -> URL {
         let copy = newFile()
         try FileManager.default.copyItem(at: file, to: copy)
         return copy
     }
 
-    /// Removes a database with its log, and what else lies beside it under its name.
+    /// Removes a database with its log and its other files.
     func remove(_ file: URL) throws {
         let name = file.lastPathComponent
         for other in try FileManager.default.contentsOfDirectory(atPath: folder.path) where other.hasPrefix(name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What is to be reached: one of the project's goals, about one work.
+/// A goal of the project for one workload.
 struct Goal {
     let id: String
     let work: String
@@ -16,7 +16,7 @@ struct Goal {
         case unit
     }
 
-    /// The base column of the goals, as times and bytes that are not to be passed: what is to be 20 times as fast as
+    /// The base column of the goals, as limits of times and bytes: a workload that has to be 20 times as fast as
     /// Kinto takes at most a twentieth. HTTP and SQLite alone are 69 and 40 times as fast as Kinto in S1 and S3, so without
     /// Kinto at hand they stand for it. R1 to R3 and M4 were set apart.
     static let all: [Goal] = [
@@ -114,7 +114,7 @@ struct Verdict: Encodable {
 }
 
 extension Double {
-    /// What a measurement is worth.
+    /// The significant digits of a measurement.
     func rounded(toDigits digits: Int) -> Double {
         guard self != 0, isFinite else { return self }
         var scale = 1.0

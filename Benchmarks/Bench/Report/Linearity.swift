@@ -22,7 +22,7 @@ struct Linearity {
                 long.append(try runner.measure(larger))
             }
             let ours = Self.growth(Entrant.tarn, short, long)
-            // What the machine and SQLite add by themselves: larger files and heaps miss more caches.
+            // The share of the machine and of SQLite: larger files and heaps miss more caches.
             let theirs = Table.format(Self.growth(Entrant.sqlite, short, long))
             return Verdict(
                 work: "G10 \(larger.id) \(larger.title)", unit: "ms", ours: long.median(Entrant.tarn) ?? .nan,

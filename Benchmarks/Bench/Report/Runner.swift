@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a work took, for each entrant, round by round.
+/// The durations of a workload, for each entrant, round by round.
 struct Measurement {
     let work: Work
     /// One value per round, in the order of rounds: ratios are taken within a round.
@@ -42,7 +42,7 @@ struct Runner {
     var warmsUp = true
     let note: (String) -> Void
 
-    /// - Throws: ``CheckFailure`` if entrants disagree on the result, and what the entrants throw.
+    /// - Throws: ``CheckFailure`` if entrants disagree on the result, and the errors of entrants.
     func measure(_ work: Work) throws -> Measurement {
         var measurement = Measurement(work: work)
         var check: Int?

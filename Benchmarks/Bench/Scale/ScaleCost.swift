@@ -5,7 +5,7 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// What a phase costs the process: both devices and the engine.
+/// The cost of a phase for the process: both devices and the engine.
 struct ScaleCost: Sendable {
     /// Seconds, with waits for the disk and for other processes.
     var elapsed: Double

@@ -77,7 +77,7 @@ final class ScaleDevice: @unchecked Sendable {
         return try context.fetch(request)
     }
 
-    /// Registers all objects in the view context, which follows what is imported.
+    /// Registers all objects in the view context, which merges imports.
     func registerAll() throws {
         let context = container.viewContext
         context.automaticallyMergesChangesFromParent = true

@@ -5,12 +5,12 @@ import CloudKitTesting
 import CoreData
 import Foundation
 
-/// What is timed of a shape, in this order.
+/// The timed phases of a shape, in this order.
 enum ScalePhase: String, CaseIterable, Sendable {
     case save
     /// From the end of the save until the server has all of it.
     case export
-    /// On a device that has what was there before.
+    /// On a device that has the existing objects.
     case importing = "import"
     /// On a device with an empty store.
     case firstImport = "first import"

@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// The kinds of object graphs whose sync is measured at several sizes. Each inserts objects of its ``entity``, and what
+/// The kinds of object graphs of sync measurements at several sizes. Each inserts objects of its ``entity``, and the objects that
 /// they are related to.
 enum ScaleShape: String, CaseIterable, Sendable {
     /// Objects without relationships.
@@ -32,7 +32,7 @@ enum ScaleShape: String, CaseIterable, Sendable {
     /// Children of one parent in a share, imported by another participant.
     case shared
 
-    /// The entity whose objects are counted, updated and deleted.
+    /// The entity of the objects that are counted, updated and deleted.
     var entity: String {
         switch self {
         case .plain: "Note"

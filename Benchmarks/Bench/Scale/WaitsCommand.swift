@@ -14,7 +14,7 @@ struct WaitsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waits", abstract: "Time the longest wait of others during an import and a save of many objects, and opening a store.")
 
-    @Option(help: "Numbers of objects that are saved at once: 1000,5000,20000.")
+    @Option(help: "Numbers of objects of one save: 1000,5000,20000.")
     var sizes = "1000,5000,20000"
 
     func run() throws {
@@ -63,7 +63,7 @@ struct WaitsCommand: ParsableCommand {
             .joined(separator: "\t")
     }
 
-    /// - Parameter probe: What is done again and again on another thread meanwhile.
+    /// - Parameter probe: Work that another thread repeats during the measurement.
     /// - Returns: The seconds of the work, and the milliseconds of the longest and the median probe.
     private static func timed(
         _ work: () throws -> Void, _ probe: @escaping @Sendable () throws -> Void

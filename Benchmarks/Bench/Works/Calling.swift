@@ -4,7 +4,7 @@
 import CloudKit
 import Foundation
 
-/// K1 to K3: what the framework costs an app, beside a client that sends bytes made before and does not look at answers.
+/// K1 to K3: the cost of the framework for an app, next to a client that sends prepared bytes and ignores responses.
 enum Calling {
     static let bare = "bare client"
     private static let count = 300
@@ -25,7 +25,7 @@ enum Calling {
         return CKContainer(identifier: TarnServer.container).privateCloudDatabase
     }
 
-    /// A server whose zone has a page of records, from number 0 on.
+    /// A server with a page of records in its zone, from number 0 on.
     private static func filled(_ stage: CloudStage) throws -> TarnServer {
         let server = try stage.tarn("calls")
         if server.rows == 0 {

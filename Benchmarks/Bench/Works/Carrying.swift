@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Glibc
 
-/// B1: a gigabyte to the server and back, and what it costs in memory.
+/// B1: a gigabyte to the server and back, and its cost in memory.
 enum Carrying {
     static let sendfile = "sendfile"
     static let write = "write+fsync"
@@ -14,7 +14,7 @@ enum Carrying {
         let upload = "send \(bytes >> 20) MiB to the server as an asset"
         let download = "fetch \(bytes >> 20) MiB from the server into a file"
         return [
-            // First what grows: memory that was used once is kept, and hides what the next file needs.
+            // Growing measurements first: used memory stays with the process, and hides the needs of the next file.
             memory(stage, "B1UC", "client, \(upload)", bytes, Self.upload) { _ in "self" },
             memory(stage, "B1DC", "client, \(download)", bytes, Self.download, after: Self.upload) { _ in "self" },
             memory(stage, "B1US", "server, \(upload)", bytes, Self.upload) { $0.program.id },
@@ -104,7 +104,7 @@ enum Carrying {
     }
 }
 
-/// What the system can do with a file at best.
+/// The system's best time for a file.
 enum Files {
     nonisolated(unsafe) private static var made: URL?
 

@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import GRDB
 
-/// L8 and L9: every tenth row gets a new title, every tenth row goes; each with a check that nobody changed it before.
+/// L8 and L9: every tenth row gets a new title, every tenth row is deleted; each with a check for concurrent changes.
 ///
 /// Objects are fetched before the clock starts, as the others know their keys.
 enum Changing {

@@ -6,7 +6,7 @@ import CoreData
 import Foundation
 import GRDBSQLite
 
-/// R3: objects that know nothing but their identity, until somebody asks.
+/// R3: faults, with nothing but their identity until a property is read.
 enum Faulting {
     static func works(_ posts: Posts) -> [Work] {
         let count = min(10_000, posts.rows.count)

@@ -19,7 +19,7 @@ enum Finding {
                     Reading.grdb(posts, Entrant.grdbClass) { try PostObject.fetchAll($0, sql: "SELECT * FROM zpost \(filter)") },
                 ]),
             Work(
-                id: "L6", title: "count what a predicate picks of \(posts.rows.count)", repeats: 3,
+                id: "L6", title: "count the matches of a predicate in \(posts.rows.count)", repeats: 3,
                 entrants: [
                     Reading.sqlite(posts, reading: { $0 }) { [try PostTable.count($0)] },
                     Reading.tarn(posts, reading: { $0 }) { [try $0.count(for: filtered())] },

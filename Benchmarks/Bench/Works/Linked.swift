@@ -5,7 +5,7 @@ import CloudKitTesting
 import CoreData
 import Foundation
 
-/// M5: whether an import costs what it brings, or what is there. Posts with a tag and an attachment each reach a device
+/// M5: whether the cost of an import depends on its size, or on existing data. Posts with a tag and an attachment each reach a device
 /// that has 100,000 links of such posts, and one that has none.
 enum Linked {
     static let nothingThere = "no links there"
@@ -16,7 +16,7 @@ enum Linked {
         let tarn = Entrant(Entrant.tarn) { try loaded.trial(of: count) }
         let empty = Entrant(nothingThere) { try Pair(scratch, existing: 0).trial(of: count) }
         return Work(
-            id: "M5", title: "import \(count) posts with tags and attachments beside \(links) links", roundsMax: 4, entrants: [tarn, empty])
+            id: "M5", title: "import \(count) posts with tags and attachments into a store with \(links) links", roundsMax: 4, entrants: [tarn, empty])
     }
 
     /// Two devices of a user, and an engine in this process.

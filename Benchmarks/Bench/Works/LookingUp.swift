@@ -69,7 +69,7 @@ enum LookingUp {
             request.returnsObjectsAsFaults = false
             let objects = try context.performAndWait { try context.fetch(request) }
             let ids = context.performAndWait { objects.map(\.objectID) }
-            // The objects are held, but not touched: what is compared is where they are.
+            // The objects are retained, but not read: only their lookup is compared.
             let places = objects.map(ObjectIdentifier.init)
             return Trial {
                 try context.performAndWait {

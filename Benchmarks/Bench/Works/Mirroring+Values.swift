@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// B2: a gigabyte in one attribute, and what it costs a device in memory. P1: a question that lists ask for every line.
+/// B2: a gigabyte in one attribute, and its cost in a device's memory. P1: a query that lists make for every line.
 extension Mirroring {
     static func values(_ stage: CloudStage, bytes: Int) -> [Work] {
         ["": "plain", "E": "sealed"].sorted { $0.key < $1.key }.flatMap { suffix, attribute in
@@ -15,7 +15,7 @@ extension Mirroring {
         }
     }
 
-    /// By how much this process grows while it sends what was saved, or fetches what another device sent.
+    /// The growth of this process while it sends a save, or fetches another device's.
     private static func memory(
         _ stage: CloudStage, _ id: String, _ title: String, _ bytes: Int, _ attribute: String, isSending: Bool
     ) -> Work {

@@ -70,7 +70,7 @@ enum Mirroring {
                 try home.close()
             }
         }
-        return Work(id: "M1", title: "export a post of \(count) saved at once", unit: .own("µs"), roundsMax: 2, warmsUp: false, entrants: [tarn])
+        return Work(id: "M1", title: "export a post of \(count) of one save", unit: .own("µs"), roundsMax: 2, warmsUp: false, entrants: [tarn])
     }
 
     private static func importing(_ stage: CloudStage, _ count: Int) -> Work {
@@ -84,7 +84,7 @@ enum Mirroring {
             return Trial {
                 let start = MirroredModel.now
                 let device = try home.otherDevice(stage, ["--count", "\(count)"])
-                guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device that tells no time") }
+                guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device printed no time") }
                 device.stop()
                 return Outcome(check: count, measured: Double(end - start) / 1e3 / Double(count))
             }
@@ -106,7 +106,7 @@ enum Mirroring {
                 for index in 1...count {
                     let start = MirroredModel.now
                     try home.save { MirroredModel.insertPosts(index..<index + 1, into: $0) }
-                    guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device that tells no time") }
+                    guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device printed no time") }
                     samples.append(.nanoseconds(Int64(end - start)))
                 }
                 return Outcome(check: 1, samples: samples)
@@ -128,7 +128,7 @@ enum Mirroring {
             return Trial {
                 let start = MirroredModel.now
                 try home.save { MirroredModel.insertPictures(posts: posts, each: each, bytes: 1 << 20, into: $0) }
-                guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device that tells no time") }
+                guard let end = UInt64(try device.line()) else { throw CheckFailure(description: "a device printed no time") }
                 return Outcome(check: 1, measured: Double(end - start) / 1e9)
             } finish: {
                 device.stop()

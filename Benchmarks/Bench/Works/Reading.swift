@@ -42,7 +42,7 @@ enum Reading {
         ]
     }
 
-    // What is fetched is counted, or read if somebody says how.
+    // Fetched rows are counted, or read by a closure.
 
     static func sqlite<Value>(
         _ posts: Posts, reading: ((Value) -> Int)? = nil, _ fetch: @escaping (SQLiteConnection) throws -> [Value]

@@ -73,7 +73,7 @@ extension Serving {
         return last
     }
 
-    /// A server whose zone has that many records.
+    /// A server with that many records in its zone.
     static func filled(_ stage: CloudStage, _ name: String, _ count: Int) throws -> TarnServer {
         let server = try stage.tarn(name)
         if server.rows < count {

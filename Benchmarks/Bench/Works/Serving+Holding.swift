@@ -23,7 +23,7 @@ extension Serving {
             entrants: [entrant(Entrant.tarn, "start", 0), entrant("Tarn, \(rows) records", "large", rows)])
     }
 
-    /// What a server takes while a thousand devices of twenty users listen.
+    /// The memory of a server while a thousand devices of twenty users listen.
     static func listening(_ stage: CloudStage) -> Work {
         let (devices, users) = (1000, 20)
         let tarn = Entrant(Entrant.tarn) {

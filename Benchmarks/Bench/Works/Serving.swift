@@ -4,7 +4,7 @@
 import Foundation
 import GRDBSQLite
 
-/// S1 to S4: what the server does for one request, for a batch, for a page of changes, and for nothing.
+/// S1 to S4: the server's work for one request, for a batch, for a page of changes, and for an empty request.
 enum Serving {
     static let bare = "HTTP+SQLite"
     static let kinto = "Kinto"
@@ -61,7 +61,7 @@ enum Serving {
         return Work(id: id, title: "create one record a request, \(clients) clients", unit: .own("µs"), entrants: entrants)
     }
 
-    /// What the server would do at most: an answer for which it does nothing.
+    /// The upper bound of the server: a response without work.
     private static func hello(_ stage: CloudStage, clients: Int, count: Int) -> [Entrant] {
         let request = HTTPLoad.request("GET", "/health")
         let bareRequest = HTTPLoad.request("GET", "/hello")

@@ -4,7 +4,7 @@
 import CloudKit
 import CloudKitTesting
 
-/// T1: what a unit test of an app with two devices takes.
+/// T1: the duration of an app's unit test with two devices.
 enum Testing {
     static func work() -> Work {
         let tarn = Entrant(Entrant.tarn) {
@@ -13,7 +13,7 @@ enum Testing {
         return Work(id: "T1", title: "a test of two devices that conflict, with the cloud it makes", entrants: [tarn])
     }
 
-    /// - Returns: 1 if the second device was told of the conflict and could mend it.
+    /// - Returns: 1 if the second device received the conflict and resolved it.
     private static func conflict() async throws -> Int {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone", account: "mia").container.privateCloudDatabase

@@ -80,7 +80,7 @@ enum Waiting {
         for creation in creations {
             let start = clock.now
             _ = try load.run(1) { _ in creation }
-            // The stream begins with what was there before; lines without a notification are heartbeats.
+            // The stream begins with earlier notifications; lines without a notification are heartbeats.
             while let chunk = try await events.next(), !chunk.readableBytesView.contains(UInt8(ascii: "{")) {}
             if let changes { _ = try load.run(1) { _ in changes } }
             samples.append(clock.now - start)

@@ -22,7 +22,7 @@ struct Work {
         case nanoseconds(each: Int)
         /// The median of the times that the entrant took by itself.
         case microseconds
-        /// What the entrant measured itself; steps that it timed as well are shown by their 99th percentile.
+        /// A measurement of the entrant's own; steps that it timed as well are shown by their 99th percentile.
         case own(String)
 
         var name: String {
@@ -36,7 +36,7 @@ struct Work {
     }
 }
 
-/// Somebody who does a work.
+/// A participant in a workload.
 struct Entrant {
     let name: String
     /// Makes ready for one repetition. Not timed.
@@ -71,8 +71,8 @@ struct Outcome {
     let check: Int
     /// Times of single steps, where they are what counts.
     var samples: [Duration] = []
-    /// What was measured that is not a time.
+    /// A measurement that is not a time.
     var measured: Double?
-    /// Lives until the clock has stopped, so that letting results go is nobody's cost.
+    /// Lives until the clock has stopped, so that the deallocation of results is not measured.
     var results: Any?
 }

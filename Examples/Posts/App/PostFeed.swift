@@ -5,7 +5,7 @@ import CoreData
 import Dispatch
 import Foundation
 
-/// What is shown, kept up to date by fetched results controllers, and told to every open page.
+/// The visible posts, kept up to date by fetched results controllers, and sent to every open page.
 ///
 /// Nothing is asked for repeatedly: an import is merged into the view context, the controllers notice, and the
 /// difference goes to the pages.
@@ -25,7 +25,7 @@ import Foundation
     private var network: NetworkMessage
     private var latency: LatencyMessage?
 
-    /// Objects that changed since the pages were told.
+    /// Objects that changed since the last event.
     private var touched = Touched()
     private var isTellingPlanned = false
 
@@ -43,7 +43,7 @@ import Foundation
         self.device = device
         self.network = network
         let newestFirst: NSFetchRequest<Post> = Post.fetchRequest()
-        // What a device moved to the trash is out of sight on all of them.
+        // Posts that a device moved to the trash are hidden on all of them.
         newestFirst.predicate = NSPredicate(format: "isTrashed != YES")
         newestFirst.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
         let trashed: NSFetchRequest<Post> = Post.fetchRequest()
@@ -88,7 +88,7 @@ import Foundation
         for tag in tags.fetchedObjects ?? [] { shownTags[tag.shortID] = TagMessage(tag) }
     }
 
-    /// Shows what a store has that took the place of the one before.
+    /// Shows the contents of a store that replaced the former one.
     ///
     /// - Throws: The error of a fetch.
     func reload() throws {
@@ -159,7 +159,7 @@ import Foundation
         switch object {
         case let post as Post:
             touched.posts.insert(post)
-            // A post that nobody inserted here came from another device, unless it moved between the list and the trash.
+            // A post that this app did not insert came from another device, unless it moved between the list and the trash.
             let isKnown = shownPosts[post.shortID] != nil || shownTrash[post.shortID] != nil
             if type == .insert, !post.isInserted, !post.isTrashed, !isKnown { didAppear(post) }
         case let tag as Tag:

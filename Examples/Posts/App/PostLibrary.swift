@@ -5,7 +5,7 @@ import CoreData
 import Dispatch
 import Foundation
 
-/// What a person can do with posts. Each change is saved at once; the container brings it to the other devices.
+/// The actions of a user on posts. Each change is saved immediately; the container sends it to the other devices.
 @MainActor final class PostLibrary {
     private let container: NSPersistentCloudKitContainer
     private var context: NSManagedObjectContext { container.viewContext }
@@ -42,14 +42,14 @@ import Foundation
         return PostSaved(post: PostMessage(post), savedAt: savedAt)
     }
 
-    /// All of them go for good, in one save. What another device deleted meanwhile is gone already.
+    /// Deletes all of them permanently, in one save. Objects that another device deleted concurrently are skipped.
     func delete(posts: [String] = [], tags: [String] = []) throws {
         for id in posts { (try? object(Post.self, id)).map(context.delete) }
         for id in tags { (try? object(Tag.self, id)).map(context.delete) }
         try save()
     }
 
-    /// Puts posts out of sight, until they are restored or the trash is emptied. What is gone already stays gone.
+    /// Moves posts to the trash, until they are restored or the trash is emptied. Deleted posts are skipped.
     ///
     /// A flag travels where a deletion does not: devices do not hear that a record of the public database is gone, but they
     /// do hear that one changed.
@@ -60,13 +60,13 @@ import Foundation
         try save()
     }
 
-    /// - Throws: ``PostMissing`` if the trash was emptied meanwhile. Nothing is restored then.
+    /// - Throws: ``PostMissing`` if the trash was emptied concurrently. Nothing is restored then.
     func restore(posts: [String]) throws {
         for post in try posts.map({ try object(Post.self, $0) }) { post.isTrashed = false }
         try save()
     }
 
-    /// Deletes for good what is in the trash. What this user may not delete stays there.
+    /// Deletes the posts in the trash permanently, but for those that this user may not delete.
     func emptyTrash() throws {
         let trashed: NSFetchRequest<Post> = Post.fetchRequest()
         trashed.predicate = NSPredicate(format: "isTrashed == YES")
@@ -141,7 +141,7 @@ import Foundation
     // MARK: Saving
 
     /// - Returns: When the save returned, by the machine's steady clock, in nanoseconds.
-    /// - Throws: The save's error. What was changed is taken back, so that the next change starts from what is stored.
+    /// - Throws: The save's error. The changes are rolled back, so that the next change starts from the stored state.
     @discardableResult private func save() throws -> UInt64 {
         do {
             try context.save()

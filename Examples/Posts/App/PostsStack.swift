@@ -6,11 +6,11 @@ import Foundation
 
 /// The app's Core Data stack.
 ///
-/// The first line is the only one that differs from an app without sync, where it says `NSPersistentContainer`. Where
-/// the server is and who is signed in comes from the environment: `TARN_SERVER` and `TARN_TOKEN`.
+/// The first line is the only one that differs from an app without sync, where it has `NSPersistentContainer`. The
+/// environment has the address of the server and the user's token: `TARN_SERVER` and `TARN_TOKEN`.
 @MainActor enum PostsStack {
     /// - Parameter folder: Where the store goes.
-    /// - Throws: An error whose description says in one sentence why the store could not be opened.
+    /// - Throws: An error with one sentence that explains why the store could not be opened.
     static func load(storeIn folder: URL) throws -> NSPersistentCloudKitContainer {
         let container = NSPersistentCloudKitContainer(name: "Posts")
         container.persistentStoreDescriptions.first?.url = folder.appendingPathComponent("Posts.sqlite")

@@ -5,7 +5,7 @@ import CoreData
 import Foundation
 import ServiceLifecycle
 
-/// Passes on what the container says about syncing.
+/// Forwards the container's sync events.
 struct SyncWatch: Service {
     let container: NSPersistentCloudKitContainer
     let feed: PostFeed
@@ -17,7 +17,7 @@ struct SyncWatch: Service {
     }
 }
 
-/// Beats for the pages, so that one that went away while nothing happened is let go.
+/// Sends heartbeats to the pages, so that a closed page is released even without events.
 struct PageBeat: Service {
     let feed: PostFeed
 
@@ -62,12 +62,12 @@ extension SyncMessage {
         let reason =
             switch change.kind {
             case .anotherAccount: "Another account is signed in on this device."
-            case .serverReplaced: "The server never had what this device synced: it is another one, or its data were made anew."
+            case .serverReplaced: "The server does not know the data of this device: it is another server, or its data were created again."
             case .dataDeleted: "The posts were deleted on another device."
             }
         return switch change.outcome {
-        case .emptied: "\(reason) " + (change.archiveName.map { "What was here is kept in \($0); see Archives." } ?? "Nothing was here.")
-        case .uploaded: "\(reason) What is here is sent to the present account."
+        case .emptied: "\(reason) " + (change.archiveName.map { "The former posts are in the archive \($0). See Archives." } ?? "Nothing was here.")
+        case .uploaded: "\(reason) The posts of this device are sent to the present account."
         case .unresolved: "\(reason) Nothing is synced."
         }
     }

@@ -48,12 +48,13 @@ extension MirrorFile {
                 var joined = JoinedCommit(store: store.number)
                 var records = 0, isListed = false, hasShare = false
                 var lists: Set<OrderedList> = []
+                var suspects: Set<RowKey> = []
                 try forEachPage(of: chain, writer) { page, isLast in
                     var page = page
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing
                     hasShare = hasShare || page.records.contains { $0.recordName == ShareDetails.zoneShareName }
-                    let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, writer, &related)
+                    let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, &suspects, writer, &related)
                     joined.append(applied.commit)
                     records += applied.records
                     isListed = applied.isListed
@@ -70,10 +71,12 @@ extension MirrorFile {
 
     /// Applies one page of a chain.
     ///
-    /// - Parameter lists: Lists that the pages may have reordered. The last page sorts them.
+    /// - Parameters:
+    ///   - lists: Lists that the pages may have reordered. The last page sorts them.
+    ///   - suspects: Rows that the pages may have left in one-sided relationships. The last page repairs them.
     private func apply(
         _ fetched: ImportPage, of chain: ImportChain, isLast: Bool, withholding names: Set<String>, _ lists: inout Set<OrderedList>,
-        _ writer: StoreWriter, _ related: inout RelatedRows
+        _ suspects: inout Set<RowKey>, _ writer: StoreWriter, _ related: inout RelatedRows
     ) throws -> (records: Int, commit: StoreCommit, isListed: Bool) {
         let zone = chain.zone
         var page = try joined(fetched, of: zone, withholding: names, writer)
@@ -110,6 +113,10 @@ extension MirrorFile {
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
         let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
         commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
+        if mapping.hasOneToOne {
+            suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping))
+            if isLast { try repairOneToOne(suspects, &commit, writer) }
+        }
         if zone.isHome { try forwardEdits(plan, writer, &related) }
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true

@@ -12,16 +12,11 @@ import SystemSupport
 struct PushListener: Sendable {
     let sync: StoreSync
 
-    /// The longest delay between attempts at the push stream, which is the first to notice that the server is back.
-    private static let delayMax = Duration.seconds(5)
-    /// The longest delay between attempts that the server rejects, for example for an unknown token.
-    private static let rejectedDelayMax = Duration.seconds(60)
-
     /// Keeps the push stream open until the task is cancelled.
     func listen() async {
         var attempt = 0
         while !Task.isCancelled {
-            var longest = Self.delayMax
+            var backoff = RetryPolicy.pushBackoff
             do {
                 let database = try sync.cloud.open()
                 for try await event in database.client.pushStream(asking: sync.file.scope == .private ? [.pushedChanges] : []) {
@@ -39,13 +34,13 @@ struct PushListener: Sendable {
             } catch {
                 let failure = CloudFailure(error)
                 sync.logger.debug("push connection ended", metadata: ["code": "\(failure.code)"])
-                if RetryPolicy.needsAction(failure) { longest = Self.rejectedDelayMax }
+                if RetryPolicy.needsAction(failure) { backoff = RetryPolicy.rejectedPushBackoff }
             }
             if Task.isCancelled { return }
             // A public database is polled, with or without a push stream.
             if sync.file.scope != .public { sync.send(.pushDisconnected) }
             attempt += 1
-            let delay = min(RetryPolicy.backoff.delay(attempt: attempt, jitter: sync.environment.random()), longest)
+            let delay = backoff.delay(attempt: attempt, jitter: sync.environment.random())
             do { try await sync.environment.sleep(delay) } catch { return }
         }
     }

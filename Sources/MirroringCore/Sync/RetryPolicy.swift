@@ -30,8 +30,12 @@ package struct RetryPolicy: Sendable {
     package enum ItemDecision: Hashable, Sendable { case importFirst, later, wholeRequest, split, giveUp }
 
     package static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
-    /// The longest delay while the server is unreachable: an attempt costs little, and the user waits.
-    package static let offlineDelayMax = Duration.seconds(15)
+    /// While the server is unreachable: an attempt costs little, and the user waits.
+    package static let offlineBackoff = backoff.capped(at: 15)
+    /// Between attempts at the push stream, which is the first to notice that the server is back.
+    package static let pushBackoff = backoff.capped(at: 5)
+    /// Between attempts at a push stream that the server rejects, for example for an unknown token.
+    package static let rejectedPushBackoff = backoff.capped(at: 60)
     /// The delay between attempts while the user's storage is full.
     package static let quotaDelay = Duration.seconds(3600)
     /// Attempts without a delay after a failure that a reset, a split or an import may fix.
@@ -43,7 +47,7 @@ package struct RetryPolicy: Sendable {
     package static func decide(_ failure: CloudFailure, attempt: Int, jitter: Double) -> Decision {
         let reason = failure.reason
         func wait(isOffline: Bool = false) -> Decision {
-            let delay = failure.retryAfter ?? min(backoff.delay(attempt: attempt, jitter: jitter), isOffline ? offlineDelayMax : .seconds(backoff.longestSeconds))
+            let delay = failure.retryAfter ?? (isOffline ? offlineBackoff : backoff).delay(attempt: attempt, jitter: jitter)
             return .wait(delay, isOffline: isOffline, reason: reason)
         }
         switch failure.code {

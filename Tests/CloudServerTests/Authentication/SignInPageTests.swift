@@ -12,7 +12,7 @@ import Testing
 
 /// The page on which people sign in for a web app, and the console's own sign-in, against pages of other sites.
 @Suite struct SignInPageTests {
-    /// The address of the sign-in page that a request of a page of `origin` is told; nil if it is told none.
+    /// The address of the sign-in page in the response to a page of `origin`; nil if it has none.
     private static func address(_ village: Village, origin: String?) async throws -> String? {
         let token = try await village.store.addAPIToken(
             APIToken(containerIdentifier: Village.container, environment: .development, label: "page"), now: village.clock.now)

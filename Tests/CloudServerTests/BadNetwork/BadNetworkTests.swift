@@ -19,7 +19,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
 
 /// The framework over real sockets, on a bad network.
 @Suite struct BadNetworkTests {
-    /// A device whose way to the server is a relay.
+    /// A device that reaches the server through a relay.
     struct Device: Sendable {
         let server: LiveServer
         let relay: FaultyRelay
@@ -58,7 +58,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    /// What an app asks for, each on a way that was good so far. What is asked for can be asked for again.
+    /// The operations of an app, each on a connection that was good so far. Each can be repeated.
     static let operations: [(name: String, body: @Sendable (Device) async throws -> Void)] = [
         ("account status", { _ = try await $0.container.accountStatus() }),
         ("user record ID", { _ = try await $0.container.userRecordID() }),
@@ -86,7 +86,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }),
     ]
 
-    /// Connections that break are mended by asking once more, at once; the rest is an error.
+    /// A broken connection is retried once, without delay; other faults are errors.
     static let faults: [(fault: NetworkFault, code: CKError.Code?)] = [
         (.cut(after: 0), nil), (.cut(after: 40), nil), (.reset(after: 0), nil), (.cutRequest(after: 10), nil),
         (.cutBody(after: 5), nil), (.stall(after: 0), .networkFailure), (.stall(after: 100), .networkFailure),
@@ -109,7 +109,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
             for operation in Self.operations {
                 device.relay.fail(fault)
                 var failure: CKError?
-                // Who was asked for quiet keeps it, so each operation is that of a fresh device.
+                // A client that was throttled waits, so each operation has a fresh device.
                 var asking = device.fresh()
                 if case .stall = fault { asking = device.fresh(waiting: .milliseconds(200)) }
                 do {
@@ -122,7 +122,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
                     #expect(failure == nil, "\(place)")
                     continue
                 }
-                // What was to be saved may have been, if the answer was lost.
+                // A save with a lost response is in doubt.
                 #expect(failure?.code == code || code == .networkFailure && failure?.code == .serverResponseLost, "\(place)")
                 #expect(failure?.mayPass == true, "\(place)")
                 device.relay.heal()
@@ -211,7 +211,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
             operation.configuration.timeoutIntervalForRequest = 1
             device.relay.fail(fault)
             if case .stall = fault {
-                // Whoever stalls does so until somebody mends it: the second attempt goes through.
+                // A stalled connection stays so until the relay is repaired: the second attempt succeeds.
                 Task { [relay = device.relay] in
                     while relay.requests.count < 4 { await Task.yield() }
                     relay.heal()

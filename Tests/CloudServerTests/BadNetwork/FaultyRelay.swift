@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// What goes wrong on the way, once.
+/// A fault of one connection.
 enum NetworkFault: Hashable, Sendable, CustomTestStringConvertible {
     /// Every piece of the answer comes so much later.
     case latency(milliseconds: Int32)
@@ -26,7 +26,7 @@ enum NetworkFault: Hashable, Sendable, CustomTestStringConvertible {
     case flipRequest
     /// Something on the way answers in the server's place.
     case answer(String)
-    /// The same, to whatever is asked.
+    /// The same, for every request.
     case answerAll(String)
 
     var testDescription: String {
@@ -37,7 +37,7 @@ enum NetworkFault: Hashable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A way to a server on this machine on which things go wrong. Sockets and threads, no library that might mend them.
+/// A faulty connection to a server on this machine. Sockets and threads, without a library that might repair faults.
 final class FaultyRelay: Sendable {
     private struct State {
         var fault: NetworkFault?
@@ -50,8 +50,8 @@ final class FaultyRelay: Sendable {
         var isStopped = false
     }
 
-    /// Two sockets. Both are closed when nobody reads from either any more: a descriptor that is closed may be another's
-    /// at once.
+    /// Two sockets. Both are closed when no thread reads from either any more: a closed descriptor may be reused
+    /// immediately.
     private final class Link: Sendable {
         let near: Int32
         let far: Int32
@@ -65,7 +65,7 @@ final class FaultyRelay: Sendable {
                 var option = linger(l_onoff: 1, l_linger: 0)
                 setsockopt(near, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
             }
-            // What is closed for reading only sends no end.
+            // A socket that is closed for reading only sends no FIN.
             shutdown(near, Int32(byReset ? SHUT_RD : SHUT_RDWR))
             shutdown(far, Int32(SHUT_RDWR))
         }
@@ -111,7 +111,7 @@ final class FaultyRelay: Sendable {
         }
     }
 
-    /// Lets something go wrong with what comes next, once.
+    /// Plants a fault into the next connection, once.
     func fail(_ fault: NetworkFault) {
         state.withLock { state in
             state.fault = fault
@@ -124,7 +124,7 @@ final class FaultyRelay: Sendable {
     /// First lines of the requests that reached the relay.
     var requests: [String] { state.withLock { $0.requests } }
 
-    /// Refuses what comes from now on, and ends what is open.
+    /// Refuses new connections, and closes open ones.
     func stop() {
         let links = state.withLock { state in
             state.isStopped = true
@@ -215,13 +215,13 @@ final class FaultyRelay: Sendable {
         func room(_ most: Int) -> [UInt8]? { before + piece.count >= most ? Array(piece.prefix(max(0, most - before))) : nil }
         switch fault {
         case .latency(let milliseconds):
-            // The server sends nothing more meanwhile, or it waits in the socket.
+            // The server sends nothing more in that time, or its bytes wait in the socket.
             var nothing = pollfd(fd: -1, events: 0, revents: 0)
             poll(&nothing, 1, milliseconds)
             return Self.send(piece, to: link.near)
         case .stall(let most):
             guard let rest = room(most) else { return Self.send(piece, to: link.near) }
-            // What comes after it is read and goes nowhere.
+            // Later bytes are read and dropped.
             return rest.isEmpty || Self.send(rest, to: link.near)
         case .cut(let most):
             guard let rest = room(most) else { return Self.send(piece, to: link.near) }

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// An operator's own authority, and certificates that it signed, with keys that are no secrets.
+/// An operator's own certificate authority, and certificates that it signed, with public keys.
 enum OperatorAuthority {
     enum Certificate: CaseIterable {
         /// For `localhost` and `127.0.0.1`.

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Who has the address of an asset may fetch it, and tracers hand on what they are told.
+    /// The address of an asset is a credential, and tracers forward the addresses that they receive.
     @Test func noTracerIsToldAddresses() { #expect(ServerTrust.system.client.tracer == nil) }
 
     @Test func aFileWithoutCertificatesIsSaid() async throws {

@@ -14,7 +14,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
 /// Answers over real sockets that no server of ours gives, bytes that change on the way, and clocks that are far off.
 @Suite struct StrangeAnswerTests {
-    /// What nobody knows here is an error that says it, and is not tried again by itself; a wait that is asked for is told.
+    /// Unknown codes are errors with the server's reason, without a retry; a delay that the server requests is in the error.
     @Test(arguments: [
         (answer("400 Bad Request", #"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#), CKError.Code.serverRejectedRequest, "BRAND_NEW: because", nil),
         (answer("403 Forbidden", #"{"serverErrorCode":"ACCESS_DENIED","reason":"no","nativeErrorCode":4711}"#), .permissionFailure, "no", nil),
@@ -72,7 +72,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         return file
     }
 
-    /// Every address leads to the next, of the service and of assets alike: none is followed, so there is no loop.
+    /// Every address redirects to the next, of the service and of assets alike: none is followed, so there cannot be a loop.
     @Test(arguments: ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
     func aLoopOfRedirectsIsNotEntered(_ status: String) async throws {
         let files = TemporaryFolder()

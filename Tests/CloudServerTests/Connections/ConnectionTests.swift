@@ -48,7 +48,7 @@ import Testing
             for _ in 0..<1000 where isTaken { isTaken = await raw.send(megabyte) }
             _ = try await raw.readToEnd()
             #expect(!isTaken, "a header of a gigabyte was taken")
-            // Who sends is not left to wait until the connection counts as idle.
+            // A sending client does not wait until the connection counts as idle.
             #expect(ContinuousClock.now - start < .seconds(200))
             let many = try RawConnection(port: server.port)
             await many.send(Self.list + (0..<5000).map { "X-\($0): y\r\n" }.joined() + "\r\n")
@@ -80,7 +80,7 @@ import Testing
         #expect(BodyPace(limits).verdict(bytes: bytes, in: .seconds(seconds), isFirst: true) != .tooSlow)
     }
 
-    /// Who sends most of a body at once and then a byte now and then.
+    /// A client that sends most of a body immediately and then single bytes slowly.
     @Test func aFastBeginningIsNoExcuse() {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
@@ -209,7 +209,7 @@ import Testing
                 let answer = try await server.send("GET", parts.joined(separator: "/"), token: token)
                 #expect([400, 403, 404].contains(answer.status) && !answer.text.contains("secret"), "\(wrong)")
             }
-            // A name that a client chooses is no part of a path.
+            // A name that a client chooses is never part of a path.
             for name in ["../../x", "a/b", "..", "\u{0}"] {
                 let message = AssetUploadRequest(
                     items: [.init(recordType: "Plant", recordName: name, fieldName: "photo")], zoneID: LiveServer.garden)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// A connection that is accepted while the server stops, so that nobody takes it. Without the guard the process ends.
+    /// A connection that is accepted while the server stops, and that no task owns. Without the guard the process ends.
     @Test func aConnectionThatNobodyTakesIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let guarded = GuardedChannel(idleSeconds: 60) { _, _, _ in }

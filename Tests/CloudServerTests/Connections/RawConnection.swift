@@ -4,7 +4,7 @@
 import Dispatch
 import Foundation
 
-/// A connection on which a test sends what it likes, also what no HTTP client sends.
+/// A connection for arbitrary bytes, also those that HTTP clients never send.
 final class RawConnection: Sendable {
     struct Failure: Error {
         let number: Int32
@@ -64,7 +64,7 @@ final class RawConnection: Sendable {
     /// - Throws: If it does not within half a minute.
     func readToEnd() async throws -> String { String(decoding: try await read { _ in false }, as: UTF8.self) }
 
-    /// What comes until it ends with a text.
+    /// Reads until the received bytes end with a text.
     func read(until end: String) async throws -> String {
         let end = Array(end.utf8)
         return String(decoding: try await read { $0.suffix(end.count) == end[...] }, as: UTF8.self)

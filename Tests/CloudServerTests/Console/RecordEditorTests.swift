@@ -8,7 +8,7 @@ import CloudService
 import CloudWire
 import Testing
 
-/// The console's record editor never changes what a person did not touch.
+/// The console's record editor never changes fields that the user did not edit.
 @Suite struct RecordEditorTests {
     /// An operator's browser on records of the operator's own zone.
     struct Editor {
@@ -212,7 +212,7 @@ import Testing
         for index in 0..<4 { all.check("x.\(index).texts") }
         #expect(await editor.submit(all, "l").status == 303)
         #expect(try await editor.record("l").fields["texts"]?.value == .list([], of: .string))
-        // Five more rows, which keep what was typed before.
+        // Five more rows, which keep the texts of the former ones.
         var rows = try await editor.form("l")
         rows["v.0.texts"] = "first"
         var more = try BrowserForm(record: await editor.submit(rows, "l", pressing: "more", "texts").text)
@@ -272,7 +272,7 @@ import Testing
         #expect(try await editor.record("d").fields["at"]?.value == .timestamp(0))
     }
 
-    /// The page shows UTC. A text that says another zone, half of the day or era is no time in UTC.
+    /// The page shows UTC. A text with another zone, half of the day or era is rejected.
     @Test func aTimeIsReadAsUTCOrRefused() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("d", ["at": .timestamp(0)])

@@ -14,7 +14,7 @@ struct JSONSchema {
         return resolved(found)
     }
 
-    /// What is wrong with a value. Members that the schema does not name are wrong, too.
+    /// Violations of a schema by a value. Members that the schema does not name are violations, too.
     func issues(of value: JSONValue, _ schema: JSONValue, at place: String = "") -> [String] {
         let schema = resolved(schema)
         guard case .object(let keywords) = schema else { return ["\(place): there is no schema"] }

@@ -63,7 +63,7 @@ import Testing
         var answers: [String: JSONValue]
     }
 
-    /// Every operation in every database that has it; what is held open is tested elsewhere.
+    /// Every operation in every database that has it; long-lived responses are tested elsewhere.
     private static func endpoints(_ document: JSONValue) -> [Endpoint] {
         var endpoints: [Endpoint] = []
         for (path, item) in (document["paths"]?.members ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -108,7 +108,7 @@ import Testing
                     }
                     let answer = try await server.send(
                         endpoint.method, endpoint.path, token: token, body: try body?.bytes ?? [],
-                        // Who asks for nothing is answered as a program for the live service.
+                        // A client without capabilities is answered as a program for the live service.
                         headers: attempt % 4 < 2 ? [(HeaderNames.capabilities, Capability.headerValue(Set(Capability.allCases)))] : [])
                     let sent = body.map { String(decoding: (try? $0.bytes) ?? [], as: UTF8.self).prefix(2000) } ?? ""
                     let issues = Self.issues(of: answer, endpoint, document, schema)
@@ -117,7 +117,7 @@ import Testing
                 }
                 if successes == 0 { neverAnswered.append(endpoint.name) }
             }
-            // A web auth token needs an API token that the operator made, and zones of others somebody who shares them.
+            // A web auth token needs an API token of the operator, and zones of others need a share.
             #expect(neverAnswered.filter { $0 != "webAuthToken " && !$0.hasSuffix(" shared") } == [])
         }
     }

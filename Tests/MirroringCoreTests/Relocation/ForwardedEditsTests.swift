@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 private typealias Fixture = RelocationFixture
 
@@ -30,14 +31,14 @@ private typealias Fixture = RelocationFixture
         #expect(edits.unapplied.isEmpty)
     }
 
-    /// What a newer version of the app wrote while an older one shared the object did not arrive in the share.
+    /// Fields that a newer app version wrote while an older one shared the object did not arrive in the share.
     @Test func fieldsOfNewerVersionsAreForwarded() {
         let edits = ForwardedEdits(rows: [], records: [Fixture.source()], links: [])
         #expect(edits.unapplied.map(\.key) == [post])
         #expect(edits.unapplied.map(\.fields) == [["CD_later": Field(.string("newer"))]])
     }
 
-    /// What a relocated object was related to at its source did not follow it.
+    /// Objects related to a relocated object at its source did not follow it.
     @Test func changedRowsNameWhatTheyReferTo() {
         let attachment = Fixture.key("Attachment", 5)
         let edits = ForwardedEdits(
@@ -128,7 +129,7 @@ private typealias Fixture = RelocationFixture
         #expect(decide(unknown, source: source(), [:], target: post) == .waits)
     }
 
-    /// An object came into a share after what it referred to, and did not refer to it.
+    /// An object arrived in a share after its target, and did not refer to it.
     @Test func fieldsWhoseTargetsCameFirstLoseTheirMergeBase() {
         let other = ParkedRelationship(source: "attachment-5", relationship: "imageData", destination: "image-1")
         let resolved = DeferredReferenceArrival.resolvedFields(of: source(), [reference, other], mapping: Fixture.mapping) {

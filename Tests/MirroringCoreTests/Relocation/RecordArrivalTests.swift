@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = RelocationFixture
 
-/// What a record of a share's zone is to the objects of a device.
+/// The relation of a share's record to the objects of a device.
 @Suite struct RecordArrivalTests {
     private func decide(_ record: Record, _ stored: RecordArrival.Stored, isFullFetch: Bool = false) -> RecordArrival {
         RecordArrival.decide(record, stored, isFullFetch: isFullFetch, mapping: Fixture.mapping)
@@ -92,7 +92,7 @@ private typealias Fixture = RelocationFixture
         #expect(record.fields[MirrorNames.awaited] == nil)
     }
 
-    /// Values written at the source won against what was written in the share later.
+    /// Values written at the source won against later values written in the share.
     @Test func propertiesThatTheRelocatingDeviceHadChangedAreItsOwn() {
         let arriving = Fixture.arriving(title: "Walk", seen: 1000, edited: ["title"])
         guard case .adopted(_, _, let record) = decide(arriving, .init(stamped: edited(title: "Journey", at: 1500))) else {
@@ -165,7 +165,7 @@ private typealias Fixture = RelocationFixture
         return state
     }
 
-    /// Edits of the source were shown, and were not when somebody changed another property in the share before they were forwarded.
+    /// Edits of the source disappeared when another device changed another property in the share before they were forwarded.
     @Test func editsStayShownUntilTheyAreForwarded() {
         guard case .completed(let record) = decide(Fixture.arriving(seen: 1000), .init(record: awaiting())) else {
             Issue.record("the record is not completed")
@@ -194,7 +194,7 @@ private typealias Fixture = RelocationFixture
     }
 }
 
-/// What a link of a share's zone is to the pairs of a device.
+/// The relation of a share's link to the pairs of a device.
 @Suite struct LinkArrivalTests {
     private func decide(isKnown: Bool = false, home: LinkState?, hasBothEnds: Bool = true, isLinked: Bool = true) -> LinkArrival {
         LinkArrival.decide(isKnown: isKnown, home: home, hasBothEnds: hasBothEnds, isLinked: isLinked, mapping: Fixture.mapping)
@@ -238,7 +238,7 @@ private typealias Fixture = RelocationFixture
     }
 }
 
-/// What a page of the home zone says of relocated objects.
+/// Records of relocated objects in a page of the home zone.
 @Suite struct HomePageTests {
     private func names(inHome: Set<String>, elsewhere: Set<String>) -> [String] {
         let records = ["a", "b", "c", "d"].map { Record(recordName: $0, recordType: "CD_Post") }

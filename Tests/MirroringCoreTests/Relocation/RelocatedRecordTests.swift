@@ -153,7 +153,7 @@ private typealias Fixture = RelocationFixture
     /// Each zone counts its own full fetches.
     @Test func adoptedRecordWasSeenInNoFullFetchOfItsZone() { #expect(Fixture.uploaded().adopted(as: "post-1").generation == 0) }
 
-    /// Two devices relocated one object; the second one had forgotten what the object was before, and showed an older value.
+    /// Two devices relocated one object; the second one lost its former state, and showed an older value.
     @Test func reconciledRecordIsMergedAgainstTheSource() {
         let relocated = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true)
         let reconciled = relocated.destination.reconciled(with: Fixture.source())

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 /// Records, rows and links of the test model's posts, tags and attachments for tests of relocations.
 enum RelocationFixture {

@@ -23,7 +23,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Which are repeated
 
-    /// What was deleted came back with the share into which another device had put it.
+    /// A deleted object returned with the share into which another device relocated it.
     @Test func objectThatThisDeviceDeletedOnTheServerIsDeletedAgain() { #expect(isRepeated(nil, wasDeleted: true)) }
 
     /// An object was deleted before its device learned of its share, and came back from its source with a later version of the app.
@@ -60,7 +60,7 @@ private typealias Fixture = RelocationFixture
         #expect(!RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: false, isInHome: true))
     }
 
-    // MARK: What is stored
+    // MARK: Stored names
 
     private func deletion(_ record: Record, source: RecordState?, generation: Int64? = nil) throws -> RepeatedDeletions {
         var repeated = RepeatedDeletions(mapping: Fixture.mapping, mark: 9, generation: generation)

@@ -117,7 +117,7 @@ extension SyncMachine {
         var timer: TimerID? { if case .timer(let timer) = self { timer } else { nil } }
     }
 
-    /// What the state waits for.
+    /// The operation or timer that the state waits for.
     var operationOrTimer: Awaited {
         switch state {
         case .settingUp(let id), .importing(let id, _), .planning(let id, _), .sending(let id, _, _), .quarantining(let id, _, _),

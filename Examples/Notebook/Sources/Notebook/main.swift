@@ -3,7 +3,7 @@
 
 import CoreData
 
-// Writes a notebook into a folder, reads it again, and says what it found.
+// Writes a notebook into a folder, reads it again, and prints its contents.
 
 func check(_ condition: Bool, _ what: String) {
     guard condition else {

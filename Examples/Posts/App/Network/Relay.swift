@@ -8,7 +8,7 @@ import Synchronization
 /// A way to the server that can be cut.
 ///
 /// The framework connects to the relay as if it were the server; bytes are carried both ways, in order, and only as
-/// fast as the slower side takes them. When the relay is offline it breaks what is open and refuses what comes:
+/// fast as the slower side takes them. When the relay is offline it breaks open connections and rejects new ones:
 /// the framework meets a real failure of the network, not a flag.
 final class Relay: Sendable {
     private static let connectTimeout = TimeAmount.seconds(5)
@@ -30,7 +30,7 @@ final class Relay: Sendable {
                 client.eventLoop.makeCompletedFuture {
                     let near = RelayEnd()
                     near.whenActive = { near in
-                        // Not before: a listener whose new connections are closed too early stops listening.
+                        // Not earlier: a listener stops listening if its new connections are closed too early.
                         guard lines.admit(client) else { return }
                         Self.connect(near, of: client, toHost: serverHost, port: serverPort, lines)
                     }
@@ -82,7 +82,7 @@ final class Relay: Sendable {
     }
 }
 
-/// What is open, and whether anything may be.
+/// The open connections, and whether any may be open.
 private final class Lines: Sendable {
     private struct State {
         var isOnline = true
@@ -118,7 +118,7 @@ private final class Lines: Sendable {
     }
 }
 
-/// One end of a connection: what it reads goes to its partner, and it reads on only when the partner has room.
+/// One end of a connection: it forwards bytes to its peer, and reads on only when the peer has room.
 ///
 /// Both ends are on the same event loop.
 private final class RelayEnd: ChannelInboundHandler {
@@ -161,7 +161,7 @@ private final class RelayEnd: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The partner closes as well, after what was written to it has gone out.
+    /// The peer closes as well, after its pending bytes were written.
     func channelInactive(context: ChannelHandlerContext) {
         if let target = partner?.context {
             target.writeAndFlush(NIOAny(context.channel.allocator.buffer(capacity: 0)))

@@ -45,7 +45,7 @@ enum SyncedStacks {
         return container
     }
 
-    /// WWDC20, session 10650: a store of the public database beside the first.
+    /// WWDC20, session 10650: a second store, of the public database.
     static func withPublicStore() -> NSPersistentCloudKitContainer {
         let container = NSPersistentCloudKitContainer(name: "Notebook")
         guard let description = container.persistentStoreDescriptions.first, let url = description.url else { return container }

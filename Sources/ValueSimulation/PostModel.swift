@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
 import Foundation
-import ManagedModel
-import MirroringCore
+package import ManagedModel
+package import MirroringCore
 
-/// The talk's model of posts, with an heir and a relationship between objects of one entity.
-enum TestModel {
-    static let model = Model(entities: [
+/// The model of posts of Apple's talk, with a subentity and a relationship between objects of one entity.
+package enum TestModel {
+    package static let model = Model(entities: [
         Entity(
             name: "Post",
             attributes: [
@@ -36,38 +35,21 @@ enum TestModel {
             relationships: [Relationship(name: "attachment", destination: "Attachment", inverse: "imageData")]),
     ])
 
-    static let resolved: ResolvedModel = {
+    package static let resolved: ResolvedModel = {
         do { return try ResolvedModel(model) } catch { preconditionFailure("the test model is sound: \(error)") }
     }()
 
-    static let mapping = RecordMapping(model: resolved)
+    package static let mapping = RecordMapping(model: resolved)
 
-    static func entity(_ name: String) -> ResolvedEntity {
+    package static func entity(_ name: String) -> ResolvedEntity {
         guard let entity = resolved.entity(named: name) else { preconditionFailure("no entity \(name) in the test model") }
         return entity
     }
 }
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
-}
-
 extension StoredValue {
-    /// As a dump shows it; binary data by its length.
-    var text: String {
+    /// The text of a dump; binary data is shown by its length.
+    package var text: String {
         switch self {
         case .null: "–"
         case .int(let number): "\(number)"

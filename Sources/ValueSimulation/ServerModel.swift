@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
-import MirroringCore
+package import CloudWire
+package import MirroringCore
 
-/// One zone of a server, in fifty lines: records with change tags, tombstones, and a feed in order of commits.
-struct ServerModel {
-    private(set) var records: [String: Record] = [:]
+/// One zone of a server: records with change tags, tombstones, and a feed in order of commits.
+package struct ServerModel: Sendable {
+    package private(set) var records: [String: Record] = [:]
     private var numbers: [String: Int] = [:]
     private var tombstones: [String: Int] = [:]
     private var counter = 0
     private var assets: [AssetValue: [UInt8]] = [:]
-    private(set) var creations = 0
+    package private(set) var creations = 0
 
-    mutating func upload(_ bytes: [UInt8]) -> AssetValue {
+    package init() {}
+
+    package mutating func upload(_ bytes: [UInt8]) -> AssetValue {
         let asset = AssetValue(fileChecksum: ContentDigest(bytes).text, size: Int64(bytes.count), receipt: "receipt")
         assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)] = bytes
         return asset
     }
 
-    func download(_ asset: AssetValue) -> [UInt8]? { assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)] }
+    package func download(_ asset: AssetValue) -> [UInt8]? { assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)] }
 
-    mutating func apply(_ operation: ExportBatch.Operation, _ sent: Record, by device: String) -> ItemOutcome {
+    package mutating func apply(_ operation: ExportBatch.Operation, _ sent: Record, by device: String) -> ItemOutcome {
         counter += 1
         let stamp = RecordStamp(timestamp: Int64(counter), userRecordName: "_user", deviceID: device)
         switch operation {
@@ -48,7 +50,7 @@ struct ServerModel {
     private mutating func save(_ record: Record, _ fields: [String: Field], _ stamp: RecordStamp) -> ItemOutcome {
         var record = record
         for (name, field) in fields { record.fields[name] = field.value == nil ? nil : field }
-        // Addresses differ from answer to answer, as they do on real servers.
+        // Addresses differ from response to response, as on real servers.
         for (name, field) in record.fields {
             if case .asset(var asset)? = field.value {
                 asset.receipt = nil
@@ -63,7 +65,7 @@ struct ServerModel {
         return .saved(record)
     }
 
-    func page(after token: String?, limit: Int) -> ImportPage {
+    package func page(after token: String?, limit: Int) -> ImportPage {
         let from = token.flatMap { Int($0) } ?? 0
         var feed = numbers.filter { $0.value > from }
         if token != nil { feed.merge(tombstones.filter { $0.value > from }) { live, _ in live } }
@@ -74,5 +76,5 @@ struct ServerModel {
             askedWith: token, token: String(shown.last?.value ?? max(from, counter)), moreComing: entries.count > limit)
     }
 
-    var links: [Record] { records.values.filter { $0.recordType == MirrorNames.linkRecordType } }
+    package var links: [Record] { records.values.filter { $0.recordType == MirrorNames.linkRecordType } }
 }

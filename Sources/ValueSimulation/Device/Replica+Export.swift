@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import ManagedModel
+package import MirroringCore
+
+// History, batches and their outcomes.
+
+extension Replica {
+    /// Reads history, and commits marks, names and position keys.
+    package mutating func scan() {
+        if history.isEmpty { return }
+        var unread = history
+        history = []
+        if canary == .lostEdits { for index in unread.indices { unread[index].changes.removeAll { $0.kind == .update && $0.key.primaryKey % 3 == 0 } } }
+        guard zones.count > 1 else { return scan(unread, in: MirrorZone.home) }
+        for (zone, part) in partition(unread) { scan(part, in: zone) }
+    }
+
+    /// - Parameter history: Changes of objects in one zone.
+    mutating func scan(_ history: [LocalTransaction], in zone: Int64) {
+        guard let metadata = zones[zone] else { return }
+        let scan = ExportScan(history, mapping: mapping)
+        let needs = scan.needs
+        if needs.keys.isEmpty { return }
+        var loaded = ExportScan.Loaded()
+        for key in needs.keys { if let state = current(key)?.state { loaded.records[key] = stored(state) } }
+        for listing in needs.listings {
+            let list = OrderedList(owner: listing.owner, relationship: listing.relationship)
+            // Records of different zones are never linked.
+            let destinations = rows[listing.owner] == nil ? [] : destinations(of: list).filter { self.zone(of: $0) ?? zone == zone }
+            loaded.destinations[listing] = destinations
+            for key in destinations where loaded.records[key] == nil { if let state = current(key)?.state { loaded.records[key] = stored(state) } }
+        }
+        loaded.links = metadata.links(touching: Set((needs.listings.map(\.owner) + needs.deleted).compactMap { loaded.records[$0]?.recordName }))
+        for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) {
+            if let state = record(named: end, in: zone), loaded.records[state.key] == nil { loaded.records[state.key] = state }
+        }
+        loaded.parked = metadata.deferredReferences
+        loaded.existing = Set(rows.keys)
+        loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil })
+        let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
+        lastName += names.count
+        write(scan.plan(loaded, names: NewRecordNames(names)), in: zone)
+        rank(after: scan, in: zone)
+    }
+
+    package func pendingRecords(in zone: Int64) -> [RecordState] {
+        guard let metadata = zones[zone] else { return [] }
+        let pending = metadata.records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        if pending.isEmpty { return [] }
+        // The server learns of the survivor of a merge before it learns of the deletion of the duplicate.
+        let redirects = mapping.hasUniqueness ? metadata.redirects : [:]
+        return pending.filter { state in
+            guard state.stage == .needsDelete else { return true }
+            // A source record is deleted after the destination record arrived.
+            if state.isRelocated, let current = current(state.key), current.state.changeTag == nil { return false }
+            guard let survivor = redirects[state.recordName].flatMap({ metadata.records[$0] }) else { return true }
+            return survivor.stage != .needsUpload && survivor.stage != .missing
+        }.sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }.map { stored($0) }
+    }
+
+    package func pendingLinks(in zone: Int64) -> [LinkState] {
+        (zones[zone]?.links.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil } ?? [])
+            .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
+    }
+
+    package var pendingRecords: [RecordState] { pendingRecords(in: MirrorZone.home) }
+    package var pendingLinks: [LinkState] { pendingLinks(in: MirrorZone.home) }
+
+    /// Whether everything was sent.
+    package var isIdle: Bool { history.isEmpty && zones.keys.allSatisfy { pendingRecords(in: $0).isEmpty && pendingLinks(in: $0).isEmpty } }
+
+    package mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits(), in zone: Int64 = MirrorZone.home) -> BatchPlan {
+        guard let metadata = zones[zone] else { preconditionFailure("no zone \(zone)") }
+        let pending = pendingRecords(in: zone)
+        var loaded = BatchPlan.Loaded()
+        for state in pending where state.stage == .needsUpload {
+            guard let row = rows[state.key] else { continue }
+            loaded.rows[state.key] = row
+            if zone != MirrorZone.home, state.changeTag == nil { loaded.receipts[state.recordName] = stamp(of: row) }
+        }
+        loaded.names = metadata.names
+        loaded.parked = metadata.deferredReferences
+        let plan = BatchPlan.plan(
+            records: pending, links: pendingLinks(in: zone), loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
+        write(plan.changes, in: zone)
+        return plan
+    }
+
+    package mutating func settle(
+        _ batch: BatchPlan, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]], in zone: Int64 = MirrorZone.home
+    ) -> BatchVerdict {
+        guard let metadata = zones[zone] else { return BatchVerdict() }
+        var records: [String: RecordState] = [:]
+        for item in batch.items where !item.isLink { records[item.recordName] = record(named: item.recordName, in: zone) }
+        let settlement = ExportSettlement.settle(
+            batch.items, outcomes: outcomes, assets: assets,
+            generation: metadata.token == nil ? metadata.generation - 1 : metadata.generation, records: records, links: metadata.links,
+            mapping: mapping)
+        write(settlement.changes, in: zone)
+        deletedNames.formUnion(
+            DeletedNames.decide(settlement.changes, records, isHome: zone == MirrorZone.home) { name in
+                zones.contains { $0.key != MirrorZone.home && $0.value.links[name] != nil }
+            })
+        return settlement.verdict
+    }
+
+    // MARK: Names that follow from unique values
+
+    private func uniqueNames(of keys: [RowKey]) -> [RowKey: String] {
+        var names: [RowKey: String] = [:]
+        for key in keys {
+            guard let row = rows[key], let name = uniqueName(of: row, besides: Set(names.values)) else { continue }
+            names[key] = name
+        }
+        return names
+    }
+
+    func uniqueName(of row: Row, besides taken: Set<String> = []) -> String? {
+        if mapping.uniqueValues(of: row).isEmpty { return nil }
+        let redirects = home.redirects, deferred = Set(parked.values)
+        return Rekeying.name(of: row, mapping: mapping) {
+            records[$0] == nil && !taken.contains($0) && !deferred.contains($0) && redirects[$0] == nil
+        }
+    }
+
+    /// Renames objects that were never sent, and have the names of records of the page.
+    mutating func renameTaken(by page: ImportPage) {
+        for record in page.records {
+            guard let state = self.record(named: record.recordName, in: MirrorZone.home), mapping.isUnique(state.key.entityIndex), let row = rows[state.key],
+                Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping), Rekeying.isRekeyable(state), let name = uniqueName(of: row)
+            else { continue }
+            var renamed = state
+            renamed.recordName = name
+            var changes = BookkeepingChanges()
+            changes.removedRecords = [record.recordName]
+            changes.records = [renamed]
+            changes.links = Rekeying.links(
+                home.links(touching: [record.recordName]), renaming: record.recordName, to: name, mark: lastTransaction, mapping: mapping
+            ) {
+                lastName += 1
+                return "\(device)\(lastName)"
+            }
+            for (key, other) in rows where other.values.contains(.reference(state.key)) {
+                guard let source = self.name(of: key), var referrer = self.record(named: source, in: MirrorZone.home), referrer.stage == .uploaded
+                else { continue }
+                referrer.stage = .needsUpload
+                changes.records.append(referrer)
+            }
+            write(changes)
+        }
+    }
+}

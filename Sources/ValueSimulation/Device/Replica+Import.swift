@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+package import MirroringCore
+
+// Pages of changes.
+
+extension Replica {
+    package mutating func startFullFetch(of zone: Int64 = MirrorZone.home) {
+        zones[zone]?.token = nil
+        zones[zone]?.generation += 1
+        zones[zone]?.isFullFetch = true
+    }
+
+    package func fetch(_ server: ServerModel, limit: Int, zone: Int64 = MirrorZone.home) -> ImportPage {
+        var page = server.page(after: zones[zone]?.token, limit: limit)
+        page.generation = (zones[zone] ?? ZoneMetadata()).fetchNumber
+        return page
+    }
+
+    /// - Returns: Whether the page was applied; a late or repeated one is not.
+    @discardableResult
+    package mutating func apply(_ page: ImportPage, from server: ServerModel, in zone: Int64 = MirrorZone.home) -> Bool {
+        scan()
+        guard let metadata = zones[zone], page.follows(metadata.token, generation: metadata.fetchNumber) else { return false }
+        var page = page
+        releaseWithheld(in: &page, zone)
+        if zone != MirrorZone.home {
+            deleteAgain(in: &page, zone)
+            prepareArrivals(in: &page, zone)
+        }
+        page.conclude(missing: zones[zone]?.missingNames ?? [], unseen: page.generation == nil ? [] : zones[zone]?.unseenNames ?? [])
+        if zone == MirrorZone.home, zones.count > 1 {
+            page = withoutRelocated(page)
+            undoRelocations(of: page.deletions)
+        }
+        if mapping.hasUniqueness { renameTaken(by: page) }
+        let before = rows
+        let plan = commit(plan(page, server, zone), in: zone)
+        zones[zone]?.suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: before, mapping: mapping))
+        arrange(listsTouched(by: plan, in: zone), in: zone)
+        if zone == MirrorZone.home { forwardEdits(plan) }
+        let receives = zones[zone]?.receives == true
+        zones[zone]?.token = page.token
+        if !page.moreComing {
+            repairOneToOne(in: zone)
+            zones[zone]?.isFullFetch = false
+            zones[zone]?.receives = false
+            if receives { gather(into: zone) }
+        }
+        return true
+    }
+
+    /// Adds the withheld records that a page releases.
+    private func releaseWithheld(in page: inout ImportPage, _ zone: Int64) {
+        guard canary != .withheldForever, let metadata = zones[zone], !metadata.withheld.isEmpty else { return }
+        var names = page.records.map(\.recordName)
+        if mapping.hasUniqueness {
+            names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
+            // A superseded record that others still name.
+            if !page.moreComing { names += metadata.redirects.keys.sorted() }
+        }
+        let seen = Set(page.deletions).union(page.records.map(\.recordName))
+        page.records += metadata.withheldRecords(lacking: names).map(\.record).filter { !seen.contains($0.recordName) }
+    }
+
+    // MARK: Loading
+
+    private func plan(_ page: ImportPage, _ server: ServerModel, _ zone: Int64) -> ImportPlan {
+        guard let metadata = zones[zone] else { preconditionFailure("no zone \(zone)") }
+        let needs = ImportNeeds(page, mapping: mapping)
+        var loaded = ImportPlan.Loaded()
+        for name in needs.names { loaded.records[name] = record(named: name, in: zone) }
+        let references = metadata.deferredReferences
+        if !references.isEmpty {
+            let waiting = Set(needs.parked)
+            loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
+        }
+        if mapping.hasUniqueness { loadRedirects(page, needs, metadata, references, &loaded) }
+        for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
+        loaded.links = needs.names.compactMap { metadata.links[$0] }
+        let details = needs.details(loaded)
+        for key in details.keys { loaded.rows[key] = rows[key] }
+        loadLinks(needs, details, metadata, zone, &loaded)
+        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows[$0] != nil })
+        for key in details.referred {
+            loaded.referrers[key] = referrers(to: key)
+            for referrer in loaded.referrers[key] ?? [] {
+                loaded.rows[referrer] = rows[referrer]
+                if let (number, state) = current(referrer), number == zone { loaded.records[state.recordName] = stored(state) }
+            }
+        }
+        loaded.names = metadata.names
+        if zones.count > 1 {
+            for key in loaded.rows.values.flatMap({ $0.values.compactMap(\.reference) }) where metadata.names[key] == nil {
+                loaded.namesElsewhere[key] = current(key)?.state.recordName
+            }
+            if zone == MirrorZone.home { loadTargetsElsewhere(needs, &loaded) } else { loadFormer(page, &loaded) }
+        }
+        for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
+        var plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        while loadUniqueNeighbours(of: plan, zone, in: &loaded) { plan = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
+        return plan
+    }
+
+    private func loadLinks(
+        _ needs: ImportNeeds, _ details: ImportNeeds.Details, _ metadata: ZoneMetadata, _ zone: Int64, _ loaded: inout ImportPlan.Loaded
+    ) {
+        if metadata.links.isEmpty { return }
+        let names = Set(needs.names), pairs = Set(details.pairs)
+        let ends = Set(details.linkEnds).union(loaded.successors.keys)
+        loaded.links = metadata.links.values.filter {
+            names.contains($0.recordName) || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
+        }.sorted { $0.recordName < $1.recordName }
+        for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
+            loaded.records[end] = record(named: end, in: zone)
+        }
+    }
+
+    private func referrers(to key: RowKey) -> [RowKey] {
+        rows.values.filter { $0.values.contains(.reference(key)) }.map(\.key).sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+    }
+
+    private func loadRedirects(
+        _ page: ImportPage, _ needs: ImportNeeds, _ metadata: ZoneMetadata, _ references: [ParkedRelationship], _ loaded: inout ImportPlan.Loaded
+    ) {
+        let redirects = metadata.redirects
+        var names = needs.names
+        if !page.moreComing {
+            loaded.parked += references.filter { redirects[$0.destination] != nil }
+            names += loaded.parked.map(\.destination) + metadata.links.values.flatMap { [$0.pair.first, $0.pair.second] }.sorted()
+        }
+        for name in page.deletions {
+            for other in metadata.records[name]?.merged.names.sorted() ?? [] {
+                loaded.records[other] = record(named: other, in: MirrorZone.home)
+                loaded.parked += references.filter { $0.destination == other }
+            }
+        }
+        while let name = names.popLast() {
+            loaded.records[name] = record(named: name, in: MirrorZone.home)
+            guard let survivor = redirects[name], loaded.successors[name] == nil else { continue }
+            loaded.successors[name] = survivor
+            names.append(survivor)
+        }
+    }
+
+    /// Loads rows with the same values as rows of a plan, with their referrers.
+    ///
+    /// - Returns: Whether there were any that weren't loaded.
+    private func loadUniqueNeighbours(of plan: ImportPlan, _ zone: Int64, in loaded: inout ImportPlan.Loaded) -> Bool {
+        guard mapping.hasUniqueness || mapping.hasRequirements else { return false }
+        var found = Set(plan.takenBack)
+        let deleted = plan.deletedKeys
+        for (unique, key) in canary == .unmergedDuplicates ? [] : plan.unique {
+            let same = plan.unique.filter { $0.values == unique && $0.key != key }.map(\.key) + keys(with: unique, besides: key, deleted)
+            if !same.isEmpty { found.formUnion(same + [key]) }
+        }
+        for (unique, key) in plan.given { found.formUnion(keys(with: unique, besides: key, deleted)) }
+        let new = found.filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted { $0.primaryKey < $1.primaryKey }
+        if new.isEmpty { return false }
+        let references = zones[zone]?.deferredReferences ?? []
+        for key in new {
+            loaded.rows[key] = rows[key]
+            let referrers = referrers(to: key)
+            loaded.referrers[key] = referrers
+            for referrer in referrers + [key] {
+                loaded.rows[referrer] = rows[referrer]
+                guard let (number, state) = current(referrer), number == zone else { continue }
+                loaded.records[state.recordName] = stored(state)
+                loaded.parked += references.filter { $0.destination == state.recordName || $0.key.source == state.recordName }
+                if referrer == key { loadNeighbours(of: state, zone, &loaded) }
+            }
+        }
+        for reference in loaded.parked where loaded.records[reference.key.source] == nil {
+            loaded.records[reference.key.source] = record(named: reference.key.source, in: zone)
+        }
+        for state in loaded.records.values where rows[state.key] != nil { loaded.existing.insert(state.key) }
+        loaded.surrounded += new
+        return true
+    }
+
+    /// Loads the links of a record, and the required targets that the server has: if the target of this device is deleted, that is shown.
+    private func loadNeighbours(of state: RecordState, _ zone: Int64, _ loaded: inout ImportPlan.Loaded) {
+        for target in mapping.entities[state.key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? [] where loaded.records[target] == nil {
+            loaded.records[target] = record(named: target, in: zone)
+        }
+        let known = Set(loaded.links.map(\.recordName))
+        for link in zones[zone]?.links(touching: [state.recordName]) ?? [] where !known.contains(link.recordName) {
+            loaded.links.append(link)
+            for end in [link.pair.first, link.pair.second] where loaded.records[end] == nil {
+                loaded.records[end] = record(named: end, in: zone)
+            }
+        }
+    }
+
+    private func keys(with unique: UniqueValues, besides key: RowKey, _ deleted: Set<RowKey>) -> [RowKey] {
+        rows.values.filter { mapping.isUnique($0.key.entityIndex) && $0.key != key && !deleted.contains($0.key) && mapping.uniqueValues(of: $0).contains(unique) }
+            .map(\.key)
+    }
+
+    // MARK: Writing
+
+    /// - Returns: The plan with the keys of new rows.
+    private mutating func commit(_ draft: ImportPlan, in zone: Int64) -> ImportPlan {
+        var keys: [RowKey: RowKey] = [:]
+        for temporary in draft.newKeys {
+            lastPrimaryKey += 1
+            keys[temporary] = RowKey(store: 0, entity: temporary.entityIndex, primaryKey: lastPrimaryKey)
+        }
+        let plan = draft.assigning(keys)
+        var changes: [LocalChange] = []
+        let deleted = plan.deletedKeys
+        for intent in plan.rows {
+            switch intent {
+            case .insert(let row):
+                rows[row.key] = row
+                changes.append(LocalChange(key: row.key, kind: .insert))
+            case .update(var row, let slots):
+                precondition(rows[row.key]?.version == row.version, "import and its rows are one transaction")
+                if canary == .oneSidedRelationships, isDisplaced(row, slots, plan) { continue }
+                row.version += 1
+                for slot in slots { leaveList(row.key, slot: slot, former: rows[row.key]?.values[slot].reference) }
+                rows[row.key] = row
+                let declared = mapping.model.entities[row.key.entityIndex].slots
+                changes.append(LocalChange(key: row.key, kind: .update, changedProperties: slots.map { declared[$0].name }))
+            case .delete(let key, _):
+                removeRow(key)
+                changes.append(LocalChange(key: key, kind: .delete))
+            }
+        }
+        if !deleted.isEmpty {
+            // The store clears references to deleted rows.
+            for (key, row) in rows {
+                for (slot, value) in row.values.enumerated() { if let target = value.reference, deleted.contains(target) { rows[key]?.values[slot] = .null } }
+            }
+        }
+        for link in plan.links {
+            guard let mapped = mapping.link(entity: link.owner.entityIndex, toMany: link.relationship) else { continue }
+            let pair = pair(mapped, link.relationship, link.owner, link.destination)
+            if link.isAddition { pairs.insert(pair) } else { pairs.remove(pair) }
+        }
+        if !changes.isEmpty { record(changes, author: MirrorNames.importAuthor) }
+        write(plan.bookkeeping, in: zone)
+        return plan
+    }
+
+    /// Makes the one-to-one relationships of an import two-sided, after its last page.
+    private mutating func repairOneToOne(in zone: Int64) {
+        guard let suspects = zones[zone]?.suspects, !suspects.isEmpty else { return }
+        zones[zone]?.suspects = []
+        if canary == .oneSidedRelationships { return }
+        let repair = OneToOneRepair.decide(suspects, mapping: mapping, row: { rows[$0] }) { current($0).map { stored($0.state) } }
+        for case .update(var row, _) in repair.rows {
+            row.version += 1
+            rows[row.key] = row
+        }
+        for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? zone) }
+        conflicts += repair.conflicts
+    }
+
+    /// Whether an update only clears a side of a one-to-one relationship.
+    private func isDisplaced(_ row: Row, _ slots: [Int], _ plan: ImportPlan) -> Bool {
+        slots.allSatisfy { slot in
+            guard case .toOne(let relationship) = mapping.model.entities[row.key.entityIndex].slots[slot] else { return false }
+            return relationship.shape == .oneToOne && row.values[slot].isNull
+        }
+    }
+}

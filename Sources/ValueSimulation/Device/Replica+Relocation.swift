@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+package import ManagedModel
+import MirroringCore
+
+// Relocations: objects of the home zone go to the zone of a share, with everything that they are connected with.
+
+extension Replica {
+    // MARK: Changes of this device
+
+    /// Relocates objects to the zone of a share, as sharing them does.
+    package mutating func share(_ keys: [RowKey], in zone: Int64) {
+        scan()
+        relocate(keys, to: zone)
+    }
+
+    /// Returns the history of each zone, after objects that were related to shared ones are relocated.
+    mutating func partition(_ history: [LocalTransaction]) -> [(zone: Int64, history: [LocalTransaction])] {
+        let assignment = ZoneAssignment(history, mapping: mapping)
+        let changes = assignment.existing.map { key in
+            ZoneAssignment.Change(
+                key: key, zone: zone(of: key) ?? MirrorZone.home,
+                neighbours: neighbours(of: key, changed: assignment.changedProperties(of: key)).map {
+                    ZoneAssignment.Neighbour(key: $0, zone: zone(of: $0) ?? MirrorZone.home)
+                })
+        }
+        for relocation in ZoneAssignment.relocations(changes, home: MirrorZone.home) { relocate([relocation.key], to: relocation.zone) }
+        var assigned: [RowKey: Int64] = [:]
+        for key in assignment.keys { assigned[key] = zone(of: key) ?? MirrorZone.home }
+        return assignment.parts(zones: assigned)
+    }
+
+    /// Returns the rows that a row is related to.
+    ///
+    /// - Parameter changed: Only by these properties; nil for all. The many side of a one-to-many relationship is left out then: the
+    ///   objects that are related by it changed themselves.
+    func neighbours(of key: RowKey, changed: Set<String>?) -> [RowKey] {
+        guard let row = rows[key] else { return [] }
+        let entity = mapping.model.entities[key.entityIndex]
+        var keys: [RowKey] = []
+        for (slot, declared) in entity.slots.enumerated() where changed?.contains(declared.name) ?? true {
+            if let target = row.values[slot].reference { keys.append(target) }
+        }
+        for (index, relationship) in entity.toMany.enumerated() {
+            if let changed { guard relationship.shape == .manyToMany, changed.contains(relationship.name) else { continue } }
+            keys += destinations(of: OrderedList(owner: key, relationship: index))
+        }
+        return keys
+    }
+
+    mutating func relocate(_ keys: [RowKey], to zone: Int64) {
+        var connected = ConnectedObjects(from: keys)
+        while let key = connected.next() {
+            guard self.zone(of: key) ?? MirrorZone.home == MirrorZone.home else { continue }
+            connected.include(key, neighbours: neighbours(of: key, changed: nil))
+        }
+        var names: [String] = []
+        var unrecorded: [LocalChange] = []
+        for key in connected.keys {
+            guard let (_, current) = current(key) else {
+                unrecorded.append(LocalChange(key: key, kind: .insert))
+                continue
+            }
+            let state = stored(current)
+            guard RelocatedRecord.isRelocatable(state) else { continue }
+            names.append(state.recordName)
+            let relocated = RelocatedRecord(state, mark: lastTransaction, keepsSource: true)
+            moveRecord(named: state.recordName, to: zone, as: relocated.destination)
+            if let source = relocated.source { zones[MirrorZone.home]?.put(source) }
+        }
+        // First: a pair that is relocated may have been unlinked in history that is still to be read.
+        relate(arrived: names, in: zone)
+        for name in names { relocateLinks(of: name, to: zone) }
+        if !unrecorded.isEmpty { scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: unrecorded)], in: zone) }
+    }
+
+    /// Moves the record of a row from the home zone, with its deferred references.
+    private mutating func moveRecord(named name: String, to zone: Int64, as state: RecordState) {
+        guard var destination = zones[zone] else { return }
+        zones[MirrorZone.home]?.removeRecord(named: name)
+        destination.put(state)
+        zones[MirrorZone.home]?.moveDeferredReferences(from: name, to: &destination, as: state.recordName)
+        zones[zone] = destination
+    }
+
+    /// Relocates the links of a record that have both ends in a zone now.
+    private mutating func relocateLinks(of name: String, to zone: Int64) {
+        for link in home.links(touching: [name]) {
+            let other = link.pair.end(opposite: name)
+            guard RelocatedLink.isRelocatable(link, isOtherEndAtDestination: zones[zone]?.records[other] != nil) else { continue }
+            let relocated = RelocatedLink(
+                link, mark: lastTransaction, keepsSource: true, hasBothEndsAtSource: [name, other].allSatisfy { home.records[$0] != nil })
+            var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
+            if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
+            atDestination.links = [relocated.destination]
+            write(atSource)
+            write(atDestination, in: zone)
+            if relocated.isLinkedOnArrival { join(relocated.destination, in: zone) }
+        }
+    }
+
+    // MARK: Objects that arrived in a zone
+
+    /// Relates objects that are in a zone from now on.
+    private mutating func relate(arrived names: [String], in zone: Int64) {
+        let arrived = Set(names)
+        for reference in zones[zone]?.deferredReferences ?? [] where arrived.contains(reference.destination) || arrived.contains(reference.key.source) {
+            let source = record(named: reference.key.source, in: zone)
+            let row = source.flatMap { rows[$0.key] }
+            let target = record(named: reference.destination, in: zone).flatMap { rows[$0.key]?.key }
+            var changes = BookkeepingChanges()
+            changes.unparked = [reference.key]
+            switch DeferredReferenceArrival.decide(reference, source: source, row: row, target: target, mapping: mapping) {
+            case .waits: continue
+            case .done: break
+            case .lost(let conflict): changes.conflicts = [conflict]
+            case .set(let slot, let target):
+                guard let row else { continue }
+                rows[row.key]?.values[slot] = .reference(target)
+                rows[row.key]?.version += 1
+            }
+            write(changes, in: zone)
+        }
+        for link in zones[zone]?.links(touching: arrived) ?? [] where link.isLive { join(link, in: zone) }
+    }
+
+    /// Links the rows of a pair, if both are shown.
+    private mutating func join(_ link: LinkState, in zone: Int64) {
+        guard let relationship = mapping.links[link.pair.kind] else { return }
+        let first = record(named: link.pair.first, in: zone), second = record(named: link.pair.second, in: zone)
+        guard let first, let second, relationship.links(first, second, in: mapping, hasRow: { rows[$0] != nil }) else { return }
+        pairs.insert(pair(relationship, relationship.first.relationship, first.key, second.key))
+    }
+
+    private func isLinked(_ first: RowKey, _ second: RowKey, _ relationship: LinkMapping) -> Bool {
+        pairs.contains(pair(relationship, relationship.first.relationship, first, second))
+    }
+
+    // MARK: Edits of other devices in the home zone
+
+    /// Relocates what this device alone connected with objects of a zone, after other devices relocated objects to it.
+    mutating func gather(into zone: Int64) {
+        let keys = liveKeysOfRecords(in: zone)
+        let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
+        relocate(nearby, to: zone)
+        // Links that the device that shared the objects did not have.
+        for key in liveKeysOfRecords(in: zone) { if let name = zones[zone]?.names[key] { relocateLinks(of: name, to: zone) } }
+    }
+
+    private func liveKeysOfRecords(in zone: Int64) -> [RowKey] {
+        (zones[zone]?.records.values.filter { !$0.isRelocated && $0.stage != .needsDelete } ?? []).map(\.key)
+            .sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+    }
+
+    /// Forwards edits that other devices made to source records, and relocates objects that they connected with relocated ones.
+    mutating func forwardEdits(_ plan: ImportPlan) {
+        if canary == .unforwardedEdits { return }
+        guard zones.count > 1 else { return }
+        let edits = ForwardedEdits(plan)
+        for key in edits.edited {
+            guard let (zone, state) = current(key), state.stage == .uploaded else { continue }
+            var changed = state
+            changed.stage = .needsUpload
+            zones[zone]?.put(changed)
+        }
+        for unapplied in edits.unapplied {
+            guard let (zone, current) = current(unapplied.key), zone != MirrorZone.home, current.changeTag == nil else { continue }
+            var state = current
+            state.ancestor.unapplied = unapplied.fields
+            zones[zone]?.put(state)
+        }
+        for connection in edits.connections {
+            follow(connection.key, connection.references)
+            for key in connection.references { follow(key, [connection.key]) }
+        }
+        for link in edits.links {
+            let ends = [link.pair.first, link.pair.second].compactMap { record(named: $0, in: MirrorZone.home) }
+            guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
+            for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
+            guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { continue }
+            relocateLinks(of: link.pair.first, to: zone)
+        }
+    }
+
+    /// Relocates an object of the home zone to the zone of one of others.
+    private mutating func follow(_ key: RowKey, _ others: [RowKey]) {
+        guard !others.isEmpty, let zone = zone(of: key), zone == MirrorZone.home,
+            let destination = ForwardedEdits.destination(ofObjectIn: zone, following: others.map { self.zone(of: $0) }, home: MirrorZone.home)
+        else { return }
+        relocate([key], to: destination)
+    }
+
+    // MARK: Pages of the home zone
+
+    func withoutRelocated(_ page: ImportPage) -> ImportPage {
+        var page = page
+        func isLink(_ record: Record) -> Bool { record.recordType == MirrorNames.linkRecordType }
+        page.records = page.recordsOfHome(
+            isInHome: { isLink($0) ? home.links[$0.recordName] != nil : home.records[$0.recordName] != nil },
+            isElsewhere: { record in
+                zones.values.contains { isLink(record) ? $0.links[record.recordName] != nil : $0.records[record.recordName] != nil }
+            })
+        return page
+    }
+
+    /// Undoes relocations if another device deleted the source record.
+    mutating func undoRelocations(of deletions: [String]) {
+        for name in deletions {
+            guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key) else { continue }
+            let undone = UndoneRelocation(source: source, current: stored(current), mark: lastTransaction)
+            if let state = undone.destination { zones[zone]?.put(state) } else { zones[zone]?.removeRecord(named: current.recordName) }
+            zones[MirrorZone.home]?.put(undone.source)
+            var changes = BookkeepingChanges()
+            for var link in zones[zone]?.links(touching: [current.recordName]) ?? [] {
+                if link.changeTag == nil {
+                    changes.removedLinks.append(link.recordName)
+                } else {
+                    link.stage = .needsDelete
+                    changes.links.append(link)
+                }
+            }
+            write(changes, in: zone)
+            zones[zone]?.removeDeferredReferences(from: current.recordName)
+        }
+    }
+
+    func loadTargetsElsewhere(_ needs: ImportNeeds, _ loaded: inout ImportPlan.Loaded) {
+        guard loaded.records.values.contains(where: \.isRelocated) else { return }
+        for name in needs.names where loaded.records[name] == nil {
+            for zone in zones.keys.sorted() {
+                guard let state = record(named: name, in: zone), !state.isRelocated, state.stage != .needsDelete else { continue }
+                loaded.targetsElsewhere[name] = state.key
+                loaded.existing.insert(state.key)
+            }
+        }
+    }
+
+    // MARK: Pages of the zone of a share
+
+    /// Returns the stamp of a row's record; nil for a row that was not relocated.
+    func stamp(of row: Row) -> RelocationStamp? {
+        guard let (number, source) = source(of: row.key) else { return nil }
+        var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
+        if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number]?.names[row.key] != nil {
+            var names: [RowKey: String] = [:]
+            for key in row.values.compactMap(\.reference) { names[key] = self.current(key)?.state.recordName }
+            let deferred = zones[zone]?.deferredReferences.filter { $0.key.source == current.recordName } ?? []
+            entity.note(source, row, names: names, parked: deferred, in: &stamp)
+        }
+        return stamp
+    }
+
+    func loadFormer(_ page: ImportPage, _ loaded: inout ImportPlan.Loaded) {
+        for record in page.records {
+            guard let state = loaded.records[record.recordName], state.stage == .needsUpload, let source = source(of: state.key),
+                source.zone == MirrorZone.home
+            else { continue }
+            loaded.former[record.recordName] = source.state.ancestor
+        }
+    }
+
+    /// Adopts and reconciles relocated records of a page, before it is planned.
+    mutating func prepareArrivals(in page: inout ImportPage, _ zone: Int64) {
+        var adopted: [String] = [], reconciled: [String] = []
+        for (index, record) in page.records.enumerated() {
+            if record.recordType == MirrorNames.linkRecordType {
+                prepareArrival(ofLink: record.recordName, zone)
+                continue
+            }
+            switch RecordArrival.decide(record, stored(record, zone), isFullFetch: page.generation != nil, mapping: mapping) {
+            case .ordinary: continue
+            case .completed(let completed): page.replace(at: index, with: completed)
+            case .adopted(let state, let source, let completed):
+                moveRecord(named: source.recordName, to: zone, as: state)
+                page.replace(at: index, with: completed)
+                adopted.append(record.recordName)
+            case .reconciled(let state, let source, let completed):
+                zones[MirrorZone.home]?.removeRecord(named: source.recordName)
+                zones[zone]?.put(state)
+                page.replace(at: index, with: completed)
+                reconciled.append(record.recordName)
+            }
+        }
+        for name in adopted + reconciled { resolveDeferredReferences(of: name, zone) }
+        relate(arrived: adopted + reconciled, in: zone)
+        if !adopted.isEmpty { zones[zone]?.receives = true }
+    }
+
+    private func stored(_ record: Record, _ zone: Int64) -> RecordArrival.Stored {
+        var stored = RecordArrival.Stored(record: self.record(named: record.recordName, in: zone))
+        if let known = stored.record {
+            if known.changeTag == nil, let source = source(of: known.key), source.zone == MirrorZone.home { stored.source = source.state }
+        } else if let stamp = RelocationStamp.ofHomeZone(record) {
+            stored.stamped = self.record(named: stamp.name, in: MirrorZone.home)
+        }
+        return stored
+    }
+
+    private mutating func prepareArrival(ofLink name: String, _ zone: Int64) {
+        guard zones[zone]?.links[name] == nil, let link = home.links[name] else { return }
+        let ends = [link.pair.first, link.pair.second].map { zones[zone]?.records[$0] ?? home.records[$0] }
+        var isLinked = false
+        if let first = ends[0]?.key, let second = ends[1]?.key, let relationship = mapping.links[link.pair.kind] {
+            isLinked = self.isLinked(first, second, relationship)
+        }
+        var changes = BookkeepingChanges()
+        changes.removedLinks = [name]
+        switch LinkArrival.decide(isKnown: false, home: link, hasBothEnds: !ends.contains(nil), isLinked: isLinked, mapping: mapping) {
+        case .ordinary: return
+        case .adopted(let adopted):
+            write(changes)
+            changes = BookkeepingChanges()
+            changes.links = [adopted]
+            write(changes, in: zone)
+        case .forgotten: write(changes)
+        }
+    }
+
+    /// Lets the next merge set references of an adopted record to targets that arrived before it.
+    private mutating func resolveDeferredReferences(of name: String, _ zone: Int64) {
+        guard let metadata = zones[zone], let state = record(named: name, in: zone) else { return }
+        let deferred = metadata.deferredReferences.filter { $0.key.source == name }
+        let resolved = DeferredReferenceArrival.resolvedFields(of: state, deferred, mapping: mapping) { metadata.records[$0] != nil }
+        if resolved.isEmpty { return }
+        var changes = BookkeepingChanges()
+        changes.unparked = resolved.map(\.key)
+        changes.records = [state.withoutMergeBase(of: resolved.map(\.field))]
+        write(changes, in: zone)
+    }
+
+    /// Takes records out of a page that this device deleted before their relocation, and marks them for deletion.
+    mutating func deleteAgain(in page: inout ImportPage, _ zone: Int64) {
+        if canary == .deletionsNotRepeated { return }
+        var repeated = RepeatedDeletions(mapping: mapping, mark: lastTransaction, generation: page.generation)
+        for record in page.records {
+            let name = record.recordName
+            if let pair = mapping.pair(of: record) {
+                guard
+                    RepeatedDeletions.isRepeated(
+                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone]?.links[name] != nil, isInHome: home.links[name] != nil)
+                else { continue }
+                repeated.add(record, pair)
+                continue
+            }
+            guard let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entity(of: record) else { continue }
+            let source = self.record(named: stamp.name, in: MirrorZone.home)
+            guard
+                RepeatedDeletions.isRepeated(
+                    source: source, wasDeleted: deletedNames.contains(stamp.name), isKnown: self.record(named: name, in: zone) != nil, mapping: mapping)
+            else { continue }
+            lastPrimaryKey += 1
+            repeated.add(
+                record, entity, key: RowKey(store: 0, entity: entity.entity.index, primaryKey: lastPrimaryKey), source: source, assets: [])
+        }
+        if repeated.names.isEmpty { return }
+        page.records.removeAll { repeated.names.contains($0.recordName) }
+        write(repeated.changes, in: zone)
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+package import MirroringCore
+
+/// A device without disk: rows, links, lists, history and the sync metadata of each zone, as values.
+///
+/// It loads the facts that the decisions of `MirroringCore` need, and writes their results, as `CloudMirroring` does with a store's file.
+package struct Replica: Sendable {
+    package struct Pair: Hashable, Sendable { package var kind: LinkKind, first: RowKey, second: RowKey }
+
+    package let device: String
+    package var mapping: RecordMapping
+    /// Whether deletions cascade as the model says.
+    package var cascades = false
+    /// A planted defect.
+    package var canary: ValueCanary?
+    package internal(set) var rows: [RowKey: Row] = [:]
+    package internal(set) var pairs: Set<Pair> = []
+    /// Members of ordered relationships in their order. Members that joined since are not in it.
+    var orders: [OrderedList: [RowKey]] = [:]
+    /// Position keys of rows, by to-one relationship.
+    var positions: [RowKey: [String: String]] = [:]
+    /// Transactions that were not read.
+    var history: [LocalTransaction] = []
+    var lastTransaction: Int64 = 0
+    var lastPrimaryKey: Int64 = 0
+    var lastName = 0
+    package internal(set) var zones: [Int64: ZoneMetadata] = [MirrorZone.home: ZoneMetadata()]
+    package internal(set) var conflicts: [ConflictEntry] = []
+    /// Names of records that this device deleted on the server.
+    var deletedNames: Set<String> = []
+
+    package init(_ device: String, mapping: RecordMapping = TestModel.mapping) {
+        self.device = device
+        self.mapping = mapping
+    }
+
+    // MARK: The home zone
+
+    var home: ZoneMetadata { zones[MirrorZone.home] ?? ZoneMetadata() }
+    package var records: [String: RecordState] { home.records }
+    package var links: [String: LinkState] { home.links }
+    package var parked: [ParkedRelationship.Key: String] { home.parked }
+    package var token: String? { home.token }
+
+    // MARK: Lookups
+
+    /// Zones in the order in which they are exported: the source record of a relocated object is deleted after its destination record
+    /// arrived.
+    package var zoneNumbers: [Int64] { zones.keys.sorted(by: >) }
+
+    package var liveKeys: [RowKey] { rows.keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) } }
+
+    package func keys(of entity: String) -> [RowKey] {
+        guard let hierarchy = mapping.model.entity(named: entity)?.hierarchy else { return [] }
+        return liveKeys.filter { hierarchy.contains($0.entityIndex) }
+    }
+
+    /// The name of the current record of a row.
+    package func name(of key: RowKey) -> String? { current(key)?.state.recordName }
+
+    package func key(named name: String) -> RowKey? { records[name]?.key }
+
+    /// The current record of a row, in any zone.
+    func current(_ key: RowKey) -> (zone: Int64, state: RecordState)? {
+        for (number, zone) in zones {
+            if let name = zone.names[key], let state = zone.records[name], !state.isRelocated { return (number, state) }
+        }
+        return nil
+    }
+
+    /// The record that a relocated row has in its source zone.
+    func source(of key: RowKey) -> (zone: Int64, state: RecordState)? {
+        for (number, zone) in zones {
+            if let name = zone.names[key], let state = zone.records[name], state.isRelocated { return (number, stored(state)) }
+        }
+        return nil
+    }
+
+    func zone(of key: RowKey) -> Int64? { current(key)?.zone }
+
+    /// Returns a record with the values that are stored by row: its position keys, and whether a relocated object was deleted.
+    func stored(_ state: RecordState) -> RecordState {
+        var state = state
+        if state.isRelocated {
+            let isLive = current(state.key).map { $0.state.stage != .needsDelete } ?? false
+            state.role = .source(isObjectDeleted: !isLive)
+        }
+        if mapping.isRanked(state.key.entityIndex) { state.ranks = positions[state.key] ?? [:] }
+        return state
+    }
+
+    func record(named name: String, in zone: Int64) -> RecordState? { zones[zone]?.records[name].map { stored($0) } }
+
+    package func value(_ property: String, of key: RowKey) -> StoredValue? {
+        guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else { return nil }
+        return row.values[slot]
+    }
+
+    // MARK: Writing
+
+    mutating func write(_ changes: BookkeepingChanges, in zone: Int64 = MirrorZone.home) {
+        zones[zone, default: ZoneMetadata()].write(changes)
+        for state in changes.records where mapping.isRanked(state.key.entityIndex) {
+            positions[state.key] = stored(state).hasRow ? state.ranks : nil
+        }
+        conflicts += changes.conflicts
+    }
+
+    mutating func record(_ changes: [LocalChange], author: String? = nil) {
+        lastTransaction += 1
+        history.append(LocalTransaction(number: lastTransaction, author: author, changes: changes))
+    }
+
+    func pair(_ link: LinkMapping, _ relationship: Int, _ owner: RowKey, _ destination: RowKey) -> Pair {
+        let isFirst =
+            link.isSymmetric
+            ? owner.primaryKey <= destination.primaryKey
+            : link.first.relationship == relationship && mapping.model.entities[link.first.entity].hierarchy.contains(owner.entityIndex)
+        return Pair(kind: link.kind, first: isFirst ? owner : destination, second: isFirst ? destination : owner)
+    }
+
+    mutating func removeRow(_ key: RowKey) {
+        rows[key] = nil
+        positions[key] = nil
+        pairs = pairs.filter { $0.first != key && $0.second != key }
+        if orders.isEmpty { return }
+        for list in orders.keys { orders[list]?.removeAll { $0 == key } }
+        orders = orders.filter { $0.key.owner != key }
+    }
+}

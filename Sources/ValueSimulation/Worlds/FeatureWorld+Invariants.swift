@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+
+extension FeatureWorld {
+    /// Visible objects that lack a required value; must be empty after every step.
+    func incomplete(_ device: Replica) -> [String] {
+        guard features.contains(.requirements) else { return [] }
+        return device.keys(of: "Document").filter { key in
+            ["title", "folder"].contains { device.value($0, of: key)?.isNull ?? true }
+        }.map { "\(device.device): \(device.name(of: $0) ?? "?") lacks a required value" }
+    }
+
+    /// Violations after the devices converged.
+    var finalViolations: [String] {
+        var violations: [String] = []
+        let dumps = Set(devices.map(\.dump))
+        if dumps.count > 1 { violations.append("the devices differ:\n\(devices.map(\.dump).joined(separator: "\n--\n"))") }
+        for device in devices { violations += device.oneSided.map { "one-sided: \($0)" } + leftOver(on: device) + lost(on: device) }
+        return violations + serverViolations
+    }
+
+    /// Sync metadata that must not remain.
+    private func leftOver(on device: Replica) -> [String] {
+        var found: [String] = []
+        for (number, zone) in device.zones {
+            let server = cloud[number].records
+            for state in zone.records.values {
+                if state.stage != .uploaded || state.isRelocated { found.append("\(device.device): \(state.recordName) \(state.stage) in zone \(number)") }
+                if device.rows[state.key] == nil { found.append("\(device.device): \(state.recordName) has no row") }
+            }
+            for link in zone.links.values where link.stage != .uploaded { found.append("\(device.device): \(link.recordName) \(link.stage)") }
+            let known = Set(zone.records.keys).union(zone.links.keys).union(zone.withheld.keys)
+            found += known.symmetricDifference(server.keys).sorted().map { "\(device.device): \($0) is in zone \(number) of one side only" }
+            for record in zone.withheld.values {
+                // A withheld object waits for something that the server does not have, or that is withheld itself.
+                let missing = record.lacking.filter { server[$0] == nil || zone.withheld[$0] != nil }
+                if missing.isEmpty, !record.lacking.isEmpty { found.append("\(device.device): \(record.record.recordName) is withheld without a reason") }
+            }
+        }
+        for key in device.rows.keys where device.name(of: key) == nil { found.append("\(device.device): row \(key.primaryKey) has no record") }
+        return found
+    }
+
+    /// Objects that disappeared, reappeared after their deletion, or exist twice.
+    private func lost(on device: Replica) -> [String] {
+        var found: [String] = []
+        var shown: [Int64: Int] = [:]
+        for key in device.rows.keys {
+            // Labels with one name are merged.
+            if features.contains(.uniqueness), device.mapping.model.entities[key.entityIndex].name == "Label" { continue }
+            if let number = device.number(of: key) { shown[number, default: 0] += 1 }
+        }
+        for (number, count) in shown {
+            if count > 1 { found.append("\(device.device): object \(number) exists \(count) times") }
+            if deleted.contains(number) { found.append("\(device.device): object \(number) reappeared after its deletion") }
+        }
+        if features.contains(.uniqueness) {
+            let names = device.keys(of: "Label").compactMap { device.value("name", of: $0) }.filter { !$0.isNull }
+            if Set(names).count < names.count { found.append("\(device.device): two labels have one name") }
+            return found
+        }
+        for number in inserted.subtracting(deleted) where shown[number] == nil {
+            // An object cannot be without its required folder.
+            if features.contains(.requirements), folders[number].map({ !$0.isDisjoint(with: deleted) }) ?? false { continue }
+            found.append("\(device.device): object \(number) is lost")
+        }
+        return found
+    }
+
+    /// Records that are in two zones, or that are related across zones.
+    private var serverViolations: [String] {
+        guard features.contains(.relocation), let mapping = devices.first?.mapping else { return [] }
+        var found: [String] = []
+        for (number, server) in cloud.zones {
+            for record in server.records.values {
+                var names: [String] = []
+                if let pair = mapping.pair(of: record) {
+                    names = [pair.first, pair.second]
+                } else if let entity = mapping.entity(of: record) {
+                    for property in entity.properties where property.isToOne {
+                        if case .string(let target)? = record.fields[property.fieldName]?.value { names.append(target) }
+                    }
+                }
+                for name in names {
+                    for (other, zone) in cloud.zones where other != number && zone.records[name] != nil && server.records[name] == nil {
+                        found.append("\(record.recordName) of zone \(number) refers to \(name) of zone \(other)")
+                    }
+                }
+                for (other, zone) in cloud.zones where other > number && zone.records[record.recordName] != nil {
+                    found.append("\(record.recordName) is in zones \(number) and \(other)")
+                }
+            }
+        }
+        return found.sorted()
+    }
+}

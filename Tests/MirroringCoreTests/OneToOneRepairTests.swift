@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+import ValueSimulation
+
+/// One-to-one relationships of which only one side names the other object.
+@Suite struct OneToOneRepairTests {
+    /// Attachments A and C, and the image data B.
+    private struct Sides {
+        let first = RowKey(store: 0, entity: TestModel.entity("Attachment").index, primaryKey: 1)
+        let second = RowKey(store: 0, entity: TestModel.entity("ImageData").index, primaryKey: 2)
+        let third = RowKey(store: 0, entity: TestModel.entity("Attachment").index, primaryKey: 3)
+        var rows: [RowKey: Row] = [:]
+        var records: [RowKey: RecordState] = [:]
+
+        init() {
+            for (key, name) in [(first, "A"), (second, "B"), (third, "C")] {
+                let entity = TestModel.resolved.entities[key.entityIndex]
+                rows[key] = Row(key: key, version: 1, values: entity.defaultValues)
+                records[key] = RecordState(recordName: name, key: key, stage: .uploaded)
+                records[key]?.changeTag = "1"
+            }
+        }
+
+        mutating func set(_ property: String, of key: RowKey, to target: RowKey, changedAt timestamp: Int64) {
+            guard case .slot(let slot)? = TestModel.resolved.entities[key.entityIndex].location(of: property) else { return }
+            rows[key]?.values[slot] = .reference(target)
+            change(key, at: timestamp)
+        }
+
+        mutating func change(_ key: RowKey, at timestamp: Int64) {
+            records[key]?.modified = RecordStamp(timestamp: timestamp, userRecordName: "_user", deviceID: "P")
+        }
+
+        /// The sides after the repair, as `source.relationship → target`.
+        var repaired: (sides: [String], sent: [String], conflicts: [String]) {
+            let repair = OneToOneRepair.decide([first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
+            var repairedRows = rows
+            for case .update(let row, _) in repair.rows { repairedRows[row.key] = row }
+            let sides = repairedRows.values.flatMap { row in
+                TestModel.resolved.entities[row.key.entityIndex].slots.enumerated().compactMap { slot, declared -> String? in
+                    guard let target = row.values[slot].reference else { return nil }
+                    return "\(name(row.key)).\(declared.name) → \(name(target))"
+                }
+            }
+            return (sides.sorted(), repair.records.map(\.recordName).sorted(), repair.conflicts.map { "\($0.recordName).\($0.property)" }.sorted())
+        }
+
+        private func name(_ key: RowKey) -> String { records[key]?.recordName ?? "?" }
+    }
+
+    @Test func theOtherSideFollowsTheLaterChange() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
+        sides.change(sides.second, at: 1)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+        #expect(sides.repaired.sent == ["B"])
+        #expect(sides.repaired.conflicts == [])
+    }
+
+    @Test func anEarlierChangeIsCleared() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.change(sides.second, at: 2)
+        #expect(sides.repaired.sides == [])
+        #expect(sides.repaired.sent == ["A"])
+        #expect(sides.repaired.conflicts == ["A.imageData"])
+    }
+
+    @Test func theDisplacedObjectIsCleared() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.third, to: sides.second, changedAt: 1)
+        sides.set("attachment", of: sides.second, to: sides.third, changedAt: 2)
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 3)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+        #expect(sides.repaired.sent == ["B", "C"])
+        #expect(sides.repaired.conflicts == ["B.attachment", "C.imageData"])
+    }
+
+    /// Otherwise devices that repair at the same time would end with different values.
+    @Test func recordNamesDecideBetweenChangesOfOneMoment() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.change(sides.second, at: 1)
+        #expect(sides.repaired.sides == [])
+        sides = Sides()
+        sides.set("attachment", of: sides.second, to: sides.first, changedAt: 1)
+        sides.change(sides.first, at: 1)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+    }
+
+    @Test func anUnsentChangeCountsAsTheLatest() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.records[sides.first]?.stage = .needsUpload
+        sides.change(sides.second, at: 2)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+    }
+
+    @Test func twoSidedRelationshipsStay() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.set("attachment", of: sides.second, to: sides.first, changedAt: 2)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+        #expect(sides.repaired.sent == [])
+    }
+
+    @Test func anObjectThatIsBeingDeletedIsLeftAlone() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
+        sides.records[sides.second]?.stage = .missing
+        #expect(sides.repaired.sent == [])
+    }
+}
