@@ -19,7 +19,8 @@ extension ProjectTemplate {
         #"""
         #!/bin/sh
         # usage: ./device NAME
-        # Runs the app as the device NAME of the user "me". The first time, it makes a token for the device.
+        # Builds the app and runs it as the device NAME of the user "me". The first time, it makes a token for the device. APP
+        # names a program to run instead, TARN_SERVER another server.
         set -eu
         cd "$(dirname "$0")"
         device=${1:-phone}
@@ -29,14 +30,21 @@ extension ProjectTemplate {
                 echo "Start ./server first." >&2
                 exit 1
             fi
-            umask 077
-            # The account "me" is made together with its first device.
-            "${TARN:-tarn}" user token me --device "$device" --data .tarn/server > "$token" 2>/dev/null ||
-                "${TARN:-tarn}" user add me --device "$device" --data .tarn/server > "$token"
+            # Other users of the computer must not read it. The account "me" is made together with its first device.
+            (
+                umask 077
+                "${TARN:-tarn}" user token me --device "$device" --data .tarn/server > "$token" 2>/dev/null ||
+                    "${TARN:-tarn}" user add me --device "$device" --data .tarn/server > "$token"
+            )
         fi
         TARN_SERVER=${TARN_SERVER:-http://127.0.0.1:${PORT:-8080}} TARN_TOKEN=$(cat "$token")
         export TARN_SERVER TARN_TOKEN
-        exec swift run --quiet \#(name) "$device"
+        if [ -z "${APP:-}" ]; then
+            APP=.build/debug/\#(name)
+            [ -x "$APP" ] || echo "Building \#(name), and Tarn for it: about 5 minutes on 2 cores the first time." >&2
+            swift build --product \#(name) >&2
+        fi
+        exec "$APP" "$device"
 
         """#
     }
