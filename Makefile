@@ -77,7 +77,7 @@ build: packages
 
 ## The programs, in release, with Swift's runtime inside.
 static: packages static-packages
-	@test -x $(STATIC)/release/tarn || echo "Building tarn and the sample app for release: about 10 minutes on 2 cores the first time."
+	@test -x $(STATIC)/release/tarn || echo "Building tarn and the sample app for release: about 12 minutes on 2 cores the first time."
 	@$(BUILD_STATIC) --product posts
 	@$(BUILD_STATIC) --product tarn
 
