@@ -5,7 +5,25 @@
 SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
 # Private members of a class are part of its layout, but not of the module's interface: an incremental build that compares interfaces
 # keeps files that were compiled for the former layout. -disable-incremental-imports compiles all files that import a changed module.
-BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
+FLAGS := --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
+BUILD := swift build --scratch-path $(SCRATCH) $(FLAGS)
+# Debug products of all targets and tests, and of the example. TESTS_BUILT=1 skips it, for lanes that follow each other.
+TESTS_BUILT :=
+BUILD_TESTS = $(if $(TESTS_BUILT),,TARN_EXAMPLES=1 $(BUILD) --build-tests)
+TEST := env TARN_EXAMPLES=1 swift test --skip-build --scratch-path $(SCRATCH) $(FLAGS)
+
+# Programs with Swift's runtime inside run where Swift is not installed.
+STATIC := $(SCRATCH)-static
+BUILD_STATIC := swift build --scratch-path $(STATIC) $(FLAGS) -c release --static-swift-stdlib
+
+# Where `make install` puts the programs; packagers set DESTDIR.
+PREFIX := $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
+DESTDIR :=
+# The package that projects of an installed `tarn new` depend on: this clone, and for a release the URL that it came from.
+SOURCE :=
+RELEASE_SOURCE = $(or $(SOURCE),$(filter http%,$(shell git remote get-url origin 2> /dev/null)))
+# Where `make release` puts its files.
+RELEASE := .build-release
 
 # OPTIONS go to the program: `make bench OPTIONS=--no-large`.
 OPTIONS :=
@@ -33,12 +51,20 @@ RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirrorin
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate simulate-values statements packages test-packages web-packages
+.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz bench \
+	bench-anchors simulate simulate-values statements packages test-packages web-packages static-packages
 .DEFAULT_GOAL := build
 
-## The server and two devices, on one page.
-demo: build
-	@exec $(SCRATCH)/release/tarn demo
+## This list.
+help:
+	@awk '/^## / { text = text (text == "" ? "" : " ") substr($$0, 4); next } /^[a-z-]+:/ { if (text != "") { split($$1, name, ":"); sub(/[.;:] .*/, ".", text); printf "make %-16s %s\n", name[1], text } text = "" } /^$$/ { text = "" }' Makefile
+
+## The server and two devices, on one page. Builds two programs in debug, which is the fastest way to see them.
+demo: packages
+	@test -x $(SCRATCH)/debug/posts || echo "Building the server and the sample app: about 6 minutes on 2 cores the first time, seconds after that."
+	@$(BUILD) --product tarn
+	@$(BUILD) --product posts
+	@exec $(SCRATCH)/debug/tarn demo
 
 ## The scenario of the demo, without a page: one line of JSON, and exit code 0 if both devices converge.
 check: build
@@ -49,6 +75,30 @@ build: packages
 	@$(BUILD) -c release --product posts
 	@$(BUILD) -c release --product tarn
 
+## The programs, in release, with Swift's runtime inside.
+static: packages static-packages
+	@test -x $(STATIC)/release/tarn || echo "Building tarn and the sample app for release: about 12 minutes on 2 cores the first time."
+	@$(BUILD_STATIC) --product posts
+	@$(BUILD_STATIC) --product tarn
+
+## Installs `tarn` with completions and manual pages below PREFIX: ~/.local, and /usr/local for root.
+install: static
+	@Packaging/install-files $(STATIC)/release "$(DESTDIR)" "$(PREFIX)" "$(or $(SOURCE),$(CURDIR))"
+	@echo "Installed tarn in $(DESTDIR)$(PREFIX)/bin."
+	@case ":$$PATH:" in *:"$(PREFIX)/bin":*) ;; *) echo "Add it to your path: export PATH=\"$(PREFIX)/bin:\$$PATH\"" ;; esac
+
+## Removes what `make install` installed, and no data.
+uninstall:
+	@Packaging/install-files --remove "$(DESTDIR)" "$(PREFIX)"
+
+## The files of a release in RELEASE: tarball, Debian package, Dockerfile, bill of materials, checksums.
+release: pin static
+	@Packaging/release $(STATIC)/release "$(RELEASE)" "$(RELEASE_SOURCE)"
+
+## Resolves the versions of packages that releases are built with.
+pin:
+	@Packaging/dependencies --pin $(STATIC)
+
 ## Formatter rules, the English of comments and messages, and the console's files.
 lint: web-packages
 	.ci/lint
@@ -56,37 +106,36 @@ lint: web-packages
 	node .ci/lint-web.mjs
 
 ## The tests outside of the SLOW targets, to be run after each change. ONLY chooses some of them, or others.
-quick: packages
-	$(BUILD) --build-tests
-	swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports \
-		--experimental-maximum-parallelization-width $(TESTS_AT_ONCE) $(if $(ONLY),--filter '$(ONLY)',--skip $(SLOW))
+quick: tests-built
+	$(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) $(if $(ONLY),--filter '$(ONLY)',--skip $(SLOW))
 
 ## The public API of the libraries, compared with the lists in Tests/PublicAPI; `make api-update` rewrites the lists.
-api: packages
-	$(BUILD) --build-tests
+api: tests-built
 	.ci/public-api $(SCRATCH)
-api-update: packages
-	$(BUILD) --build-tests
+api-update: tests-built
 	.ci/public-api $(SCRATCH) --update
 
-## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example package.
-test: packages test-packages web-packages
-	$(BUILD) --build-tests
+## Everything that tests need, in debug.
+tests-built: packages
+	$(BUILD_TESTS)
+
+## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
+test: tests-built test-packages web-packages
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
-		.ci/failures-last swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
-		-Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web
-	@$(MAKE) examples
 
 ## Lints the console's scripts, styles and templates, and tests its scripts outside of a browser. Needs Node.js.
 web: web-packages
 	node .ci/lint-web.mjs
 	node --test Tests/WebTests/*.test.mjs
 
-## The example package, built as an app's own package would be, and run: in debug and in release.
+## The example package and a project of `tarn new`, built as an app's own package is, and run: in debug and in release.
+CONFIGURATIONS := debug release
 examples: packages
-	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook Notebook
-	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook -c release Notebook
+	@$(BUILD) --product tarn
+	@.ci/examples $(SCRATCH)/debug/tarn $(SCRATCH)-examples $(CONFIGURATIONS)
 
 ## What handles threads and raw memory, under the thread sanitizer, then under the address sanitizer. Each has products of
 ## its own. Leaks are not looked for: the test library itself leaks at its end. One test after the other, for what
@@ -117,11 +166,10 @@ bench-anchors:
 
 ## Records the statements that run on the mirror's tables and on the server's database, for the tests of their plans.
 STATEMENTS_LOG := $(SCRATCH)/statements.log
-statements: packages
-	@$(BUILD) --build-tests
+statements: tests-built
 	@rm -f $(STATEMENTS_LOG)
-	-@TARN_STATEMENTS=$(STATEMENTS_LOG) swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter '$(RECORDED)'
-	@TARN_STATEMENTS_RECORDED=$(STATEMENTS_LOG) swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --filter recordedStatementsAreListed
+	-@TARN_STATEMENTS=$(STATEMENTS_LOG) $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter '$(RECORDED)'
+	@TARN_STATEMENTS_RECORDED=$(STATEMENTS_LOG) $(TEST) --filter recordedStatementsAreListed
 	@rm -f $(STATEMENTS_LOG)
 
 ## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md.
@@ -136,13 +184,16 @@ simulate-values: packages
 
 ## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
 OUTPUT := .build-docs
-docs: packages
-	$(BUILD) --build-tests
+docs: tests-built
 	@.ci/docs $(SCRATCH) $(OUTPUT)
 
 # What the build needs besides Swift.
 packages:
 	@.ci/install-packages libsqlite3-dev zlib1g-dev
+
+# What Swift's runtime needs when it is linked statically.
+static-packages:
+	@.ci/install-packages libxml2-dev
 
 # What the console's scripts are checked with. Any Node.js from version 18 on does.
 web-packages:

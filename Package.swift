@@ -312,7 +312,25 @@ if Context.environment["TARN_BENCH"] != nil {
     ]
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CStatementLog", "CZlib", "TypicalCloudCodeTests"].contains(target.name) {
+// The example, which has a package of its own, as `make test` compiles and runs it: Tarn is compiled once for both. `make
+// examples` builds the package, as apps do.
+if Context.environment["TARN_EXAMPLES"] != nil {
+    let accessNotes = "\(Context.packageDirectory)/Examples/Notebook/CoreData.accessnotes"
+    package.targets += [
+        .executableTarget(
+            name: "Notebook",
+            dependencies: ["CoreData"],
+            path: "Examples/Notebook/Sources/Notebook",
+            exclude: ["Model/Notebook.xcdatamodeld"],
+            swiftSettings: [
+                .swiftLanguageMode(.v5),
+                .unsafeFlags(["-access-notes-path", accessNotes, "-Xfrontend", "-Raccess-note=none"]),
+            ],
+            plugins: ["ModelCompilerPlugin"])
+    ]
+}
+
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

@@ -13,6 +13,7 @@ import Hummingbird
 public import Logging
 import NIOCore
 import ServiceLifecycle
+import SystemSupport
 import UnixSignals
 
 /// `tarn serve`: the server alone.
@@ -116,6 +117,8 @@ struct ServeCommand: AsyncParsableCommand {
             return JSONLogHandler { FileHandle.standardError.write(Data($0.utf8)) }
         }
         logger.logLevel = settings.logLevel
+        // Not in the line on standard output: programs read the address from it.
+        logger.notice("starting", metadata: ["version": "\(TarnVersion.current)"])
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import TarnCommands
+
+/// Each `tarn …` line of README and guides is a command that this `tarn` has, with its options.
+@Suite struct DocumentedCommandTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The commands in the fenced blocks of a document, without comments and environment.
+    static func commands(in text: String) -> [[String]] {
+        var commands: [[String]] = []
+        var isCode = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") { isCode.toggle() }
+            guard isCode else { continue }
+            let words = words(of: line)
+            guard let program = words.firstIndex(where: { !$0.contains("=") && $0 != "sudo" && $0 != "-u" }) else { continue }
+            guard words[program] == "tarn" else { continue }
+            let rest = words[(program + 1)...]
+            // sudo -u tarn tarn …: the system user has the program's name.
+            commands.append(Array(rest.first == "tarn" ? rest.dropFirst() : rest))
+        }
+        return commands
+    }
+
+    /// The words of a line of a shell, up to a comment, a pipe or a redirection.
+    private static func words(of line: Substring) -> [String] {
+        var (words, word, quote) = ([String](), String?.none, Character?.none)
+        for character in line {
+            if let open = quote {
+                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+            } else if character == "'" || character == "\"" {
+                quote = character
+                word = word ?? ""
+            } else if character == " " {
+                if let finished = word { words.append(finished) }
+                word = nil
+            } else if word == nil, "#|><&".contains(character) {
+                return words
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        if let finished = word { words.append(finished) }
+        return words
+    }
+
+    @Test func everyCommandOfTheDocumentsIsParsed() throws {
+        let guides = "Documentation/Tarn.docc"
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.appendingPathComponent(guides).path)
+            .filter { $0.hasSuffix(".md") }
+        var count = 0
+        for path in ["README.md"] + names.sorted().map({ "\(guides)/\($0)" }) {
+            let text = try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+            for command in Self.commands(in: text) {
+                count += 1
+                do {
+                    _ = try TarnCommand.parseAsRoot(command)
+                } catch {
+                    // --help and --version end like this.
+                    if TarnCommand.exitCode(for: error).isSuccess { continue }
+                    Issue.record("\(path): tarn \(command.joined(separator: " ")): \(TarnCommand.message(for: error))")
+                }
+            }
+        }
+        #expect(count >= 20)
+    }
+
+    /// A project of `tarn new` is compiled by tests: README shows parts of it.
+    @Test func codeInREADMEIsThatOfANewProject() throws {
+        let text = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+        let template = ProjectTemplate(name: "Trails", package: TarnPackage(location: "/tarn", isFolder: true))
+        let samples = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(samples.count >= 1)
+        for sample in samples {
+            #expect(template.files.contains { $0.text.contains(sample) }, "no new project has \(sample.prefix(60))…")
+        }
+    }
+
+    @Test func commandsAreFoundInFencedBlocksOnly() {
+        let text = """
+            tarn outside
+            ```sh
+            tarn serve --data ./data   # starts it
+            TARN_SERVER=http://x tarn demo | tail
+            sudo -u tarn tarn user add mia
+            tarn store browse A.sqlite Car --where "maker == 'FIAT'" > file
+            make demo
+            ```
+            """
+        #expect(
+            Self.commands(in: text) == [
+                ["serve", "--data", "./data"], ["demo"], ["user", "add", "mia"],
+                ["store", "browse", "A.sqlite", "Car", "--where", "maker == 'FIAT'"],
+            ])
+    }
+}
