@@ -32,6 +32,8 @@ package final class SQLiteServerStore: Sendable {
     /// Users whose data must not be processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
+    /// Whether this process is the server of the folder, and not a command beside it.
+    var isServer: Bool { serverLock != nil }
     private let writeLock: FolderLock
     private let serverLock: FolderLock?
     private let key: SymmetricKey
@@ -146,7 +148,9 @@ extension SQLiteServerStore: EngineStorage {
     ) async throws -> Value {
         do {
             let known = parts[partition]
+            let account = terms.account
             let (value, part) = try await writer.submit(terms) { db, memory, clock in
+                if let account { try Self.checkExistence(of: account, db, memory) }
                 let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
                 return (try body(unit), unit.writtenPart)
             }

@@ -181,7 +181,7 @@ extension Engine {
     }
 
     /// Writes one changed share record with all that follows from it.
-    private func store(
+    func store(
         _ share: Record, over old: Record, in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
     ) throws -> (Record, [ShareNews], [PushNotification]) {
         let membersBefore = try unit.members(inZone: zone.key)

@@ -93,7 +93,7 @@ extension CloudService {
     }
 
     /// Evaluates query subscriptions on a reader, never on the writer. A failure costs notifications: the request has been carried out.
-    private func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
+    func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
         var notifications: [PushNotification] = []
         let engine = engine
         for round in rounds {
