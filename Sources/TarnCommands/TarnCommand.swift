@@ -9,7 +9,7 @@ public struct TarnCommand: AsyncParsableCommand {
         commandName: "tarn",
         abstract: "A self-hosted cloud for apps that use Core Data with CloudKit.",
         subcommands: [
-            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
+            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
         ])
 

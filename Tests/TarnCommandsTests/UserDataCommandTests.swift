@@ -12,7 +12,7 @@ import Testing
 
 @testable import TarnCommands
 
-/// `tarn user export` and `tarn user remove` beside a server.
+/// `tarn user export` and `tarn user remove` while a server runs.
 @Suite struct UserDataCommandTests {
     private static let container = "iCloud.org.example.notes"
 
@@ -82,7 +82,7 @@ import Testing
         #expect(await run(UserCommand.Remove.self, "amaryllis", "--yes", "--data", data)?.contains("--public-records") == true)
         #expect(try await server.device(forToken: token, now: 2) != nil)
         #expect(await run(UserCommand.Remove.self, "amaryllis", "--public-records", "remove", "--yes", "--data", data) == nil)
-        // The server that runs beside the command sees it at once.
+        // A running server refuses the token at once.
         #expect(try await server.device(forToken: token, now: 2) == nil)
         #expect(await post(ZonesModifyRequest(operations: [.create(zoneID)]), .private, .modifyZones, server, token: token) == 401)
         #expect(try await server.users().isEmpty)
