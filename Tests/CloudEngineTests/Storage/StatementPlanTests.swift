@@ -93,6 +93,7 @@ import Testing
             PlanException("DELETE FROM role_members WHERE…", because: "An operator removes a role."),
             PlanException("SELECT coalesce(sum(size), 0) FROM (…", because: "Uploads of a database that no record names; they are removed after a day."),
             PlanException("UPDATE record_indexes SET built…", because: "A database has some indexes for each type of record."),
+            PlanException("SELECT rowid, key, length(key) + length(body) FROM answers…", because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
             PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
         ]
         for table in [
