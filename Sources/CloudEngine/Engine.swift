@@ -22,7 +22,7 @@ package struct Engine: Sendable {
         self.limits = limits
         self.sealer = sealer
         self.schemaByUse = schemaByUse
-        serverIdentity = Hex.text(sealer.code(of: [], purpose: .serverIdentity))
+        serverIdentity = Hex.text(sealer.serverIdentity)
     }
 }
 

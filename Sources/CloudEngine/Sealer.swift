@@ -1,29 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Makes and checks message authentication codes with a key that only the storage knows.
+/// Makes and checks message authentication codes with keys that only the storage knows.
+///
+/// Codes are made with the current key. Codes of earlier keys are valid until their key is retired.
 package struct Sealer: Sendable {
     /// Bytes of a code as it is handed out.
     package static let codeBytes = 16
 
-    private let authenticate: @Sendable ([UInt8]) -> [UInt8]
+    /// A keyed function such as HMAC-SHA-256; it returns at least 16 bytes.
+    package typealias Authentication = @Sendable ([UInt8]) -> [UInt8]
+
+    /// The current function, then the earlier ones. They may change between calls.
+    private let functions: @Sendable () -> (current: Authentication, earlier: [Authentication])
+    private let identity: [UInt8]?
 
     /// - Parameter authenticate: A keyed function such as HMAC-SHA-256; it returns at least 16 bytes.
-    package init(authenticate: @escaping @Sendable ([UInt8]) -> [UInt8]) {
-        self.authenticate = authenticate
+    package init(authenticate: @escaping Authentication) {
+        functions = { (authenticate, []) }
+        identity = nil
     }
 
-    package func code(of message: [UInt8], purpose: Purpose) -> [UInt8] {
+    /// - Parameters:
+    ///   - functions: The current function and the earlier ones.
+    ///   - identity: The identity of the server's data, which no key changes; nil derives it from the only key.
+    package init(
+        functions: @escaping @Sendable () -> (current: Authentication, earlier: [Authentication]), identity: [UInt8]?
+    ) {
+        self.functions = functions
+        self.identity = identity
+    }
+
+    /// The identity of the server's data: the same for its life, whatever keys there are.
+    package var serverIdentity: [UInt8] { identity ?? code(of: [], purpose: .serverIdentity) }
+
+    package func code(of message: [UInt8], purpose: Purpose) -> [UInt8] { Self.code(of: message, purpose, functions().current) }
+
+    private static func code(of message: [UInt8], _ purpose: Purpose, _ authenticate: Authentication) -> [UInt8] {
         let code = authenticate([purpose.rawValue] + message)
-        precondition(code.count >= Self.codeBytes, "the authentication function returns too few bytes")
-        return Array(code.prefix(Self.codeBytes))
+        precondition(code.count >= codeBytes, "the authentication function returns too few bytes")
+        return Array(code.prefix(codeBytes))
     }
 
     /// Compares in a time that does not depend on where the codes differ.
-    package func isCode(_ code: some Collection<UInt8>, of message: [UInt8], purpose: Purpose) -> Bool {
-        let expected = self.code(of: message, purpose: purpose)
-        guard code.count == expected.count else { return false }
-        return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    ///
+    /// - Parameter bytes: The length of the code, for one that is handed out shorter.
+    package func isCode(_ code: some Collection<UInt8>, of message: [UInt8], purpose: Purpose, bytes: Int = codeBytes) -> Bool {
+        guard code.count == bytes, bytes <= Self.codeBytes else { return false }
+        let (current, earlier) = functions()
+        return ([current] + earlier).reduce(false) { isCode, authenticate in
+            let expected = Self.code(of: message, purpose, authenticate).prefix(bytes)
+            return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0 || isCode
+        }
     }
 
     /// Keeps a code made for one thing from being taken for another. Never renumbered.

@@ -3,7 +3,6 @@
 
 package import CloudEngine
 package import CloudService
-import Crypto
 import Foundation
 import GRDB
 import Synchronization
@@ -32,9 +31,13 @@ package final class SQLiteServerStore: Sendable {
     /// Users whose data must not be processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
+    /// Whether this process is the server of the folder, and not a command beside it.
+    var isServer: Bool { serverLock != nil }
     private let writeLock: FolderLock
     private let serverLock: FolderLock?
-    private let key: SymmetricKey
+    let sealingKeys: SealingKeys
+    /// Revocations when the keys were last read.
+    let keysSeen = Mutex<Int64?>(nil)
     let passwordRounds: Int
 
     /// Opens the store, and makes it if the folder is new.
@@ -56,7 +59,9 @@ package final class SQLiteServerStore: Sendable {
         let folder = folder
         writeLock = try FolderLock(path: folder.writeLock)
         do {
-            (pool, key) = try writeLock.withLock { try Self.open(folder.database) }
+            let ring: SealingKeys.Ring
+            (pool, ring) = try writeLock.withLock { try Self.open(folder.database) }
+            sealingKeys = SealingKeys(ring)
             var configuration = Configuration()
             configuration.label = "tarn.lookups"
             configuration.busyMode = .timeout(10)
@@ -85,33 +90,21 @@ package final class SQLiteServerStore: Sendable {
         }
     }
 
-    /// Makes the codes in change tokens and in addresses of assets, with a key that never leaves the database.
-    package var sealer: Sealer {
-        let key = key
-        return Sealer { Array(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
-    }
-
     /// Commits so far.
     package var commits: Int { writer.commits }
 
-    private static func open(_ path: String) throws -> (DatabasePool, SymmetricKey) {
+    private static func open(_ path: String) throws -> (DatabasePool, SealingKeys.Ring) {
         var configuration = Configuration()
         configuration.label = "tarn"
         configuration.busyMode = .timeout(10)
         let pool = try DatabasePool(path: path, configuration: configuration)
-        let key = try pool.writeWithoutTransaction { db in
+        let ring = try pool.writeWithoutTransaction { db in
             // Set after the pool chose NORMAL for its journal: a server that acknowledges writes needs FULL.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try DatabaseFormat.prepare(db)
-            if let bytes = try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'sealer'") {
-                return SymmetricKey(data: bytes)
-            }
-            let key = SymmetricKey(size: .bits256)
-            try db.execute(
-                sql: "INSERT INTO meta (key, value) VALUES ('sealer', ?)", arguments: [key.withUnsafeBytes { Data($0) }])
-            return key
+            return try SealingKeys.read(db) ?? SealingKeys.make(db)
         }
-        return (pool, key)
+        return (pool, ring)
     }
 }
 
@@ -146,7 +139,9 @@ extension SQLiteServerStore: EngineStorage {
     ) async throws -> Value {
         do {
             let known = parts[partition]
+            let account = terms.account
             let (value, part) = try await writer.submit(terms) { db, memory, clock in
+                if let account { try Self.checkExistence(of: account, db, memory) }
                 let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
                 return (try body(unit), unit.writtenPart)
             }

@@ -14,6 +14,7 @@ import GRDB
 final class WriterMemory: @unchecked Sendable {
     enum Key: Hashable {
         case historyTerm
+        case account(Int64)
         case schema(containerIdentifier: String, environment: CloudEnvironment, recordType: String)
         case quota(containerIdentifier: String, userRecordName: String)
         case hasShares(part: Int64, zone: Int64)

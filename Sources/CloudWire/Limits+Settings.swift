@@ -23,6 +23,7 @@ extension Limits {
     /// In alphabetical order. All other limits follow from formats, or clients rely on them.
     package static let settings: [Setting] = [
         Setting("anonymousBodyBytes", \.anonymousBodyBytes, "bytes of one request of an anonymous client", most: messageBytes),
+        Setting("answerBytes", \.answerBytes, "bytes of stored responses to retried requests in one database", most: 1 << 30),
         Setting("assetBytes", \.assetBytesNumber, "bytes of one file", most: 1 << 40),
         Setting("assetDownloadSeconds", \.assetDownloadSeconds, "seconds for which the download address of a file is valid", most: 604_800),
         Setting(

@@ -47,6 +47,8 @@ package struct Limits: Hashable, Sendable {
     package var responseRecordBytes = 4_000_000
     package var zonesPerDatabase = 1000
     package var subscriptionsPerDatabase = 200
+    /// Bytes of stored responses to requests with idempotency keys, in one database.
+    package var answerBytes = 16_000_000
     package var fieldsPerNotification = 3
     package var recordNameCharacters = 255
     package var zoneNameCharacters = 255

@@ -11,7 +11,7 @@ public struct TarnCommand: AsyncParsableCommand {
         abstract: "A self-hosted cloud for apps that use Core Data with CloudKit.",
         version: TarnVersion.current,
         subcommands: [
-            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
+            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
             NewCommand.self,
         ])

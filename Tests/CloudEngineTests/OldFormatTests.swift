@@ -13,7 +13,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: (1...14).map { "format\($0)" })
+    @Test(arguments: (1...15).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -41,7 +41,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: (5...14).map { "format\($0)" })
+    @Test(arguments: (5...15).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -75,6 +75,17 @@ import Testing
         #expect(share.sharing.details?.currentParticipant?.permission == .readOnly)
         let write = ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("sprig", ["n": .int64(1)]))], zoneID: zoneID)
         #expect(try await bench.write(cay) { try $0.modifyRecords(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
+        try bench.store.close()
+    }
+
+    @Test func answersOfOldFoldersAreCounted() async throws {
+        let bench = try await Self.open("format15")
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let mia = bench.call(user: owner)
+        // The key has 7 bytes and the answer 100.
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().answerBytes } == 107)
+        try await bench.store.removeExpired(now: .max / 2)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().answerBytes } == 0)
         try bench.store.close()
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// Replaces the receipts of uploads in a record by the uploaded assets.
 ///
@@ -51,7 +51,7 @@ struct AssetCheck {
 
 extension Record {
     /// Assets in the fields, those in lists included; one that stands twice comes twice.
-    var assets: [AssetValue] {
+    package var assets: [AssetValue] {
         fields.values.flatMap { field -> [AssetValue] in
             switch field.value {
             case .asset(let asset): [asset]

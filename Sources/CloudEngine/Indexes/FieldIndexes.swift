@@ -76,7 +76,7 @@ package struct RecordIndex: Hashable, Sendable {
 
     /// Keys under which a record is listed, in order and each once. A record that lacks the field has the key `IndexKey.missing`, so
     /// that an index of values has every record of its type.
-    func keys(of record: Record) -> [[UInt8]] {
+    package func keys(of record: Record) -> [[UInt8]] {
         switch kind {
         case .values:
             let value =

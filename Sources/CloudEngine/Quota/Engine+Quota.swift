@@ -44,6 +44,22 @@ extension Engine {
         return try view.state().usage.total + view.unusedUploadBytes() > quota
     }
 
+    /// Deletes stored answers, the oldest first, that take more than their limit or than the records and files leave of the quota.
+    ///
+    /// Answers take room that nothing else needs: they never reject a request. A client that retries a request whose answer was deleted
+    /// sends it again as a new one, which a change tag rejects if it was carried out.
+    ///
+    /// - Parameter key: The key of the request that was just carried out. Its answer stays.
+    package func trimAnswers(exceptKey key: String?, of partition: Partition, in unit: any PartitionWriter) throws {
+        let state = try unit.state()
+        guard state.answerBytes > 0 else { return }
+        var most = Int64(limits.answerBytes)
+        if let quota = try quota(of: partition, in: unit) { most = min(most, max(0, quota - state.usage.total)) }
+        guard state.answerBytes > most else { return }
+        // Some more than needed: the oldest are found by a scan of all answers of the database.
+        try unit.removeAnswers(freeing: state.answerBytes - most / 4 * 3, exceptKey: key)
+    }
+
     package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 

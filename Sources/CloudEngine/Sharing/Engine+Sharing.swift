@@ -4,12 +4,11 @@
 package import CloudWire
 
 extension Engine {
-    /// The number of a link, or nil for a text that this server did not make.
+    /// The number in a link, or nil for another text.
     ///
-    /// Of a link for one participant only the number is checked, which can be forged; whether the link is valid for the
-    /// is seen once the share is at hand.
+    /// The number can be forged; whether the link is valid is seen once the share is at hand.
     package func link(inShortGUID text: String) -> Int64? {
-        ShareLink(text, by: sealer)?.number ?? OneTimeLink(text)?.number
+        ShareLink(unchecked: text)?.number ?? OneTimeLink(text)?.number
     }
 
     /// Index of the participant that a link is for: the caller, else the person that the link was made for.
@@ -20,7 +19,7 @@ extension Engine {
         of shortGUID: ShortGUID, in details: ShareDetails, _ profile: AccountProfile?, _ call: Call
     ) throws -> Int? {
         let caller = call.caller.userRecordName
-        let oneTime = ShareLink(shortGUID.value, by: sealer) == nil ? OneTimeLink(shortGUID.value) : nil
+        let oneTime = OneTimeLink(shortGUID.value)
         guard let oneTime else { return details.index(ofUser: caller, profile) }
         guard let index = details.participants.firstIndex(where: { oneTime.isFor($0, by: sealer) }) else { throw Self.notShared }
         let user = details.participants[index].identity.userRecordName
@@ -37,7 +36,7 @@ extension Engine {
     package func resolve(
         _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in view: any PartitionReader, _ call: Call
     ) throws -> ShareMetadata {
-        let (zone, share) = try sharedRecord(target, in: view)
+        let (zone, share) = try sharedRecord(target, shortGUID, in: view)
         guard let details = share.sharing.details else { throw Self.notShared }
         let isOwner = call.caller.userRecordName == call.partition.owner
         let index = try index(of: shortGUID, in: details, profile, call)
@@ -54,7 +53,7 @@ extension Engine {
     package func accept(
         _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ShareMetadata> {
-        let (zone, share) = try sharedRecord(target, in: unit)
+        let (zone, share) = try sharedRecord(target, shortGUID, in: unit)
         guard var details = share.sharing.details else { throw Self.notShared }
         guard call.caller.userRecordName != call.partition.owner else {
             return Outcome(try resolve(shortGUID, target, profile, in: unit, call))
@@ -105,8 +104,8 @@ extension Engine {
     package func requestAccess(
         _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<AccessRequestResult> {
-        let (zone, share) = try sharedRecord(target, in: unit)
-        guard var details = share.sharing.details, ShareLink(shortGUID.value, by: sealer) != nil else { throw Self.notShared }
+        let (zone, share) = try sharedRecord(target, shortGUID, in: unit)
+        guard var details = share.sharing.details, OneTimeLink(shortGUID.value) == nil else { throw Self.notShared }
         let user = call.caller.userRecordName
         guard user != call.partition.owner, details.index(ofUser: user, profile) == nil else {
             throw WireError(.badRequest, "the caller takes part in the share already", nativeCode: .participantAlreadyInvited)
@@ -143,11 +142,14 @@ extension Engine {
 
     private static let notShared = WireError(.notFound, "nothing is shared at this link")
 
-    private func sharedRecord(_ target: LinkTarget, in view: any PartitionReader) throws -> (StoredZone, Record) {
+    /// - Throws: `WireError` with `.notFound` if nothing is shared, or the link is not the share's. A participant's own link is checked by its
+    ///   participant.
+    private func sharedRecord(_ target: LinkTarget, _ shortGUID: ShortGUID, in view: any PartitionReader) throws -> (StoredZone, Record) {
         guard let zone = try view.zone(named: target.zoneName), !zone.isDeleted else { throw Self.notShared }
         let root = target.recordName == ShareDetails.zoneShareName ? nil : target.recordName
         guard let share = try view.share(ofRoot: root, in: zone.key),
-            let record = try view.records(named: [share.name], in: zone.key)[share.name]?.record, !record.isDeleted
+            let record = try view.records(named: [share.name], in: zone.key)[share.name]?.record, !record.isDeleted,
+            OneTimeLink(shortGUID.value) != nil || ShareLink.isLink(shortGUID.value, to: record, by: sealer)
         else { throw Self.notShared }
         return (zone, record)
     }
@@ -181,7 +183,7 @@ extension Engine {
     }
 
     /// Writes one changed share record with all that follows from it.
-    private func store(
+    func store(
         _ share: Record, over old: Record, in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
     ) throws -> (Record, [ShareNews], [PushNotification]) {
         let membersBefore = try unit.members(inZone: zone.key)

@@ -58,7 +58,7 @@ extension RecordSharing {
         let decides = asked && (caller == call.partition.owner || own?.kind == .administrator)
         if !asked { details.allowsAccessRequests = nil }
         if !decides { (details.requesters, details.blocked) = ([], []) }
-        let link = decides ? shortGUID.flatMap { ShareLink($0, by: sealer) } : nil
+        let link = decides ? shortGUID.flatMap { ShareLink(unchecked: $0) } : nil
         for index in details.participants.indices {
             if !asked {
                 details.participants[index].added = nil

@@ -46,6 +46,10 @@ package protocol PartitionWriter: PartitionReader {
     func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws
 
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws
+    /// Deletes stored answers, the oldest first, until at least so many bytes are free.
+    ///
+    /// - Parameter key: The key of an answer that stays.
+    func removeAnswers(freeing bytes: Int64, exceptKey key: String?) throws
 
     // MARK: Access
 

@@ -12,6 +12,8 @@ package struct PartitionState: Hashable, Sendable {
     /// Tokens below this number miss zone deletions that have been forgotten.
     package var floor: Int64
     package var usage = StoredBytes()
+    /// Bytes of answers to requests with idempotency keys, with the keys.
+    package var answerBytes: Int64 = 0
 
     package init(epoch: Int64 = 1, counter: Int64 = 0, floor: Int64 = 0) {
         self.epoch = epoch

@@ -62,8 +62,9 @@ extension SQLiteServerStore {
             guard try Self.account(named: name, db) == nil else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
-            try db.execute(sql: "INSERT INTO accounts (name, created) VALUES (?, ?)", arguments: [name, now])
-            try Self.insert(token, device, deviceLabel, account: db.lastInsertedRowID, now: now, expires: nil, db)
+            let account = try Self.newAccountNumber(db)
+            try db.execute(sql: "INSERT INTO accounts (account, name, created) VALUES (?, ?, ?)", arguments: [account, name, now])
+            try Self.insert(token, device, deviceLabel, account: account, now: now, expires: nil, db)
         }
         return token
     }
@@ -76,9 +77,7 @@ extension SQLiteServerStore {
         let token = Self.makeToken()
         let device = Self.makeDeviceID()
         try await writing { db in
-            guard let account = try Self.account(named: userName, db) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
-            }
+            let account = try Self.requiredAccount(named: userName, db)
             try Self.insert(token, device, deviceLabel, account: account, now: now, expires: expires, db)
         }
         return token
@@ -105,6 +104,12 @@ extension SQLiteServerStore {
 
     static func account(named name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT account FROM accounts WHERE name = ?", arguments: [name])
+    }
+
+    /// A number that no account had: SQLite would give that of a removed one again, which caches and requests in flight may still know.
+    static func newAccountNumber(_ db: Database) throws -> Int64 {
+        let greatest = try Int64.fetchOne(db, sql: "SELECT max(account) FROM accounts") ?? 0
+        return max(greatest, try greatestRemoved(.account, db)) + 1
     }
 
     private static func insert(

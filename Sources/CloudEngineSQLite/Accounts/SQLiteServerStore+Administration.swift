@@ -170,6 +170,7 @@ extension SQLiteServerStore: AdministrationStorage {
         guard let account = try account(named: name, db) else {
             throw StorageFailure(.unknownName, "there is no user of this name")
         }
+        guard try !isBeingRemoved(account, db) else { throw StorageFailure(.unknownName, "the user is being removed") }
         return account
     }
 

@@ -6,6 +6,7 @@ package import CloudService
 import CloudWire
 import Foundation
 import GRDB
+import Synchronization
 import SystemSupport
 
 /// Devices and web sessions: the valid ones, their last use, and their end.
@@ -25,7 +26,13 @@ extension SQLiteServerStore {
     private static let revocationsKey = "revocations"
 
     package func revocationCount() async throws -> Int64 {
-        try lookingUp { db in try db.row("SELECT value FROM meta WHERE key = ?", [Self.revocationsKey]).map { $0[0] } ?? 0 }
+        let count: Int64 = try lookingUp { db in try db.row("SELECT value FROM meta WHERE key = ?", [Self.revocationsKey]).map { $0[0] } ?? 0 }
+        let isKnown = keysSeen.withLock { seen in
+            defer { seen = count }
+            return seen == count
+        }
+        if !isKnown { try reloadSealingKeys() }
+        return count
     }
 
     /// Called in the transaction of each revocation: other processes find out by the count.

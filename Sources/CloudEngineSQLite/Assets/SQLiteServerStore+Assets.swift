@@ -75,9 +75,11 @@ extension SQLiteServerStore: AssetStorage {
     /// Remembers how far an upload in parts is, for the quota.
     private func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws {
         try await writing { db in
-            let unit = try SQLiteUnit(writing: partition, db)
+            // Not for writing: the database of a removed user is not made again.
+            let unit = try SQLiteUnit(reading: partition, db)
+            guard let part = unit.part else { return }
             try unit.run(
-                "UPDATE uploads SET size = ? WHERE part = ? AND id = ? AND checksum IS NULL", [size, unit.writtenPart, id])
+                "UPDATE uploads SET size = ? WHERE part = ? AND id = ? AND checksum IS NULL", [size, part, id])
         }
     }
 
@@ -96,9 +98,8 @@ extension SQLiteServerStore: AssetStorage {
     ) async throws -> StoredAsset? {
         let folder = folder
         return try await writing { db in
-            let unit = try SQLiteUnit(writing: partition, db)
-            let part = unit.writtenPart
-            guard let upload = try unit.upload(id: id) else { return nil }
+            let unit = try SQLiteUnit(reading: partition, db)
+            guard let part = unit.part, let upload = try unit.upload(id: id) else { return nil }
             if let asset = upload.asset {
                 // Another request with the same file was faster.
                 guard asset == arrived else {

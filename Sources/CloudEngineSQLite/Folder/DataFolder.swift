@@ -89,6 +89,8 @@ struct DataFolder: Sendable {
 
     func assetFolder(part: Int64, checksum: String) -> String { "\(path)/assets/\(part)/\(checksum.prefix(2))" }
 
+    func assetFolder(part: Int64) -> String { "\(path)/assets/\(part)" }
+
     func asset(part: Int64, checksum: String) -> String {
         "\(assetFolder(part: part, checksum: checksum))/\(checksum)"
     }

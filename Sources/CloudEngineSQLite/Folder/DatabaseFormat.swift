@@ -38,6 +38,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case accesses = 14
     /// An index lists a record with very many values or words under one key. Entries of older formats are made again when needed.
     case boundedIndexes = 15
+    /// A database knows how many bytes its stored answers have.
+    case answerUsage = 16
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -59,6 +61,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .restores: Self.restoreTable
         case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
         case .boundedIndexes: Self.indexReset
+        case .answerUsage: Self.answerUsageColumn
         }
     }
 
@@ -100,6 +103,22 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    /// Triggers count, so that no statement that deletes answers can forget to.
+    private static let answerUsageColumn = """
+        ALTER TABLE partitions ADD COLUMN answer_bytes INTEGER NOT NULL DEFAULT 0;
+        UPDATE partitions SET answer_bytes = (
+            SELECT coalesce(sum(length(a.key) + length(a.body)), 0) FROM answers a WHERE a.part = partitions.part);
+        CREATE TRIGGER answers_are_added AFTER INSERT ON answers BEGIN
+            UPDATE partitions SET answer_bytes = answer_bytes + length(NEW.key) + length(NEW.body) WHERE part = NEW.part;
+        END;
+        CREATE TRIGGER answers_are_changed AFTER UPDATE ON answers BEGIN
+            UPDATE partitions SET answer_bytes = answer_bytes + length(NEW.body) - length(OLD.body) WHERE part = NEW.part;
+        END;
+        CREATE TRIGGER answers_are_deleted AFTER DELETE ON answers BEGIN
+            UPDATE partitions SET answer_bytes = answer_bytes - length(OLD.key) - length(OLD.body) WHERE part = OLD.part;
+        END;
+        """
 
     private static let restoreTable = """
         CREATE TABLE restores (

@@ -9,10 +9,11 @@ import GRDBSQLite
 extension SQLiteUnit {
     func state() throws -> PartitionState {
         guard let part,
-            let row = try row("SELECT epoch, counter, floor, record_bytes, asset_bytes FROM partitions WHERE part = ?", [part])
+            let row = try row("SELECT epoch, counter, floor, record_bytes, asset_bytes, answer_bytes FROM partitions WHERE part = ?", [part])
         else { return PartitionState() }
         var state = PartitionState(epoch: row[0], counter: row[1], floor: row[2])
         state.usage = StoredBytes(records: row[3], assets: row[4])
+        state.answerBytes = row[5]
         return state
     }
 

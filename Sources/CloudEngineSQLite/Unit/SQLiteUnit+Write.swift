@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudWire
 import GRDB
+import GRDBSQLite
 
 extension SQLiteUnit {
     func raiseCounter(by count: Int) throws -> Int64 {
@@ -139,8 +140,23 @@ extension SQLiteUnit {
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {
         try keeping {
             try run(
-                "INSERT OR REPLACE INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)",
-                [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
+                """
+                INSERT INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (part, key) DO UPDATE SET fingerprint = excluded.fingerprint, at = excluded.at, body = excluded.body
+                """, [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
         }
+    }
+
+    func removeAnswers(freeing bytes: Int64, exceptKey key: String?) throws {
+        var removed: [Int64] = []
+        var freed: Int64 = 0
+        try visit("SELECT rowid, key, length(key) + length(body) FROM answers WHERE part = ? ORDER BY at, rowid", [writtenPart]) { handle in
+            if String(cString: sqlite3_column_text(handle, 1)) != key {
+                removed.append(sqlite3_column_int64(handle, 0))
+                freed += sqlite3_column_int64(handle, 2)
+            }
+            return freed < bytes
+        }
+        try keeping { for row in removed { try run("DELETE FROM answers WHERE rowid = ?", [row]) } }
     }
 }

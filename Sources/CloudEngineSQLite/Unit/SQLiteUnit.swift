@@ -40,8 +40,13 @@ struct SQLiteUnit: PartitionWriter {
             self.part = part
             return
         }
-        try db.run("INSERT INTO partitions (container, environment, scope, owner) VALUES (?, ?, ?, ?)", Self.key(of: partition))
-        self.part = db.lastInsertedRowID
+        // SQLite would give the number of a removed partition again, which other processes may still know.
+        let removed = try SQLiteServerStore.greatestRemoved(.part, db)
+        let greatest: Int64 = try db.row("SELECT max(part) FROM partitions", []).map { $0[0] } ?? 0
+        let number = max(removed, greatest) + 1
+        try db.run(
+            "INSERT INTO partitions (part, container, environment, scope, owner) VALUES (?, ?, ?, ?, ?)", [number] + Self.key(of: partition))
+        self.part = number
     }
 
     /// The key of a partition that is written to.

@@ -34,8 +34,8 @@ struct Credentials: Sendable {
     /// Rate limit that a request counts for: of the account or the key, with any container; of the network of an anonymous client.
     func sender(from network: String) -> RequestBudgets.Sender {
         switch proof {
-        case .device(let device): .account("account \(device.account)")
-        case .session(let session, _): .account("account \(session.account)")
+        case .device(let device): .account("\(WorkTerms.accountPrefix)\(device.account)")
+        case .session(let session, _): .account("\(WorkTerms.accountPrefix)\(session.account)")
         case .serverKey(let key): .account("key \(key.id)")
         case .none: .network(network)
         }

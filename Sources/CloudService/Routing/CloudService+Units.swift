@@ -46,9 +46,10 @@ extension CloudService {
             // The user may create the zone again, and the same request arrive late: its client has given it up by then. In databases of
             // others nothing is stored for a missing zone.
             guard let key = exchange.storedKey, !exchange.call.isParticipant else { throw error }
-            let earlier = try await write(exchange.call) { unit -> StoredAnswer? in
+            let earlier = try await write(exchange.call) { [engine] unit -> StoredAnswer? in
                 if let stored = try unit.answer(toKey: key) { return stored }
                 try unit.remember(StoredAnswer(fingerprint: exchange.fingerprint, refusing: error), forKey: key, at: exchange.call.now)
+                try engine.trimAnswers(exceptKey: key, of: exchange.call.partition, in: unit)
                 return nil
             }
             guard let earlier, earlier.fingerprint == exchange.fingerprint, try earlier.refusal() == nil else { throw error }
@@ -61,9 +62,13 @@ extension CloudService {
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }
-        let (stored, outcome) = try await write(call, parts: parts) { unit -> ([UInt8]?, Outcome<Response>?) in
+        let (stored, outcome) = try await write(call, parts: parts) { [engine] unit -> ([UInt8]?, Outcome<Response>?) in
             // What need not be stored is encoded while others write.
-            guard let key = exchange.storedKey else { return (nil, try body(unit, call)) }
+            guard let key = exchange.storedKey else {
+                let outcome = try body(unit, call)
+                try engine.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
+                return (nil, outcome)
+            }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
@@ -79,6 +84,7 @@ extension CloudService {
             // A request that is repeated once its missing parts have arrived gets another response.
             if let incomplete = outcome.response as? ModifyRecordsResponse, case .missing? = incomplete.saveGroup { return (answer, nil) }
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
+            try engine.trimAnswers(exceptKey: key, of: call.partition, in: unit)
             return (answer, outcome)
         }
         if let outcome {
@@ -93,7 +99,7 @@ extension CloudService {
     }
 
     /// Evaluates query subscriptions on a reader, never on the writer. A failure costs notifications: the request has been carried out.
-    private func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
+    func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
         var notifications: [PushNotification] = []
         let engine = engine
         for round in rounds {

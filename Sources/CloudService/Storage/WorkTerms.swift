@@ -13,6 +13,14 @@ package struct WorkTerms: Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// Begins the scheduling key of an account, before its number.
+    package static let accountPrefix = "account "
+
+    /// The account that the work is for; nil for a server-to-server key, a network and the server itself.
+    package var account: Int64? {
+        requester.hasPrefix(Self.accountPrefix) ? Int64(requester.dropFirst(Self.accountPrefix.count)) : nil
+    }
+
     /// Work of the server itself.
     package static let maintenance = WorkTerms(requester: "", milliseconds: nil)
 }

@@ -9,8 +9,8 @@ import CloudService
 /// `tarn user`: accounts and device tokens. Works while the server runs and while it does not.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Make and list accounts.",
-        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self])
+        commandName: "user", abstract: "Make, list, export and remove accounts.",
+        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self, Export.self, Remove.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudService
+import Foundation
+
+extension UserCommand {
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Remove an account with everything stored for it.",
+            discussion: """
+                Credentials and sessions end at once, also on a running server. Then records, zones, assets, shares, subscriptions and all \
+                other rows are deleted a few at a time; participants see shared zones as deleted. An interrupted removal is resumed by the \
+                same command. 'tarn user export' makes a copy for the user before. Backups keep what they have.
+
+                What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
+                their retention ends.
+                """)
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("Records that the user created in public databases: 'keep' them without their creator, or 'remove' them.", valueName: "choice"))
+        var publicRecords: AccountRemoval.PublicRecords
+        @Flag(help: "Do not ask.")
+        var yes = false
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let (name, choice) = (name, publicRecords)
+            guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
+            let report = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")) { store in
+                let service = CloudService(
+                    engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system)
+                return try await service.removeUser(named: name, publicRecords: choice, storage: store)
+            }
+            Output.line(
+                "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
+                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name")
+        }
+
+        /// Asks for the name on the terminal.
+        ///
+        /// - Throws: ``CommandError`` without a terminal.
+        private static func isConfirmed(_ name: String) throws -> Bool {
+            guard isatty(STDIN_FILENO) != 0 else { throw CommandError("The removal of \(name) was not confirmed: add --yes.") }
+            Output.note("Everything stored for \(name) will be deleted, with no way back. Type the name to go on:")
+            return readLine() == name
+        }
+    }
+}
+
+extension AccountRemoval.PublicRecords: ExpressibleByArgument {}
