@@ -7,11 +7,13 @@ import CloudWire
 
 /// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
 ///
-/// Pages are rendered here; scripts do only the work that needs one. The log of the last requests is the only state.
+/// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests and the link of the
+/// first run.
 package struct Console: PageResponder {
     let service: CloudService
     let storage: any AdministrationStorage
     let log = RequestLog()
+    let firstRun = FirstRun()
 
     package init(service: CloudService, storage: any AdministrationStorage) {
         self.service = service

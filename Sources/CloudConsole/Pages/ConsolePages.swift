@@ -38,8 +38,10 @@ struct ConsolePages {
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/console/signin" { return Page.ofSignIn(try await signIn(request)) }
+        if request.path == FirstRun.path { return Page.ofSignIn(try await FirstRunPages(pages: self).respond(to: request)) }
         guard let visit = try await visit(request) else {
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
+            if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
@@ -117,17 +119,20 @@ struct ConsolePages {
             body: body, isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
-    private static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
+    static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
         let life = isKept ? "; Max-Age=\(14 * 86_400)" : ""
         let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
         return ("Set-Cookie", "\(cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict\(life)\(secure)")
     }
 
     private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
-        guard request.method == "POST" else { return Page.redirect("/console") }
+        guard request.method == "POST" else {
+            // The way around the hint at the link of the first run.
+            guard console.firstRun.isOpen(now: console.service.now) else { return Page.redirect("/console") }
+            return Page.html("signin", ["console": true], title: "Sign in")
+        }
         // Login CSRF: a page of another origin must not start a session of another account.
-        let site = request.header("sec-fetch-site")
-        if let origin = request.header("origin"), origin != request.baseURL || (site != nil && site != "same-origin") {
+        guard Self.isOwnPage(request) else {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
         let form = QueryItems(form: try await request.form(atMost: 16_384))
@@ -142,6 +147,13 @@ struct ConsolePages {
                 "signin", ["console": true, "problem": SignInPages.sentence(error)], title: "Sign in",
                 status: error.code.httpStatus)
         }
+    }
+
+    /// Returns `false` for a form that a browser sends from a page of another origin.
+    static func isOwnPage(_ request: ServiceRequest) -> Bool {
+        let site = request.header("sec-fetch-site")
+        guard let origin = request.header("origin") else { return true }
+        return origin == request.baseURL && (site == nil || site == "same-origin")
     }
 
     private func signOut(_ visit: Visit) async throws -> ServiceResponse {

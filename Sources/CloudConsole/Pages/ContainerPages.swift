@@ -63,6 +63,7 @@ struct ContainerPages {
             Caller(userRecordName: name, deviceID: "console", kind: scope == .public ? .operator : .user),
             baseURL: visit.request.baseURL)
         call.capabilities = [.publicChanges, .serverRecord]
+        call.queriesUnmarkedFields = environment == .development
         return call
     }
 

@@ -34,6 +34,11 @@ package protocol AdministrationStorage: AuditStorage {
     func endSessions(ofUser name: String, id: String?) async throws
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
+    /// Makes an account with a password that is an operator, unless there is an operator.
+    ///
+    /// - Returns: `false` if there is an operator; nothing changed then.
+    /// - Throws: `StorageFailure` with `.nameTaken`.
+    func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool
     func setPassword(_ password: String, ofUser name: String) async throws
     /// Bytes of the user's private database in each container, 0 for any number; nil for the default of the server's
     /// limits say.
@@ -137,6 +142,8 @@ extension CloudService {
     }
 
     package var now: Int64 { surroundings.now() }
+
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { accounts.sha256(bytes) }
 
     /// A short code that only this server makes, for forms of its own pages.
     package func formCode(of session: String) -> String {

@@ -126,6 +126,11 @@ struct ServeCommand: AsyncParsableCommand {
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
             Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
+            guard let path = try? await server.openFirstRun() else { return }
+            // An address that stands for all of a machine's names none that a browser can open.
+            let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
+            let address = settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)"
+            Output.line("tarn: no operator yet. Make one within an hour at this one-time link: \(address)\(path)")
         }
     }
 }
@@ -147,7 +152,9 @@ struct LocalServer {
     private let containerRules: ContainerRules
     private let logger: Logger
     private let store: SQLiteServerStore
-    private let hub = PushHub()
+    private let console: Console
+    private let service: CloudService
+    private let hub: PushHub
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
@@ -169,7 +176,17 @@ struct LocalServer {
         self.limits = limits
         self.logger = logger
         store = try SQLiteServerStore(path: data, use: .server)
+        hub = PushHub()
+        service = CloudService(
+            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
+            surroundings: .system, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
+        console = Console(service: service, storage: store)
     }
+
+    /// Opens the link that makes the first operator.
+    ///
+    /// - Returns: Its path and query; nil if the server has an operator.
+    func openFirstRun() async throws -> String? { try await console.openFirstRun() }
 
     /// One line for each event, for collectors of logs: `event=audit`.
     private static func auditLog(_ logger: Logger) -> @Sendable (AuditEvent) -> Void {
@@ -186,11 +203,7 @@ struct LocalServer {
     ///
     /// - Throws: `CommandError` if the port cannot be had.
     func run(endsOnSignals: Bool, onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
-        let surroundings = CloudService.Surroundings.system
-        let service = CloudService(
-            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
-        let (store, hub) = (store, hub)
+        let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
         }
@@ -209,7 +222,7 @@ struct LocalServer {
             ]
         }
         let application = try CloudServer.application(
-            service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
+            service: service, pages: console, host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
             store: store, service: service, hub: hub, spans: spans, identity: identity,
