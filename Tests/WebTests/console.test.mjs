@@ -55,9 +55,9 @@ test("the feed shows each record once, where it changed last", async () => {
   page.run("console-cloud.js").run("console-changes.js");
   for (let count = 0; count < 4; count += 1) await turn();
   const rows = page.elements.get("changes");
-  assert.deepEqual(rows.children.map(row => row.dataset.name), ["b", "a"]);
-  assert.equal(rows.children[1].children[3].textContent + rows.children[1].children[3].texts[0], "deleteddeleted");
-  assert.equal(rows.children[0].children[0].children[0].href, "/console/r/b");
+  assert.deepEqual(rows.children.map(row => row.dataset.name), ["a", "b"]);
+  assert.equal(rows.children[0].children[3].textContent + rows.children[0].children[3].texts[0], "deleteddeleted");
+  assert.equal(rows.children[1].children[0].children[0].href, "/console/r/b");
   const [request] = page.requests;
   assert.equal(request.headers["X-Tarn-Form"], "form-code");
   assert.equal(request.path, "/console/api/database/1/iCloud.n/development/private/changes/zone");

@@ -170,13 +170,13 @@ struct ConsolePages {
     /// A page with the menu and the operator's name.
     func page(
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
-        environment: CloudEnvironment = .development, scripts: [String] = []
+        environment: CloudEnvironment = .development, scripts: [String] = [], status: Int = 200
     ) -> ServiceResponse {
         var menu: [(String, String)] = [("Containers", "/console")]
         if let container {
             let base = "/console/c/\(container)/\(environment.rawValue)"
             menu += [
-                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"),
+                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"), ("Subscriptions", base + "/subscriptions"),
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
@@ -186,12 +186,13 @@ struct ConsolePages {
             let other: CloudEnvironment = environment == .development ? .production : .development
             values["container"] = container
             values["environment"] = environment.rawValue
+            if environment == .production { values["isProduction"] = true }
             values["other"] = "to \(other.rawValue)"
             values["otherAddress"] = "/console/c/\(container)/\(other.rawValue)/\(visit.path.dropFirst(3).first ?? "types")"
             values["base"] = "/console/c/\(container)/\(environment.rawValue)"
         }
         return Page.html(
-            template, values, title: title,
+            template, values, title: title, status: status,
             menu: menu.map { name, address -> [String: Any] in
                 let isAbove = address != "/console" && visit.request.path.hasPrefix(address + "/")
                 return ["name": name, "address": address, "isHere": visit.request.path == address || isAbove]

@@ -124,7 +124,7 @@ import Testing
     @Test func onlyTheConsoleInDevelopmentQueriesUnmarkedFields() async throws {
         try await create([thing("a", ["n": .int64(1)])])
         _ = try await village.service.schema(of: Village.container).importSchema(ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Thing (n INT64);"))
-        #expect(await visitor.post("\(ConsoleTests.base)/schema", ["do": "deploy", "confirmed": "yes"]).status == 303)
+        #expect(await visitor.confirm("\(ConsoleTests.base)/schema", ["do": "deploy"]).status == 303)
         let production = "/console/c/\(Village.container)/production/records?place=public/_defaultZone&type=Thing&field=n&comparator=EQUALS&value=1"
         #expect(await visitor.get(production).text.contains("not marked queryable"))
         let filter = QueryFilter(.field("n"), .equals, .int64(1))

@@ -413,6 +413,9 @@ def walk(browser, server, container, folder, complaints):
                 deploy = page.get_by_role("button", name="Deploy to production")
                 if deploy.is_enabled():
                     deploy.click()
+                    look(page, folder / f"deploy-{scheme}.png")
+                    page.get_by_role("button", name="Deploy").click()
+                    expect(page.get_by_role("status")).to_contain_text("deployed to production")
                     expect(page.locator("main")).to_contain_text("Production has what development has.")
             if name == "Tokens":
                 back = page.url
