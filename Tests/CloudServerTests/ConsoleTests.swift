@@ -17,9 +17,9 @@ import Testing
         let console: Console
         private var cookie: String?
 
-        init(_ village: Village) {
-            console = Console(service: village.service, storage: village.store)
-        }
+        convenience init(_ village: Village) { self.init(Console(service: village.service, storage: village.store)) }
+
+        init(_ console: Console) { self.console = console }
 
         struct Answer {
             var status: Int
@@ -102,7 +102,8 @@ import Testing
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
         "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
-        "/console/log", "/console/log.json", "/console/audit",
+        "/console/log", "/console/log.json", "/console/audit", "/console/status", "/console/settings", "\(base)/subscriptions",
+        "\(base)/records/import", "\(base)/records/export.json?type=Plant", "\(base)/zones/private/Garden/delete",
     ]
 
     @Test func everyPageIsThereForOperators() async throws {

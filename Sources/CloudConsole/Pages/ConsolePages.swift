@@ -60,6 +60,8 @@ struct ConsolePages {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "status": return try await StatusPages(pages: self, visit: visit).status()
+        case "settings": return StatusPages(pages: self, visit: visit).settings()
         case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
@@ -163,7 +165,23 @@ struct ConsolePages {
     }
 
     private func overview(_ visit: Visit) async throws -> ServiceResponse {
-        let containers = try await console.storage.containers().map { ["name": $0] as [String: Any] }
+        let usage = try await console.storage.containerUsage()
+        let containers = try await console.storage.containers().map { name -> [String: Any] in
+            var container: [String: Any] = [
+                "name": name,
+                "environments": CloudEnvironment.allCases.map { environment -> [String: Any] in
+                    let one = usage.first { $0.containerIdentifier == name && $0.environment == environment }
+                    let databases = one?.databases ?? 0
+                    return [
+                        "address": "/console/c/\(name)/\(environment.rawValue)/types", "name": environment == .development ? "Development" : "Production",
+                        "databases": "\(databases) \(databases == 1 ? "database" : "databases")",
+                        "records": FieldText.bytes(one?.usage.records ?? 0), "files": FieldText.bytes(one?.usage.assets ?? 0),
+                    ]
+                },
+            ]
+            if let time = console.history.lastUse(of: name) { container["lastUse"] = FieldText.date(time) }
+            return container
+        }
         return page("overview", ["containers": containers], title: "Containers", visit)
     }
 
@@ -180,7 +198,7 @@ struct ConsolePages {
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Audit", "/console/audit")]
+        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"), ("Settings", "/console/settings")]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development

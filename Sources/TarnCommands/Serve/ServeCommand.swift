@@ -180,7 +180,15 @@ struct LocalServer {
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: .system, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
-        console = Console(service: service, storage: store)
+        let settings = [
+            ("data folder", data), ("address", "\(identity == nil ? "http" : "https")://\(host):\(port)"),
+            ("public address", publicAddress?.text ?? "as each request names it"),
+            ("containers", containerRules.containers?.sorted().joined(separator: ", ") ?? "any"), ("development", containerRules.development.rawValue),
+        ]
+        console = Console(service: service, storage: store, settings: settings.map { (name: $0.0, value: $0.1) }) { [store, hub] in
+            guard let usage = try? await store.totalUsage() else { return nil }
+            return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
+        }
     }
 
     /// Opens the link that makes the first operator.
@@ -225,7 +233,7 @@ struct LocalServer {
             service: service, pages: console, host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, service: service, hub: hub, spans: spans, identity: identity,
+            store: store, console: console, service: service, hub: hub, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
@@ -252,6 +260,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(3600)
 
     let store: SQLiteServerStore
+    let console: Console
     let service: CloudService
     let hub: PushHub
     let spans: SpanExporter?
@@ -266,6 +275,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await removeExpired() }
             group.addTask { await followRevocations() }
             group.addTask { await storeCredentialUses() }
+            group.addTask { await measure() }
             if let spans { group.addTask { await spans.run() } }
             if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()
@@ -293,6 +303,13 @@ private struct Housekeeping: ServiceLifecycle.Service {
             } catch {
                 logger.error("last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
             }
+        }
+    }
+
+    private func measure() async {
+        while !Task.isCancelled {
+            await console.measure()
+            try? await Task.sleep(for: .seconds(60))
         }
     }
 
