@@ -7,18 +7,42 @@ import CloudWire
 
 /// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
 ///
-/// Pages are rendered here; scripts do only the work that needs one. The log of the last requests is the only state.
+/// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, and
+/// the link of the first run.
 package struct Console: PageResponder {
     let service: CloudService
     let storage: any AdministrationStorage
     let log = RequestLog()
+    let firstRun = FirstRun()
+    let history = ServerHistory()
+    /// Milliseconds since 1970 UTC.
+    let started: Int64
+    let settings: [(name: String, value: String)]
+    private let measures: @Sendable () async -> ServerMeasures?
 
-    package init(service: CloudService, storage: any AdministrationStorage) {
+    /// - Parameters:
+    ///   - settings: What the server was started with, for the page of settings. No secrets.
+    ///   - measures: The present measures of the server.
+    package init(
+        service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
+        measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
+    ) {
         self.service = service
         self.storage = storage
+        self.settings = settings
+        self.measures = measures
+        started = service.now
     }
 
-    package func note(_ note: RequestNote) { log.add(note) }
+    package func note(_ note: RequestNote) {
+        log.add(note)
+        history.add(note)
+    }
+
+    /// Takes the server's measures for the charts of the status page. Called once a minute.
+    package func measure() async {
+        if let measures = await measures() { history.add(measures, now: service.now) }
+    }
 
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
         // Nearly all requests are for the service.

@@ -40,6 +40,7 @@ final class RequestLog: Sendable {
                     writer.member("time", entry.note.time)
                     writer.member("method", entry.note.method)
                     writer.member("endpoint", entry.note.endpoint)
+                    writer.member("place", entry.note.place?.text)
                     writer.member("status", entry.note.status)
                     writer.member("error", entry.note.errorCode)
                     writer.member("milliseconds", entry.note.milliseconds)

@@ -81,6 +81,8 @@ package struct Call: Sendable {
     /// Extensions of the documented protocol that the caller requests.
     package var capabilities: Set<Capability> = []
     package var form = AnswerForm()
+    /// Whether queries may use fields that the schema does not mark: the console, in development. The server makes the indexes then.
+    package var queriesUnmarkedFields = false
 
     package init(
         partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String

@@ -84,7 +84,8 @@ package struct ServiceResponder: HTTPResponder {
         pages?.note(
             RequestNote(
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
-                errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
+                errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID,
+                path: path))
         // A device that went is not heard of again: nothing is kept for it until something cannot be sent to it.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
         return response(to: answer, incoming, unread: unread(reader, of: request))

@@ -17,9 +17,9 @@ import Testing
         let console: Console
         private var cookie: String?
 
-        init(_ village: Village) {
-            console = Console(service: village.service, storage: village.store)
-        }
+        convenience init(_ village: Village) { self.init(Console(service: village.service, storage: village.store)) }
+
+        init(_ console: Console) { self.console = console }
 
         struct Answer {
             var status: Int
@@ -41,6 +41,13 @@ import Testing
             if let code { fields["form"] = code } else { fields["form"] = await get("/console").form }
             let body = fields.map { "\($0.key)=\(QueryItems.encode($0.value))" }.joined(separator: "&")
             return await send("POST", path, body, origin: origin)
+        }
+
+        /// Sends a form, and then once more with the code of the confirmation that the page requires.
+        func confirm(_ path: String, _ fields: [String: String]) async -> Answer {
+            let asked = await post(path, fields).text
+            let code = asked.range(of: #"name="confirmed" value=""#).map { String(asked[$0.upperBound...].prefix { $0 != "\"" }) }
+            return await post(path, fields.merging(["confirmed": code ?? "none"]) { $1 })
         }
 
         /// Asks as the pages' scripts do, with the code of the session's forms unless another is given.
@@ -95,7 +102,8 @@ import Testing
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
         "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
-        "/console/log", "/console/log.json", "/console/audit",
+        "/console/log", "/console/log.json", "/console/audit", "/console/status", "/console/settings", "\(base)/subscriptions",
+        "\(base)/records/import", "\(base)/records/export.json?type=Plant", "\(base)/zones/private/Garden/delete",
     ]
 
     @Test func everyPageIsThereForOperators() async throws {
@@ -157,8 +165,8 @@ import Testing
     @Test func indexesAreAddedAndTheSchemaIsDeployed() async throws {
         let (village, visitor) = try await Self.signedIn()
         let type = "\(Self.base)/types/Plant"
-        let unqueryable = await visitor.get("\(Self.base)/records?scope=public&type=Plant")
-        #expect(unqueryable.text.contains("not marked queryable"))
+        // In development the list needs no index.
+        #expect(await visitor.get("\(Self.base)/records?scope=public&type=Plant").text.contains("p&lt;1&gt;"))
         // As the 2020 talk does it by hand.
         let saved = await visitor.post(
             type,
@@ -175,7 +183,9 @@ import Testing
 
         let before = await visitor.get("\(Self.base)/schema")
         #expect(before.text.contains("+ type Plant") && before.text.contains("RECORD TYPE Plant"))
-        #expect(await visitor.post("\(Self.base)/schema", ["do": "deploy"]).status == 303)
+        #expect(await visitor.post("\(Self.base)/schema", ["do": "deploy"]).text.contains("Production only grows"))
+        #expect(try await !village.service.schema(of: Village.container).differences().isEmpty)
+        #expect(await visitor.confirm("\(Self.base)/schema", ["do": "deploy"]).status == 303)
         #expect(try await village.service.schema(of: Village.container).differences().isEmpty)
         let broken = await visitor.post("\(Self.base)/schema", ["do": "import", "text": "DEFINE SCHEMA\nRECORD TIPE X ();"])
         #expect(broken.status == 400 && broken.text.contains("Line 2"))

@@ -18,16 +18,15 @@ import Testing
         let folder = try Folder()
         let data = folder.path("data")
         let device = try await Programs.tarn(["user", "add", "mia", "--data", data], in: folder)
-        try await Programs.tarn(["user", "profile", "mia", "--operator", "--data", data], in: folder)
-        try await Programs.setPassword("correct horse", data, in: folder)
         let token = try await Programs.tarn(["token", "add", "--container", Self.container, "--label", "walk", "--data", data], in: folder)
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
             log: URL(fileURLWithPath: folder.path("serve.log")))
-        let address = try await server.line(after: "tarn: listening on ")
+        let link = try await server.line(after: "tarn: no operator yet. Make one within an hour at this one-time link: ")
+        let address = try #require(link.components(separatedBy: "/console/").first)
         try await addPlant(address, device)
-        let ended = try await Browser.run("console_test.py", [address, token, Self.container], in: folder)
+        let ended = try await Browser.run("console_test.py", [address, token, Self.container, link], in: folder)
         await server.stop()
         #expect(ended.status == 0, "\(ended.output)\(ended.complaint)")
         #expect(ended.output == "console: ok\n")

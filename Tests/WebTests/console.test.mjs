@@ -5,9 +5,33 @@ import { Page } from "./page.mjs";
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
+const logIDs = ["rows", "state", "pause", "search", "kind"];
+
+test("the log shows what its filters select, of requests that are there and of new ones", async () => {
+  const note = (number, status, milliseconds, place) => ({ number, time: 0, method: "POST", endpoint: "records/modify", status, milliseconds, place, request: "r" + number });
+  const page = new Page({
+    ids: logIDs, answers: [{ notes: [note(1, 200, 1, "iCloud.a"), note(2, 500, 1, "iCloud.b"), note(3, 200, 200, "iCloud.a")] }, { notes: [note(4, 404, 1, "iCloud.A")] }]
+  }).run("console.js");
+  await turn();
+  const shown = () => page.elements.get("rows").children.filter(row => !row.hidden).map(row => row.lastElementChild.textContent).join();
+  assert.equal(shown(), "r3,r2,r1");
+  page.elements.get("search").value = " iCloud.A";
+  await page.elements.get("search").fire("input");
+  assert.equal(shown(), "r3,r1");
+  page.elements.get("kind").value = "slow";
+  await page.elements.get("kind").fire("change");
+  assert.equal(shown(), "r3");
+  page.elements.get("kind").value = "failed";
+  await page.elements.get("kind").fire("change");
+  assert.equal(shown(), "");
+  await page.elapse(1000);
+  await turn();
+  assert.equal(shown(), "r4");
+});
+
 test("the log shows the newest request first and asks for later ones only", async () => {
   const note = (number, status) => ({ number, time: 0, method: "POST", endpoint: "records/modify", status, milliseconds: 1.25, request: "r" + number });
-  const page = new Page({ ids: ["rows", "state", "pause"], answers: [{ notes: [note(1, 200), note(2, 500)] }, { notes: [] }] }).run("console.js");
+  const page = new Page({ ids: logIDs, answers: [{ notes: [note(1, 200), note(2, 500)] }, { notes: [] }] }).run("console.js");
   await turn();
   const rows = page.elements.get("rows");
   assert.deepEqual(rows.children.map(row => row.lastElementChild.textContent), ["r2", "r1"]);
@@ -20,7 +44,7 @@ test("the log shows the newest request first and asks for later ones only", asyn
 });
 
 test("the log says when the server can't be reached, and goes on asking", async () => {
-  const page = new Page({ ids: ["rows", "state", "pause"], answers: [() => { throw new TypeError("offline"); }, { notes: [] }] }).run("console.js");
+  const page = new Page({ ids: logIDs, answers: [() => { throw new TypeError("offline"); }, { notes: [] }] }).run("console.js");
   await turn();
   assert.equal(page.elements.get("state").textContent, "The server cannot be reached.");
   await page.elapse(1000);
@@ -29,7 +53,7 @@ test("the log says when the server can't be reached, and goes on asking", async 
 });
 
 test("a paused log asks for nothing", async () => {
-  const page = new Page({ ids: ["rows", "state", "pause"], answers: [{ notes: [] }] }).run("console.js");
+  const page = new Page({ ids: logIDs, answers: [{ notes: [] }] }).run("console.js");
   await turn();
   await page.elements.get("pause").fire("click");
   assert.equal(page.elements.get("pause").attributes["aria-pressed"], "true");
@@ -55,9 +79,9 @@ test("the feed shows each record once, where it changed last", async () => {
   page.run("console-cloud.js").run("console-changes.js");
   for (let count = 0; count < 4; count += 1) await turn();
   const rows = page.elements.get("changes");
-  assert.deepEqual(rows.children.map(row => row.dataset.name), ["b", "a"]);
-  assert.equal(rows.children[1].children[3].textContent + rows.children[1].children[3].texts[0], "deleteddeleted");
-  assert.equal(rows.children[0].children[0].children[0].href, "/console/r/b");
+  assert.deepEqual(rows.children.map(row => row.dataset.name), ["a", "b"]);
+  assert.equal(rows.children[0].children[3].textContent + rows.children[0].children[3].texts[0], "deleteddeleted");
+  assert.equal(rows.children[1].children[0].children[0].href, "/console/r/b");
   const [request] = page.requests;
   assert.equal(request.headers["X-Tarn-Form"], "form-code");
   assert.equal(request.path, "/console/api/database/1/iCloud.n/development/private/changes/zone");

@@ -16,6 +16,8 @@ class Element {
     this.listeners = {};
     this.textContent = "";
     this.className = "";
+    this.value = "";
+    this.hidden = false;
   }
   addEventListener(name, listener) { (this.listeners[name] ||= []).push(listener); }
   async fire(name) { for (const listener of this.listeners[name] || []) await listener({}); }

@@ -38,8 +38,10 @@ struct ConsolePages {
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/console/signin" { return Page.ofSignIn(try await signIn(request)) }
+        if request.path == FirstRun.path { return Page.ofSignIn(try await FirstRunPages(pages: self).respond(to: request)) }
         guard let visit = try await visit(request) else {
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
+            if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
@@ -58,6 +60,8 @@ struct ConsolePages {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "status": return try await StatusPages(pages: self, visit: visit).status()
+        case "settings": return StatusPages(pages: self, visit: visit).settings()
         case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
@@ -117,17 +121,20 @@ struct ConsolePages {
             body: body, isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
-    private static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
+    static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
         let life = isKept ? "; Max-Age=\(14 * 86_400)" : ""
         let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
         return ("Set-Cookie", "\(cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict\(life)\(secure)")
     }
 
     private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
-        guard request.method == "POST" else { return Page.redirect("/console") }
+        guard request.method == "POST" else {
+            // The way around the hint at the link of the first run.
+            guard console.firstRun.isOpen(now: console.service.now) else { return Page.redirect("/console") }
+            return Page.html("signin", ["console": true], title: "Sign in")
+        }
         // Login CSRF: a page of another origin must not start a session of another account.
-        let site = request.header("sec-fetch-site")
-        if let origin = request.header("origin"), origin != request.baseURL || (site != nil && site != "same-origin") {
+        guard Self.isOwnPage(request) else {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
         let form = QueryItems(form: try await request.form(atMost: 16_384))
@@ -144,6 +151,13 @@ struct ConsolePages {
         }
     }
 
+    /// Returns `false` for a form that a browser sends from a page of another origin.
+    static func isOwnPage(_ request: ServiceRequest) -> Bool {
+        let site = request.header("sec-fetch-site")
+        guard let origin = request.header("origin") else { return true }
+        return origin == request.baseURL && (site == nil || site == "same-origin")
+    }
+
     private func signOut(_ visit: Visit) async throws -> ServiceResponse {
         guard visit.isPost else { return Page.redirect("/console") }
         if let token = visit.request.cookie(Self.cookie) { try await console.service.signOut(token: token) }
@@ -151,35 +165,52 @@ struct ConsolePages {
     }
 
     private func overview(_ visit: Visit) async throws -> ServiceResponse {
-        let containers = try await console.storage.containers().map { ["name": $0] as [String: Any] }
+        let usage = try await console.storage.containerUsage()
+        let containers = try await console.storage.containers().map { name -> [String: Any] in
+            var container: [String: Any] = [
+                "name": name,
+                "environments": CloudEnvironment.allCases.map { environment -> [String: Any] in
+                    let one = usage.first { $0.containerIdentifier == name && $0.environment == environment }
+                    let databases = one?.databases ?? 0
+                    return [
+                        "address": "/console/c/\(name)/\(environment.rawValue)/types", "name": environment == .development ? "Development" : "Production",
+                        "databases": "\(databases) \(databases == 1 ? "database" : "databases")",
+                        "records": FieldText.bytes(one?.usage.records ?? 0), "files": FieldText.bytes(one?.usage.assets ?? 0),
+                    ]
+                },
+            ]
+            if let time = console.history.lastUse(of: name) { container["lastUse"] = FieldText.date(time) }
+            return container
+        }
         return page("overview", ["containers": containers], title: "Containers", visit)
     }
 
     /// A page with the menu and the operator's name.
     func page(
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
-        environment: CloudEnvironment = .development, scripts: [String] = []
+        environment: CloudEnvironment = .development, scripts: [String] = [], status: Int = 200
     ) -> ServiceResponse {
         var menu: [(String, String)] = [("Containers", "/console")]
         if let container {
             let base = "/console/c/\(container)/\(environment.rawValue)"
             menu += [
-                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"),
+                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"), ("Subscriptions", base + "/subscriptions"),
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Audit", "/console/audit")]
+        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"), ("Settings", "/console/settings")]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development
             values["container"] = container
             values["environment"] = environment.rawValue
+            if environment == .production { values["isProduction"] = true }
             values["other"] = "to \(other.rawValue)"
             values["otherAddress"] = "/console/c/\(container)/\(other.rawValue)/\(visit.path.dropFirst(3).first ?? "types")"
             values["base"] = "/console/c/\(container)/\(environment.rawValue)"
         }
         return Page.html(
-            template, values, title: title,
+            template, values, title: title, status: status,
             menu: menu.map { name, address -> [String: Any] in
                 let isAbove = address != "/console" && visit.request.path.hasPrefix(address + "/")
                 return ["name": name, "address": address, "isHere": visit.request.path == address || isAbove]

@@ -36,13 +36,14 @@ struct ContainerPages {
         case "tokens": return try await target.tokens()
         case "roles": return try await target.roles()
         case "records": return try await RecordPages(parent: target).respond()
+        case "subscriptions": return try await SubscriptionPages(parent: target).respond()
         case "zones": return try await ZonePages(parent: target).respond()
         default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
-    func page(_ template: String, _ values: [String: Any], title: String, scripts: [String] = []) -> ServiceResponse {
-        pages.page(template, values, title: title, visit, container: container, environment: environment, scripts: scripts)
+    func page(_ template: String, _ values: [String: Any], title: String, scripts: [String] = [], status: Int = 200) -> ServiceResponse {
+        pages.page(template, values, title: title, visit, container: container, environment: environment, scripts: scripts, status: status)
     }
 
     /// A page with a script that sends requests through `/cloudkit.js`.
@@ -63,6 +64,7 @@ struct ContainerPages {
             Caller(userRecordName: name, deviceID: "console", kind: scope == .public ? .operator : .user),
             baseURL: visit.request.baseURL)
         call.capabilities = [.publicChanges, .serverRecord]
+        call.queriesUnmarkedFields = environment == .development
         return call
     }
 

@@ -46,16 +46,16 @@ struct RecordPage {
         }
         let fields = schema.types[type]?.schema.fields ?? [:]
         let entries = entries(of: current, fields)
-        guard parent.visit.isPost else { return page(current, type, entries) }
-        if let more = form["more"] { return page(current, type, entries, moreRowsOf: more) }
+        guard parent.visit.isPost else { return page(current, type, entries, schema) }
+        if let more = form["more"] { return page(current, type, entries, schema, moreRowsOf: more) }
         do {
             return try await change(current, type, entries)
         } catch let error as WireError where error.code == .conflict && current != nil {
             // Read again: the version that the request met is the one to show.
             let newer = try await lookUp(name)
-            return page(newer, type, self.entries(of: newer, fields), isConflict: true)
+            return page(newer, type, self.entries(of: newer, fields), schema, isConflict: true)
         } catch let error as WireError {
-            return page(current, type, entries, problem: error.reason)
+            return page(current, type, entries, schema, problem: error.reason)
         }
     }
 
@@ -154,7 +154,7 @@ struct RecordPage {
     // MARK: Showing
 
     private func page(
-        _ current: Record?, _ type: String, _ entries: [Entry], problem: String? = nil, isConflict: Bool = false,
+        _ current: Record?, _ type: String, _ entries: [Entry], _ schema: ContainerSchema, problem: String? = nil, isConflict: Bool = false,
         moreRowsOf more: String? = nil
     ) -> ServiceResponse {
         let zoneID = RecordPages.zoneID(zone)
@@ -165,12 +165,60 @@ struct RecordPage {
             "fields": entries.map { row($0, hasMoreRows: $0.name == more) },
             "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "",
         ]
+        if let current {
+            values["by"] = Self.writer(current.created)
+            values["modifiedBy"] = Self.writer(current.modified)
+            values["json"] = JSONText.indented(current.encoded())
+            let request = LookupRecordsRequest(recordNames: [current.recordName], zoneID: zoneID)
+            values["curl"] = CurlText.command(.lookupRecords, scope, request.encoded(), parent)
+            let sources = sources(of: current, schema)
+            if !sources.isEmpty { values["references"] = ["sources": sources] }
+        }
         if let share = current?.sharing.share { values["share"] = share }
         if let parent = current?.sharing.parent { values["parent"] = parent }
         if let problem { values["problem"] = problem }
         if isConflict, let current { values["conflict"] = [conflict(current, entries)] }
         return parent.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
+
+    /// Who wrote a version, and on which device, as far as the record says.
+    private static func writer(_ stamp: RecordStamp?) -> String {
+        [stamp.map { "by \($0.userRecordName)" }, stamp?.deviceID.map { "on \($0)" }].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// Lists of the records that refer to this one, a link for each field that may.
+    private func sources(of record: Record, _ schema: ContainerSchema) -> [[String: Any]] {
+        let isMarked = parent.environment == .production
+        return schema.types.sorted { $0.key < $1.key }.flatMap { type, definition in
+            definition.schema.fields.sorted { $0.key < $1.key }.compactMap { field, schema -> [String: Any]? in
+                guard schema.type == "REFERENCE" || schema.type == "REFERENCE_LIST", !isMarked || schema.indexes.contains(.queryable) else { return nil }
+                let items = [
+                    ("place", "\(scope.rawValue)/\(zone)"), ("type", type), ("field", field),
+                    ("comparator", (schema.type == "REFERENCE" ? QueryFilter.Comparator.equals : .listContains).rawValue), ("value", record.recordName),
+                ]
+                return ["name": "\(type).\(field)", "address": "\(parent.base)/records?\(RecordQuery.text(items))"]
+            }
+        }
+    }
+
+    /// Links to the records that a field refers to.
+    private func targets(of value: FieldValue?) -> [[String: Any]] {
+        var references: [RecordReference] = []
+        switch value {
+        case .reference(let reference)?: references = [reference]
+        case .list(let elements, of: .reference)?:
+            references = elements.prefix(Self.targetsShown).compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+        default: break
+        }
+        return references.map { reference in
+            let zone = reference.zoneID.map { RecordPages.text($0, in: scope) } ?? zone
+            return ["name": reference.recordName, "address": RecordPages.address(parent.base, scope, zone, reference.recordName)]
+        }
+    }
+
+    private static let targetsShown = 50
+    /// Bytes of a file that the page loads as a picture at most.
+    private static let previewBytesMax = 5_000_000
 
     /// Both versions of the fields that differ, and the tag of the one that another client saved.
     private func conflict(_ newer: Record, _ entries: [Entry]) -> [String: Any] {
@@ -207,7 +255,11 @@ struct RecordPage {
         case .asset: row["isAsset"] = true
         case .fixed: row["isFixed"] = true
         }
-        if case .asset(let asset)? = entry.value, let address = asset.downloadURL { row["file"] = address }
+        if case .asset(let asset)? = entry.value, let address = asset.downloadURL {
+            row["file"] = address
+            if asset.size <= Self.previewBytesMax { row["preview"] = address }
+        }
+        row["targets"] = targets(of: entry.value)
         if entry.type == "LOCATION" { row["hint"] = "48.137, 11.575" }
         return row
     }

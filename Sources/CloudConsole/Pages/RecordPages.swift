@@ -6,20 +6,30 @@ import CloudService
 import CloudWire
 
 /// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one.
+///
+/// A list without filters and sorts is read from the change feed, newest first, and needs no index. Queries use any field in
+/// development; in production those that the schema marks.
 struct RecordPages {
     static let pageRecords = 50
-    static let comparators: [QueryFilter.Comparator] = [
-        .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith, .containsAllTokens,
-        .listContains,
-    ]
+    /// Pages of the feed that one list reads at most, in search of records of its type.
+    private static let feedPagesMax = 20
+    /// Zones at most that the picker lists.
+    private static let zonesShown = 200
+    /// Records of each zone at most that the picker counts.
+    private static let recordsCounted = 1000
 
     let parent: ContainerPages
-    private var query: QueryItems { parent.visit.query }
+    private var items: QueryItems { parent.visit.query }
 
     func respond() async throws -> ServiceResponse {
-        switch parent.pathComponents.count {
-        case 1: return try await list()
-        case 3, 4: return try await RecordPage(parent: parent).respond()
+        switch (parent.pathComponents.count, parent.pathComponents.dropFirst().first) {
+        case (1, _):
+            if parent.visit.isPost { return try await BulkPages(parent: parent, list: self).respond() }
+            return try await list()
+        case (2, "export.json"?): return try await ExportPages(parent: parent, list: self).json()
+        case (2, "export.csv"?): return try await ExportPages(parent: parent, list: self).csv()
+        case (2, "import"?): return try await ImportPage(parent: parent, list: self).respond()
+        case (3, _), (4, _): return try await RecordPage(parent: parent).respond()
         default: return Page.problem("This page does not exist.", status: 404)
         }
     }
@@ -40,80 +50,193 @@ struct RecordPages {
         "\(base)/records/\(scope.rawValue)/\(QueryItems.encode(zone))/\(QueryItems.encode(name))"
     }
 
-    private func list() async throws -> ServiceResponse {
-        let schema = try await parent.schemas.export(parent.environment).completed
-        let types = schema.types.keys.filter { $0 != UsersType.name }.sorted()
-        let type = query["type"].flatMap { types.contains($0) ? $0 : nil } ?? types.first
-        let scope = query["scope"].flatMap(DatabaseScope.init(rawValue:)) ?? .public
-        let fields = type.flatMap { schema.types[$0]?.schema.fields } ?? [:]
-        let names = fields.keys.sorted()
-        var values: [String: Any] = [
-            "zone": query["zone"] ?? "", "value": query["value"] ?? "",
-            "scopes": DatabaseScope.allCases.map {
-                [
-                    "value": $0.rawValue, "name": $0 == .private ? "my private" : $0 == .shared ? "shared with me" : "public",
-                    "isOn": $0 == scope,
-                ] as [String: Any]
-            },
-            "types": types.map { ["name": $0, "isOn": $0 == type] as [String: Any] },
-            "fields": (["recordName"] + names).map { ["name": $0, "isOn": $0 == query["field"]] as [String: Any] },
-            "comparators": Self.comparators.map { ["name": $0.rawValue, "isOn": $0.rawValue == query["comparator"]] as [String: Any] },
-            "sorts": (["modifiedTimestamp", "createdTimestamp", "recordName"] + names).flatMap { name in
-                [(name, "\(name), rising"), ("-\(name)", "\(name), falling")].map {
-                    ["value": $0.0, "name": $0.1, "isOn": $0.0 == query["sort"]] as [String: Any]
-                }
-            },
-            "columns": Array(names.prefix(6)),
-        ]
-        let zone = query["zone"].flatMap { $0.isEmpty ? nil : $0 } ?? ZoneID.defaultZoneName
-        if let type {
-            values["newAddress"] = Self.address(parent.base, scope, zone, "") + "?type=\(QueryItems.encode(type))"
-            do {
-                try await fill(&values, type, fields, Array(names.prefix(6)), scope, zone)
-            } catch let error as WireError {
-                values["problem"] = error.reason
-            }
-        }
-        return parent.page("records", values, title: "Records")
+    // MARK: Where
+
+    struct Place {
+        var scope: DatabaseScope
+        var zone: String
+        var name: String
+        var records: Int?
     }
 
-    private func fill(
-        _ values: inout [String: Any], _ type: String, _ fields: [String: FieldSchema], _ columns: [String],
-        _ scope: DatabaseScope, _ zone: String
-    ) async throws {
-        var asked = Query(recordType: type)
-        if let name = query["field"], !name.isEmpty {
-            let comparator = query["comparator"].flatMap(QueryFilter.Comparator.init(rawValue:)) ?? .equals
-            let key = QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name)
-            let holds = fields[name]?.type ?? "STRING"
-            guard let value = FieldText.value(query["value"] ?? "", type: holds.hasSuffix("_LIST") ? String(holds.dropLast(5)) : holds)
-            else { throw WireError(.badRequest, "The value does not fit the type of the field.") }
-            asked.filters = [QueryFilter(key, comparator, value)]
+    /// Zones of the three databases, in the picker's order.
+    func places() async throws -> [Place] {
+        var places = [Place(scope: .public, zone: ZoneID.defaultZoneName, name: "Public database", records: 0)]
+        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first { places[0].records = size.records }
+        let own = try await parent.service.zoneSizes(try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted)
+        for size in own { places.append(Place(scope: .private, zone: size.name, name: "My private: \(size.name)", records: size.records)) }
+        if !own.contains(where: { $0.name == ZoneID.defaultZoneName }) {
+            places.append(Place(scope: .private, zone: ZoneID.defaultZoneName, name: "My private: \(ZoneID.defaultZoneName)", records: 0))
         }
-        if let sort = query["sort"], !sort.isEmpty {
-            let name = String(sort.drop { $0 == "-" })
-            asked.sorts = [
-                QuerySort(QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name), ascending: !sort.hasPrefix("-"))
-            ]
+        let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
+        for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {
+            let text = Self.text(zone.zoneID, in: .shared)
+            places.append(Place(scope: .shared, zone: text, name: "Shared with me: \(text)"))
         }
-        var request = QueryRecordsRequest(query: asked)
-        request.zoneID = Self.zoneID(zone)
-        request.resultsLimit = Self.pageRecords
-        request.continuationMarker = query["marker"]
-        let response: QueryRecordsResponse = try await parent.ask(.queryRecords, request, scope)
-        values["records"] = response.results.compactMap { result -> [String: Any]? in
-            guard case .record(let record) = result else { return nil }
-            return [
-                "name": record.recordName, "address": Self.address(parent.base, scope, zone, record.recordName),
-                "modified": FieldText.date(record.modified?.timestamp),
-                "cells": columns.map { String(FieldText.text(record.fields[$0]?.value).prefix(80)) },
-            ]
-        }
-        if let marker = response.continuationMarker {
-            let kept = ["scope", "zone", "type", "field", "comparator", "value", "sort"].compactMap { key in
-                query[key].map { "\(key)=\(QueryItems.encode($0))" }
+        return places
+    }
+
+    /// The query of the page's address. Without a place it is the first one with records.
+    func query(_ places: [Place]) async throws -> (RecordQuery, types: [String]) {
+        let schema = try await parent.schemas.export(parent.environment).completed
+        let types = schema.types.keys.filter { $0 != UsersType.name }.sorted()
+        let first = places.first { $0.records != 0 && $0.scope != .shared } ?? places.first
+        let place = RecordQuery.place(items) ?? first.map { ($0.scope, $0.zone) } ?? (.public, ZoneID.defaultZoneName)
+        return (RecordQuery(items, place: place, types: types, schema), types)
+    }
+
+    // MARK: List
+
+    private func list() async throws -> ServiceResponse {
+        let places = try await places()
+        let (query, types) = try await query(places)
+        var values = form(query, places, types)
+        if let type = query.type {
+            values["newAddress"] = Self.address(parent.base, query.scope, query.zone, "") + "?type=\(QueryItems.encode(type))"
+            let text = RecordQuery.text(query.items)
+            values["exportJSON"] = "\(parent.base)/records/export.json?\(text)"
+            values["exportCSV"] = "\(parent.base)/records/export.csv?\(text)"
+            values["importAddress"] = "\(parent.base)/records/import?\(text)"
+            values["countAddress"] = "\(parent.base)/records?\(text)&count=1"
+            do {
+                try await fill(&values, query)
+                if items["count"] != nil { values["counted"] = try await count(query) }
+            } catch let error as WireError {
+                values["problem"] = error.reason
+                if error.reason.contains("is not marked") {
+                    values["typeAddress"] = "\(parent.base)/types/\(QueryItems.encode(type))"
+                }
             }
-            values["more"] = "\(parent.base)/records?\((kept + ["marker=\(QueryItems.encode(marker))"]).joined(separator: "&"))"
         }
+        return parent.page("records", values, title: "Records", scripts: ["/console-list.js"])
+    }
+
+    private func form(_ query: RecordQuery, _ places: [Place], _ types: [String]) -> [String: Any] {
+        var places = places
+        if !places.contains(where: { $0.scope == query.scope && $0.zone == query.zone }) {
+            places.append(Place(scope: query.scope, zone: query.zone, name: "\(query.scope.rawValue): \(query.zone)"))
+        }
+        let filters = query.filters + [RecordQuery.Filter()]
+        let sortable = ["modifiedTimestamp", "createdTimestamp", "recordName"] + query.fields.keys.sorted()
+        return [
+            "places": places.map {
+                [
+                    "value": "\($0.scope.rawValue)/\($0.zone)", "name": $0.name + ($0.records.map { " (\($0))" } ?? ""),
+                    "isOn": $0.scope == query.scope && $0.zone == query.zone,
+                ] as [String: Any]
+            },
+            "types": types.map { ["name": $0, "isOn": $0 == query.type] as [String: Any] },
+            "filters": filters.prefix(RecordQuery.filtersMax).enumerated().map { index, filter -> [String: Any] in
+                [
+                    "suffix": RecordQuery.suffix(index), "value": filter.value, "label": index == 0 ? "Filter by" : "And by",
+                    "fields": query.fieldNames.map { ["name": $0, "isOn": $0 == filter.field] as [String: Any] },
+                    "comparators": QueryFilter.Comparator.allCases.map {
+                        ["name": $0.rawValue, "isOn": $0 == filter.comparator] as [String: Any]
+                    },
+                ]
+            },
+            "sorts": (0..<min(2, query.sorts.count + 1)).map { index -> [String: Any] in
+                [
+                    "suffix": RecordQuery.suffix(index), "label": index == 0 ? "Order by" : "Then by",
+                    "options": sortable.flatMap { name in
+                        [(name, "\(name), ascending"), ("-\(name)", "\(name), descending")].map {
+                            ["value": $0.0, "name": $0.1, "isOn": query.sorts.indices.contains(index) && $0.0 == query.sorts[index]] as [String: Any]
+                        }
+                    },
+                ]
+            },
+            "columns": query.columns,
+            "choices": query.fields.keys.sorted().map { ["name": $0, "isOn": query.columns.contains($0)] as [String: Any] },
+            "editable": query.fields.sorted { $0.key < $1.key }.filter { FieldText.isEditable($0.value.type) && !$0.value.isEncrypted }.map {
+                ["name": $0.key, "type": $0.value.type] as [String: Any]
+            },
+        ]
+    }
+
+    struct Batch {
+        var records: [Record]
+        var next: String?
+    }
+
+    /// One page of records.
+    ///
+    /// - Parameters:
+    ///   - limit: Records at most; a page of the feed may have some more.
+    func batch(_ query: RecordQuery, from marker: String?, limit: Int, keys: [String]? = nil) async throws -> Batch {
+        guard query.isOfFeed else {
+            var request = QueryRecordsRequest(query: try query.query())
+            (request.zoneID, request.resultsLimit) = (query.zoneID, limit)
+            (request.continuationMarker, request.desiredKeys) = (marker, keys)
+            let response: QueryRecordsResponse = try await parent.ask(.queryRecords, request, query.scope)
+            return Batch(
+                records: response.results.compactMap { if case .record(let record) = $0 { record } else { nil } },
+                next: response.continuationMarker)
+        }
+        var batch = Batch(records: [], next: marker)
+        for _ in 0..<Self.feedPagesMax where batch.records.count < limit {
+            let request = ZoneChangesRequest(
+                zones: [
+                    ZoneChangesQuery(
+                        zoneID: query.zoneID, syncToken: batch.next, resultsLimit: limit, desiredKeys: keys,
+                        desiredRecordTypes: query.type.map { [$0] }, reverse: true)
+                ])
+            let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, query.scope)
+            switch response.zones.first {
+            case .changes(let changes)?:
+                batch.records += changes.records.filter { !$0.isDeleted }
+                batch.next = changes.moreComing ? changes.syncToken : nil
+            case .failure(_, let error)?: throw error
+            case nil: throw WireError(.zoneNotFound, "zone not found")
+            }
+            if batch.next == nil { break }
+        }
+        return batch
+    }
+
+    private func fill(_ values: inout [String: Any], _ query: RecordQuery) async throws {
+        let batch = try await batch(query, from: query.marker, limit: Self.pageRecords)
+        values["records"] = batch.records.enumerated().map { index, record -> [String: Any] in
+            [
+                "index": index, "name": record.recordName, "tag": record.recordChangeTag ?? "",
+                "address": Self.address(parent.base, query.scope, query.zone, record.recordName),
+                "modified": FieldText.date(record.modified?.timestamp),
+                "cells": query.columns.map { cell(record.fields[$0]?.value, query) },
+            ]
+        }
+        values["shown"] = batch.records.count
+        if let next = batch.next { values["more"] = "\(parent.base)/records?\(RecordQuery.text(query.next(next)))" }
+        if let previous = query.previous { values["previous"] = "\(parent.base)/records?\(RecordQuery.text(previous))" }
+        values["listAddress"] = "\(parent.base)/records?\(RecordQuery.text(query.items))"
+        if query.isOfFeed { values["isOfFeed"] = true }
+        let body: [UInt8] =
+            query.isOfFeed
+            ? ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: query.zoneID, desiredRecordTypes: query.type.map { [$0] }, reverse: true)]).encoded()
+            : QueryRecordsRequest(query: try query.query(), zoneID: query.zoneID).encoded()
+        values["curl"] = CurlText.command(query.isOfFeed ? .zoneChanges : .queryRecords, query.scope, body, parent)
+    }
+
+    private func cell(_ value: FieldValue?, _ query: RecordQuery) -> [String: Any] {
+        var cell: [String: Any] = ["text": String(FieldText.text(value).prefix(80))]
+        if case .reference(let reference)? = value {
+            let zone = reference.zoneID.map { Self.text($0, in: query.scope) } ?? query.zone
+            cell["address"] = Self.address(parent.base, query.scope, zone, reference.recordName)
+        }
+        return cell
+    }
+
+    // MARK: Count
+
+    static let recordsCountedMax = 10_000
+
+    /// The number of records of the query, up to ``recordsCountedMax`` and a bounded number of requests.
+    private func count(_ query: RecordQuery) async throws -> String {
+        var (count, marker): (Int, String?) = (0, nil)
+        for _ in 0..<Self.recordsCountedMax / 200 {
+            let batch = try await batch(query, from: marker, limit: 200, keys: [])
+            count += batch.records.count
+            guard let next = batch.next else { return "\(count)" }
+            marker = next
+        }
+        return "\(count)+"
     }
 }

@@ -114,7 +114,7 @@ struct UserPages {
         if visit.isPost {
             let name = visit.fields["account"] ?? ""
             guard Self.isAccountName(name) else {
-                throw WireError(.badRequest, "A user name has 1 to 64 letters, digits and the signs . _ - @")
+                throw WireError(.badRequest, Self.nameRule)
             }
             values["secret"] = try await storage.addUser(
                 name: name, deviceLabel: "first device", now: pages.console.service.now)
@@ -135,7 +135,9 @@ struct UserPages {
         return pages.page("users", values, title: "Users", visit)
     }
 
-    private static func isAccountName(_ name: String) -> Bool {
+    static let nameRule = "A user name has 1 to 64 letters, digits and the signs . _ - @"
+
+    static func isAccountName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)

@@ -1,51 +1,177 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudService
 import CloudWire
 
-/// Zones and what changed in them, tombstones included: `…/zones` and `…/zones/{database}/{zone}`.
+/// Zones: `…/zones`; what changed in one, `…/zones/{database}/{zone}`; and below that `shares`, `delete` and `restore`.
 struct ZonePages {
     static let pageRecords = 100
+    private static let zonesShown = 200
+    /// Changes of each zone at most that the list counts.
+    private static let recordsCounted = 2000
 
     let parent: ContainerPages
 
+    private var form: QueryItems { parent.visit.fields }
+
     func respond() async throws -> ServiceResponse {
-        switch parent.pathComponents.count {
-        case 1: return try await list()
-        case 3: return try await changes(DatabaseScope(rawValue: parent.pathComponents[1]) ?? .private, parent.pathComponents[2])
+        let path = parent.pathComponents
+        guard path.count > 1 else { return try await list() }
+        guard path.count == 3 || path.count == 4, let scope = DatabaseScope(rawValue: path[1]) else {
+            return Page.problem("This page does not exist.", status: 404)
+        }
+        switch path.dropFirst(3).first {
+        case nil: return try await changes(scope, path[2])
+        case "shares"?: return try await shares(scope, path[2])
+        case "delete"? where scope == .private: return try await delete(path[2])
+        case "restore"? where scope == .private: return try await restore(path[2])
         default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
+    private func address(_ scope: DatabaseScope, _ zone: String) -> String { "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))" }
+
+    // MARK: List
+
     private func list() async throws -> ServiceResponse {
-        var rows: [[String: Any]] = []
-        for scope in [DatabaseScope.private, .shared] {
-            let response: ZonesResponse = try await parent.ask(.listZones, nil, scope)
-            for case .zone(let zone) in response.zones {
-                let text = RecordPages.text(zone.zoneID, in: scope)
-                var row: [String: Any] = [
-                    "name": zone.zoneID.zoneName, "owner": scope == .shared ? zone.zoneID.ownerRecordName ?? "" : "you",
-                ]
-                if zone.zoneID.zoneName != ZoneID.defaultZoneName {
-                    row["address"] = "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(text))"
-                }
-                rows.append(row)
+        var problem: String?
+        if parent.visit.isPost {
+            do {
+                try await modify(.create(ZoneID(zoneName: form["zone"] ?? "")))
+                return Page.redirect("\(parent.base)/zones")
+            } catch let error as WireError {
+                problem = error.reason
             }
         }
-        rows.append([
-            "name": ZoneID.defaultZoneName, "owner": "everybody: the public database",
-            "address": "\(parent.base)/zones/\(DatabaseScope.public.rawValue)/\(ZoneID.defaultZoneName)",
-        ])
-        return parent.page("zones", ["zones": rows], title: "Zones")
+        var rows = [try await row(.public, ZoneID.defaultZoneName, owner: "everyone: the public database")]
+        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first {
+            rows[0].merge(Self.size(size)) { $1 }
+        }
+        for size in try await parent.service.zoneSizes(try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted) {
+            rows.append(try await row(.private, size.name, owner: "you").merging(Self.size(size)) { $1 })
+        }
+        let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
+        for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {
+            rows.append(try await row(.shared, RecordPages.text(zone.zoneID, in: .shared), owner: zone.zoneID.ownerRecordName ?? ""))
+        }
+        var values: [String: Any] = ["zones": rows]
+        if let problem { values["problem"] = problem }
+        return parent.page("zones", values, title: "Zones")
     }
 
+    private func row(_ scope: DatabaseScope, _ zone: String, owner: String) async throws -> [String: Any] {
+        var row: [String: Any] = [
+            "name": RecordPages.zoneID(zone).zoneName, "owner": owner,
+            "records": "\(parent.base)/records?" + RecordQuery.text([("place", "\(scope.rawValue)/\(zone)")]),
+        ]
+        let isDefault = zone == ZoneID.defaultZoneName
+        if scope != .private || !isDefault { row["address"] = address(scope, zone) }
+        if scope != .public, !isDefault { row["shares"] = address(scope, zone) + "/shares" }
+        if scope == .private, !isDefault { (row["delete"], row["restore"]) = (address(scope, zone) + "/delete", address(scope, zone) + "/restore") }
+        return row
+    }
+
+    private static func size(_ size: ZoneSize) -> [String: Any] {
+        [
+            "count": size.records.map { "\($0)" } ?? "\(recordsCounted)+", "bytes": FieldText.bytes(size.bytes.records),
+            "files": FieldText.bytes(size.bytes.assets),
+        ]
+    }
+
+    private func modify(_ operation: ZoneOperation) async throws {
+        let response: ZonesResponse = try await parent.ask(.modifyZones, ZonesModifyRequest(operations: [operation]), .private)
+        if case .failure(_, let error)? = response.zones.first { throw error }
+    }
+
+    // MARK: Deletion and restoration
+
+    private func delete(_ zone: String) async throws -> ServiceResponse {
+        guard parent.visit.isPost else { return parent.page("zonedelete", ["zone": zone, "back": "\(parent.base)/zones"], title: "Delete the zone \(zone)?") }
+        // A person typed the name: one click does not delete thousands of records.
+        guard form["zone"] == zone else {
+            return parent.page(
+                "zonedelete", ["zone": zone, "back": "\(parent.base)/zones", "problem": "The name is not that of the zone."],
+                title: "Delete the zone \(zone)?", status: 400)
+        }
+        try await modify(.delete(ZoneID(zoneName: zone)))
+        return Page.redirect("\(parent.base)/zones")
+    }
+
+    private func restore(_ zone: String) async throws -> ServiceResponse {
+        let call = try await parent.call(.private)
+        var values: [String: Any] = ["zone": zone, "at": form["at"] ?? "", "back": "\(parent.base)/zones"]
+        if let start = try await parent.service.historyStart(call) { values["start"] = FieldText.date(start) }
+        guard parent.visit.isPost else { return parent.page("zonerestore", values, title: "Restore the zone \(zone)") }
+        do {
+            // `datetime-local` has a T between date and time; the field says that it is UTC.
+            guard case .timestamp(let time)? = FieldText.value(form["at"] ?? "", type: "TIMESTAMP") else {
+                throw WireError(.badRequest, "Enter a date and a time.")
+            }
+            let restored = try await parent.service.restoreZone(ZoneID(zoneName: zone), to: time, call)
+            return parent.page(
+                "done",
+                [
+                    "done": "\(restored.saved) records were restored, \(restored.deleted) were removed. Devices follow with their next sync.",
+                    "next": "\(parent.base)/records?" + RecordQuery.text([("place", "private/\(zone)")]),
+                ], title: "Zone restored")
+        } catch let error as WireError {
+            values["problem"] = error.reason
+            return parent.page("zonerestore", values, title: "Restore the zone \(zone)", status: error.code.httpStatus)
+        }
+    }
+
+    // MARK: Shares
+
+    /// Pages of the feed that the search for shares reads at most.
+    private static let sharePagesMax = 20
+
+    /// The shares among the newest records of a zone, with their participants.
+    private func shares(_ scope: DatabaseScope, _ zone: String) async throws -> ServiceResponse {
+        var found: [Record] = []
+        var token: String?
+        for _ in 0..<Self.sharePagesMax {
+            let query = ZoneChangesQuery(
+                zoneID: RecordPages.zoneID(zone), syncToken: token, resultsLimit: Self.pageRecords, desiredRecordTypes: [ShareDetails.recordType], reverse: true)
+            let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, ZoneChangesRequest(zones: [query]), scope)
+            guard case .changes(let changes)? = response.zones.first else { throw WireError(.zoneNotFound, "zone not found") }
+            found += changes.records.filter { !$0.isDeleted }
+            token = changes.moreComing ? changes.syncToken : nil
+            if token == nil { break }
+        }
+        let rows = found.compactMap { record -> [String: Any]? in
+            guard let details = record.sharing.details else { return nil }
+            return [
+                "name": record.recordName, "root": details.rootRecordName ?? "the whole zone", "public": details.publicPermission.rawValue,
+                "address": RecordPages.address(parent.base, scope, zone, details.rootRecordName ?? record.recordName),
+                "participants": details.participants.map { participant -> [String: Any] in
+                    let identity = participant.identity
+                    let name = [identity.name.givenName, identity.name.familyName].compactMap { $0 }.joined(separator: " ")
+                    return [
+                        "name": name.isEmpty ? identity.userRecordName : name, "kind": participant.kind.rawValue,
+                        "permission": participant.permission.rawValue, "status": participant.status.rawValue,
+                    ]
+                },
+            ]
+        }
+        var values: [String: Any] = ["shares": rows, "back": "\(parent.base)/zones"]
+        if token != nil { values["looked"] = Self.sharePagesMax * Self.pageRecords }
+        return parent.page("shares", values, title: "Shares in \(RecordPages.zoneID(zone).zoneName)")
+    }
+
+    // MARK: Change feed
+
+    /// Newest first. The first page goes on by itself; a page with a token of an end goes on from there, oldest first.
     private func changes(_ scope: DatabaseScope, _ zone: String) async throws -> ServiceResponse {
         let token = parent.visit.query["token"]
+        let address = address(scope, zone)
+        let zoneID = RecordPages.zoneID(zone)
+        // Read before the page: a change in between comes twice, and is shown once.
+        let end = token == nil && scope != .shared ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope)) : nil
         let request = ZoneChangesRequest(
-            zones: [ZoneChangesQuery(zoneID: RecordPages.zoneID(zone), syncToken: token, resultsLimit: Self.pageRecords)])
+            zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: Self.pageRecords, reverse: token == nil ? true : nil)])
         let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, scope)
-        let address = "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))"
         guard case .changes(let changes)? = response.zones.first else {
             guard case .failure(_, let error)? = response.zones.first else { throw WireError(.zoneNotFound, "zone not found") }
             guard error.nativeCode == .changeTokenExpired else { throw error }
@@ -61,14 +187,12 @@ struct ZonePages {
         }
         let title = scope == .public ? "The public database" : zone
         var values: [String: Any] = [
-            "rows": rows, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))",
+            "rows": rows, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))", "newest": address,
         ]
-        // The last page goes on by itself.
-        guard !changes.moreComing else { return parent.page("changes", values, title: title) }
-        let zoneID = RecordPages.zoneID(zone)
+        guard let follow = end ?? (changes.moreComing ? nil : changes.syncToken) else { return parent.page("changes", values, title: title) }
         values["follow"] = [
             [
-                "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "", "token": changes.syncToken,
+                "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "", "token": follow,
                 "records": "\(parent.base)/records/\(scope.rawValue)/\(QueryItems.encode(zone))/",
             ]
         ]

@@ -33,7 +33,8 @@ const show = record => {
   cell(row, record.recordType || "");
   cell(row, element("code", record.recordChangeTag || ""));
   cell(row, record.deleted ? "deleted" : "modified " + when(record.modified), "time");
-  rows.append(row);
+  // The newest change is the first.
+  rows.prepend(row);
 };
 const follow = async () => {
   let wait = 1500;

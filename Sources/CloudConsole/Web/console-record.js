@@ -24,3 +24,9 @@ for (const picker of form.querySelectorAll("input[type=file]")) {
     for (const button of buttons) button.disabled = false;
   });
 }
+// Only a browser knows which files are pictures.
+for (const picture of document.querySelectorAll("img.preview")) {
+  const show = () => { picture.hidden = picture.naturalWidth === 0; };
+  picture.addEventListener("load", show);
+  show();
+}

@@ -2,6 +2,9 @@
 const rows = document.getElementById("rows");
 const state = document.getElementById("state");
 const pause = document.getElementById("pause");
+const search = document.getElementById("search");
+const kind = document.getElementById("kind");
+const slowMilliseconds = 100;
 let last = 0;
 let isPaused = false;
 pause.addEventListener("click", () => {
@@ -15,6 +18,16 @@ const cell = (row, text, style) => {
   if (style) place.className = style;
   row.append(place);
 };
+const matches = row => {
+  if (kind.value === "failed" && Number(row.dataset.status) < 400) return false;
+  if (kind.value === "slow" && Number(row.dataset.milliseconds) < slowMilliseconds) return false;
+  return row.dataset.text.includes(search.value.trim().toLowerCase());
+};
+const filter = () => {
+  for (const row of rows.children) row.hidden = !matches(row);
+};
+search.addEventListener("input", filter);
+kind.addEventListener("change", filter);
 const ask = async () => {
   if (isPaused || document.visibilityState !== "visible") return setTimeout(ask, 1000);
   try {
@@ -29,7 +42,12 @@ const ask = async () => {
       cell(row, note.status, "number " + (note.status < 400 ? "good" : "problem"));
       cell(row, note.error);
       cell(row, note.milliseconds.toFixed(1), "number");
+      cell(row, note.place);
       cell(row, note.request, "id");
+      row.dataset.status = note.status;
+      row.dataset.milliseconds = note.milliseconds;
+      row.dataset.text = [note.method, note.endpoint, note.status, note.error, note.place, note.request].join(" ").toLowerCase();
+      row.hidden = !matches(row);
       rows.prepend(row);
       while (rows.children.length > 500) rows.lastElementChild.remove();
     }

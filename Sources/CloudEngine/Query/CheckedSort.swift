@@ -14,19 +14,21 @@ struct CheckedSort {
     let centre: GlobePoint?
 
     /// - Returns: Nil for an encrypted field, by which an order means nothing.
-    init?(_ sort: QuerySort, in schema: RecordTypeSchema) throws(WireError) {
+    ///
+    /// - Parameter needsIndex: Whether the schema has to mark the field as sortable.
+    init?(_ sort: QuerySort, in schema: RecordTypeSchema, needsIndex: Bool = true) throws(WireError) {
         field = try QueryField(sort.key, in: schema)
         ascending = sort.ascending
         guard !field.isEncrypted else { return nil }
         guard field.type == "LOCATION" else {
             centre = nil
-            try field.require(.sortable)
+            if needsIndex { try field.require(.sortable) }
             guard sort.relativeLocation == nil else {
                 throw WireError(.badRequest, "relativeLocation does not fit field '\(field.name)' of type \(field.type)")
             }
             return
         }
-        try field.require(.sortable)
+        if needsIndex { try field.require(.sortable) }
         guard let location = sort.relativeLocation else {
             throw WireError(.badRequest, "an order by field '\(field.name)' needs a relativeLocation")
         }

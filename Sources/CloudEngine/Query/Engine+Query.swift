@@ -79,10 +79,11 @@ extension Engine {
         guard let schema = try view.schema(ofType: query.recordType) else {
             throw WireError(.notFound, "Did not find record type: \(query.recordType)")
         }
-        if query.filters.isEmpty { try QueryField(.system(.recordName), in: schema).require(.queryable) }
+        let needsIndex = !call.queriesUnmarkedFields
+        if needsIndex, query.filters.isEmpty { try QueryField(.system(.recordName), in: schema).require(.queryable) }
         return (
-            try query.filters.map { try CheckedFilter($0, in: schema, limits, caller: call.caller.userRecordName) },
-            try query.sorts.compactMap { try CheckedSort($0, in: schema) }
+            try query.filters.map { try CheckedFilter($0, in: schema, limits, caller: call.caller.userRecordName, needsIndex: needsIndex) },
+            try query.sorts.compactMap { try CheckedSort($0, in: schema, needsIndex: needsIndex) }
         )
     }
 

@@ -34,12 +34,19 @@ package protocol AdministrationStorage: AuditStorage {
     func endSessions(ofUser name: String, id: String?) async throws
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
+    /// Makes an account with a password that is an operator, unless there is an operator.
+    ///
+    /// - Returns: `false` if there is an operator; nothing changed then.
+    /// - Throws: `StorageFailure` with `.nameTaken`.
+    func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool
     func setPassword(_ password: String, ofUser name: String) async throws
     /// Bytes of the user's private database in each container, 0 for any number; nil for the default of the server's
     /// limits say.
     func setQuota(_ bytes: Int64?, ofUser name: String) async throws
     /// What databases take that take anything, by user; those without a user are public ones.
     func usage() async throws -> [DatabaseUsage]
+    /// Databases and bytes of each container and environment.
+    func containerUsage() async throws -> [ContainerUsage]
     func updateProfile(ofUser name: String, _ change: @escaping @Sendable (inout AccountProfile) -> Void) async throws
     func apiTokens() async throws -> [APIToken]
     func addAPIToken(_ token: APIToken, now: Int64) async throws -> String
@@ -90,6 +97,21 @@ package struct DatabaseUsage: Hashable, Sendable {
     }
 }
 
+/// The databases of a container in one environment.
+package struct ContainerUsage: Hashable, Sendable {
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var databases: Int
+    package var usage: StoredBytes
+
+    package init(containerIdentifier: String, environment: CloudEnvironment, databases: Int, usage: StoredBytes) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.databases = databases
+        self.usage = usage
+    }
+}
+
 /// Pages of a server in addition to the protocol.
 package protocol PageResponder: Sendable {
     /// - Returns: Nil for an address of another part of the server.
@@ -108,11 +130,14 @@ package struct RequestNote: Hashable, Sendable {
     package var errorCode: String?
     package var milliseconds: Double
     package var requestUUID: String
+    /// The path without its query, for container and database. Kept for paths below `/database/` only: others may have tokens.
+    package var path: String
 
     package init(
         time: Int64, method: String, endpoint: String, status: Int, errorCode: String?, milliseconds: Double,
-        requestUUID: String
+        requestUUID: String, path: String = ""
     ) {
+        self.path = path.hasPrefix("/database/") ? path : ""
         self.time = time
         self.method = method
         self.endpoint = endpoint
@@ -137,6 +162,8 @@ extension CloudService {
     }
 
     package var now: Int64 { surroundings.now() }
+
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { accounts.sha256(bytes) }
 
     /// A short code that only this server makes, for forms of its own pages.
     package func formCode(of session: String) -> String {

@@ -54,19 +54,22 @@ package struct SchemaService: Sendable {
         return removals
     }
 
-    /// Changes one type of development: its indexes and grants.
+    /// Changes one type of development: its fields, indexes and grants.
     ///
     /// The type is read in the transaction that writes it, so a type or field that an app makes at the same time stays.
     ///
+    /// - Parameters:
+    ///   - creating: Whether a missing type is created, with the grants of a new type.
+    ///   - change: Adds and changes only: values of removed fields would stay.
     /// - Returns: `false` if there is no such type.
     /// - Throws: As ``validate(_:)``; then nothing changed.
     package func changeType(
-        _ name: String, _ change: @Sendable @escaping (inout ContainerSchema.RecordType, _ roles: Set<String>) -> Void
+        _ name: String, creating: Bool = false, _ change: @Sendable @escaping (inout ContainerSchema.RecordType, _ roles: Set<String>) -> Void
     ) async throws -> Bool {
         let production = try await export(.production)
         return try await storage.write(partition(.development)) { [engine] unit in
             var schema = try engine.schema(in: unit)
-            guard var type = schema.types[name] else { return false }
+            guard var type = schema.types[name] ?? (creating ? ContainerSchema.RecordType(grants: .standard) : nil) else { return false }
             change(&type, schema.roles)
             schema.types[name] = type
             try schema.check(against: production)

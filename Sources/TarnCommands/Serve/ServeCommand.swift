@@ -129,6 +129,11 @@ struct ServeCommand: AsyncParsableCommand {
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
             Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
+            guard let path = try? await server.openFirstRun() else { return }
+            // An address that stands for all of a machine's names none that a browser can open.
+            let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
+            let address = settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)"
+            Output.line("tarn: no operator yet. Make one within an hour at this one-time link: \(address)\(path)")
         }
     }
 }
@@ -150,7 +155,9 @@ struct LocalServer {
     private let containerRules: ContainerRules
     private let logger: Logger
     private let store: SQLiteServerStore
-    private let hub = PushHub()
+    private let console: Console
+    private let service: CloudService
+    private let hub: PushHub
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
@@ -172,7 +179,25 @@ struct LocalServer {
         self.limits = limits
         self.logger = logger
         store = try SQLiteServerStore(path: data, use: .server)
+        hub = PushHub()
+        service = CloudService(
+            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
+            surroundings: .system, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
+        let settings = [
+            ("data folder", data), ("address", "\(identity == nil ? "http" : "https")://\(host):\(port)"),
+            ("public address", publicAddress?.text ?? "as each request names it"),
+            ("containers", containerRules.containers?.sorted().joined(separator: ", ") ?? "any"), ("development", containerRules.development.rawValue),
+        ]
+        console = Console(service: service, storage: store, settings: settings.map { (name: $0.0, value: $0.1) }) { [store, hub] in
+            guard let usage = try? await store.totalUsage() else { return nil }
+            return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
+        }
     }
+
+    /// Opens the link that makes the first operator.
+    ///
+    /// - Returns: Its path and query; nil if the server has an operator.
+    func openFirstRun() async throws -> String? { try await console.openFirstRun() }
 
     /// One line for each event, for collectors of logs: `event=audit`.
     private static func auditLog(_ logger: Logger) -> @Sendable (AuditEvent) -> Void {
@@ -189,11 +214,7 @@ struct LocalServer {
     ///
     /// - Throws: `CommandError` if the port cannot be had.
     func run(endsOnSignals: Bool, onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
-        let surroundings = CloudService.Surroundings.system
-        let service = CloudService(
-            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
-        let (store, hub) = (store, hub)
+        let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
         }
@@ -212,10 +233,10 @@ struct LocalServer {
             ]
         }
         let application = try CloudServer.application(
-            service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
+            service: service, pages: console, host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, service: service, hub: hub, spans: spans, identity: identity,
+            store: store, console: console, service: service, hub: hub, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
@@ -242,6 +263,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(3600)
 
     let store: SQLiteServerStore
+    let console: Console
     let service: CloudService
     let hub: PushHub
     let spans: SpanExporter?
@@ -256,6 +278,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await removeExpired() }
             group.addTask { await followRevocations() }
             group.addTask { await storeCredentialUses() }
+            group.addTask { await measure() }
             if let spans { group.addTask { await spans.run() } }
             if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()
@@ -283,6 +306,13 @@ private struct Housekeeping: ServiceLifecycle.Service {
             } catch {
                 logger.error("last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
             }
+        }
+    }
+
+    private func measure() async {
+        while !Task.isCancelled {
+            await console.measure()
+            try? await Task.sleep(for: .seconds(60))
         }
     }
 

@@ -88,6 +88,7 @@ import Testing
             PlanException("SELECT a.name, d.label FROM…", because: "An operator lists all devices."),
             PlanException("SELECT a.name, p.container…", because: "An operator lists what all accounts store."),
             PlanException("SELECT coalesce(sum(record_bytes), 0)…", because: "An operator sees what the server stores."),
+            PlanException("SELECT container, environment, count(*), coalesce…", because: "An operator lists all containers with their sizes."),
             PlanException("SELECT container FROM partitions UNION…", because: "An operator lists all containers."),
             PlanException("DELETE FROM grants WHERE…", because: "An operator removes a role; a container has some grants."),
             PlanException("DELETE FROM role_members WHERE…", because: "An operator removes a role."),

@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: The Tarn authors
 """Walks the console of a server in headless Chromium, and uses /cloudkit.js on a page of another origin.
 
-usage: console_test.py SERVER_ADDRESS API_TOKEN CONTAINER SCREENSHOT_FOLDER
+usage: console_test.py SERVER_ADDRESS API_TOKEN CONTAINER [FIRST_RUN_LINK] SCREENSHOT_FOLDER
 
-The account `mia` with the password `correct horse` is an operator, and the public database has a Plant. Ends with exit
+There is an account `mia`, and the public database has a Plant. Without a link mia is an operator with the password `correct horse`;
+the link makes the first operator, who makes mia one. Ends with exit
 code 0 and the line "console: ok", or with 1 and one sentence that says what was not as it should be. Any exception in a
 page is a failure, and so is any error on a console but those that a refused request causes by itself.
 """
@@ -116,14 +117,54 @@ def use_script(browser, server, token, container, complaints):
     own.shutdown()
 
 
-# Controls without a name, places where the keyboard's focus cannot be seen, and pages that are wider than their window.
+# Controls without a name, headings and landmarks out of order, text with too little contrast, and pages that are wider than their window.
+# Source: WCAG 2.2, 1.3.1, 1.4.3, 2.4.1, 4.1.2.
 FAULTS = """() => {
   const seen = [];
+  const isShown = element => element.checkVisibility() && getComputedStyle(element).visibility === "visible";
   for (const control of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
     if (!control.labels.length && !control.ariaLabel) seen.push("no label: " + control.outerHTML);
   }
   for (const control of document.querySelectorAll("a, button, summary")) {
     if (!control.textContent.trim() && !control.ariaLabel) seen.push("no text: " + control.outerHTML);
+  }
+  for (const picture of document.querySelectorAll("svg")) {
+    if (picture.getAttribute("role") !== "img" || !picture.getAttribute("aria-label")) seen.push("a drawing without a text");
+  }
+  const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
+  for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) seen.push("two elements have the id " + id);
+  for (const element of document.querySelectorAll("[aria-describedby]")) {
+    if (!document.getElementById(element.getAttribute("aria-describedby"))) seen.push("described by nothing: " + element.outerHTML);
+  }
+  for (const name of ["header", "main"]) if (document.querySelectorAll(name).length !== 1) seen.push("not one " + name);
+  if (!document.documentElement.lang) seen.push("no language");
+  let level = 0;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4")) {
+    const next = Number(heading.tagName[1]);
+    if (next > level + 1) seen.push(`a heading of level ${next} after one of level ${level}: ` + heading.textContent);
+    level = next;
+  }
+  if (document.querySelectorAll("h1").length !== 1) seen.push("not one h1");
+  const parts = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const luminance = ([red, green, blue]) => [red, green, blue].map(part => part / 255)
+    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4).reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  const backgroundOf = element => {
+    for (let place = element; place; place = place.parentElement) {
+      const colour = parts(getComputedStyle(place).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !isShown(element) || element.closest("[disabled], svg, .skip")) continue;
+    const style = getComputedStyle(element);
+    const size = parseFloat(style.fontSize);
+    const [light, dark] = [luminance(parts(style.color)), luminance(backgroundOf(element))].sort((a, b) => b - a);
+    const least = size >= 24 || size >= 18.66 && Number(style.fontWeight) >= 700 ? 3 : 4.5;
+    const ratio = (light + 0.05) / (dark + 0.05);
+    if (ratio < least) seen.push(`contrast ${ratio.toFixed(2)}: ` + walker.currentNode.data.trim().slice(0, 40));
   }
   if (document.documentElement.scrollWidth > innerWidth) seen.push("wider than its window: " + location.pathname);
   return seen;
@@ -170,6 +211,41 @@ def feed(page, folder, scheme):
     look(page, folder / f"changes-{scheme}.png")
 
 
+def many_records(page, folder, scheme):
+    """Imports records, sets a field of them and deletes them."""
+    page.get_by_role("link", name="Import").click()
+    rows = "\n".join(f"bulk-{number},Herb {number}" for number in range(3))
+    page.get_by_label("File").set_input_files({"name": "p.csv", "mimeType": "text/csv", "buffer": f"recordName,name\n{rows}\n".encode()})
+    expect(page.get_by_role("status").first).to_contain_text("p.csv was read")
+    look(page, folder / f"import-{scheme}.png")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("status")).to_have_text("3 of 3 records imported.")
+    page.get_by_role("link", name="To the records").click()
+    page.get_by_label("Filter by").select_option("name")
+    page.get_by_label("Comparator").select_option("BEGINS_WITH")
+    page.get_by_label("Value", exact=True).fill("Herb")
+    page.get_by_role("button", name="Query").click()
+    expect(page.get_by_role("link", name="bulk-")).to_have_count(3)
+    page.get_by_label("Select all records of this page").check()
+    page.get_by_text("Selected records").click()
+    page.get_by_label("Field", exact=True).select_option("count")
+    page.get_by_label("New value").fill("9")
+    page.get_by_role("button", name="Change selected").click()
+    look(page, folder / f"bulk-{scheme}.png")
+    page.get_by_role("button", name="Change 3 records").click()
+    expect(page.get_by_role("status")).to_have_text("3 of 3 records changed.")
+    page.get_by_role("link", name="To the records").click()
+    page.get_by_label("Select all records of this page").check()
+    page.get_by_text("Selected records").click()
+    page.get_by_role("button", name="Delete selected").click()
+    page.get_by_role("button", name="Delete 3 records").click()
+    expect(page.get_by_role("status")).to_have_text("3 of 3 records deleted.")
+    page.get_by_role("link", name="To the records").click()
+    page.get_by_label("Filter by").select_option("")
+    page.get_by_role("button", name="Query").click()
+    expect(page.get_by_role("link", name="sage")).to_be_visible()
+
+
 STORED = """async () => {
   const found = await CloudKit.getDefaultContainer().publicCloudDatabase.fetchRecords("sage");
   const { recordChangeTag, fields } = found.records[0];
@@ -198,6 +274,40 @@ def keep_line_breaks(page):
     expect(page.get_by_label("name STRING")).to_have_value(name + "!")
     after = page.evaluate(STORED)
     assert (after["name"], after["note"], after["tags"]) == (name + "!", note, before["tags"]), after
+
+
+def first_run(browser, link, folder):
+    """The one-time link makes an operator, who makes mia one."""
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto(link.split("/console/")[0] + "/")
+    expect(page.locator("main")).to_contain_text("one-time link")
+    look(page, folder / "welcome-light.png")
+    page.goto(link)
+    # By keyboard alone: the first field has the focus.
+    page.keyboard.type("olga")
+    page.keyboard.press("Tab")
+    page.keyboard.type("correct horse")
+    expect(page.locator("#strength")).to_contain_text("Fair")
+    page.keyboard.press("Tab")
+    page.keyboard.type("correct hors")
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.querySelector('form').checkValidity()") is False, "two passwords that differ are accepted"
+    page.keyboard.type("e")
+    look(page, folder / "firstrun-light.png")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Containers")
+    page.get_by_role("link", name="Users").click()
+    page.get_by_role("link", name="mia", exact=True).click()
+    page.get_by_label("May use this console").check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="mia", exact=True).click()
+    page.get_by_label("New password").fill("correct horse")
+    page.get_by_role("button", name="Set password").click()
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(link)
+    expect(page.get_by_role("alert").first).to_contain_text("does not work")
+    page.close()
 
 
 def walk_narrow(browser, server, container, folder, complaints):
@@ -250,7 +360,8 @@ def walk(browser, server, container, folder, complaints):
         page.get_by_label("Order by").select_option("-modifiedTimestamp")
         page.get_by_role("button", name="Query").click()
         expect(page.get_by_role("link", name="sage")).to_be_visible()
-        page.screenshot(path=str(folder / f"records-{scheme}.png"))
+        look(page, folder / f"records-{scheme}.png")
+        many_records(page, folder, scheme)
         page.get_by_role("link", name="sage").click()
         page.get_by_label("name STRING").fill(f"Sage by {scheme}")
         page.get_by_label("spot LOCATION").fill("48.137, 11.575" if scheme == "light" else "-1.5, 2.25")
@@ -302,6 +413,9 @@ def walk(browser, server, container, folder, complaints):
                 deploy = page.get_by_role("button", name="Deploy to production")
                 if deploy.is_enabled():
                     deploy.click()
+                    look(page, folder / f"deploy-{scheme}.png")
+                    page.get_by_role("button", name="Deploy").click()
+                    expect(page.get_by_role("status")).to_contain_text("deployed to production")
                     expect(page.locator("main")).to_contain_text("Production has what development has.")
             if name == "Tokens":
                 back = page.url
@@ -318,13 +432,16 @@ def walk(browser, server, container, folder, complaints):
 
 
 def main():
-    server, token, container, folder = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    server, token, container, folder = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[-1])
+    link = sys.argv[4] if len(sys.argv) > 5 else None
     folder.mkdir(parents=True, exist_ok=True)
     complaints = []
     expect.set_options(timeout=WAIT_MS)
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+            if link:
+                first_run(browser, link, folder)
             use_script(browser, server, token, container, complaints)
             walk(browser, server, container, folder, complaints)
             walk_narrow(browser, server, container, folder, complaints)

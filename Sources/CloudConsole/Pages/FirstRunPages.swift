@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+
+/// The page behind the one-time link: it makes the first operator and signs in.
+struct FirstRunPages {
+    static let passwordCharactersMin = 12
+    private static let passwordBytesMax = 1024
+
+    let pages: ConsolePages
+
+    private var console: Console { pages.console }
+
+    func respond(to request: ServiceRequest) async throws -> ServiceResponse {
+        let isPost = request.method == "POST"
+        // A page of another origin must not submit the form: it would start a session of an account of its choice.
+        if isPost, !ConsolePages.isOwnPage(request) { return Page.problem("Make the operator on the page of the link.", status: 403) }
+        let form = QueryItems(form: isPost ? try await request.form(atMost: 16_384) : [])
+        let secret = (isPost ? form["secret"] : QueryItems(request.query)["secret"]) ?? ""
+        switch console.firstRun.check(secret, console.service) {
+        case .valid: break
+        case .invalid:
+            try await console.service.audit("console.first-run", by: .anonymous, network: request.network, subject: "server", outcome: .refused)
+            return Self.expired
+        case .throttled:
+            return Page.problem("Too many wrong links. Wait a minute before the next one.", status: 429)
+        }
+        guard isPost else { return page(secret) }
+        let (name, password) = (form["account"] ?? "", form["password"] ?? "")
+        if let problem = problem(name, password, again: form["again"] ?? "") { return page(secret, name: name, problem: problem) }
+        do {
+            guard try await console.storage.addFirstOperator(named: name, password: password, now: console.service.now) else {
+                console.firstRun.close()
+                return Self.expired
+            }
+        } catch let failure as StorageFailure where failure.code == .nameTaken {
+            return page(secret, name: name, problem: "The account \(name) exists. Choose another name, or run 'tarn user profile \(name) --operator'.")
+        }
+        console.firstRun.close()
+        try await console.service.audit("console.first-run", by: .account(name), network: request.network, subject: name)
+        let token = try await console.service.signIn(
+            name: name, password: password, isKept: false, containerIdentifier: "", environment: .production, network: request.network)
+        return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])
+    }
+
+    private func problem(_ name: String, _ password: String, again: String) -> String? {
+        guard UserPages.isAccountName(name) else { return UserPages.nameRule }
+        guard password.count >= Self.passwordCharactersMin, password.utf8.count <= Self.passwordBytesMax else {
+            return "An operator's password has at least \(Self.passwordCharactersMin) characters."
+        }
+        return password == again ? nil : "The two passwords differ."
+    }
+
+    private func page(_ secret: String, name: String = "", problem: String? = nil) -> ServiceResponse {
+        var values: [String: Any] = ["secret": secret, "name": name, "least": Self.passwordCharactersMin]
+        if let problem { values["problem"] = problem }
+        return Page.html(
+            "firstrun", values, title: "Make the first operator", status: problem == nil ? 200 : 400, scripts: ["/console-firstrun.js"])
+    }
+
+    private static let expired = Page.problem(
+        """
+        This link does not work: it was used, is over an hour old, or belongs to an earlier start of the server.
+        While the server has no operator it prints a new link whenever it starts.
+        """, status: 403)
+
+    /// Shown instead of the sign-in page while a link is open: nobody could sign in.
+    static func welcome() -> ServiceResponse { Page.html("welcome", [:], title: "This server has no operator yet") }
+}

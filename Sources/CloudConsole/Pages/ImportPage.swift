@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+
+/// Saves records of a pasted or chosen file: JSON or CSV as ``ExportPages`` writes them.
+struct ImportPage {
+    static let recordsMax = 10_000
+
+    let parent: ContainerPages
+    let list: RecordPages
+
+    private var form: QueryItems { parent.visit.fields }
+
+    func respond() async throws -> ServiceResponse {
+        let (query, _) = try await list.query(try await list.places())
+        guard query.type != nil else { return Page.problem("Create a record type first.", status: 404) }
+        guard parent.visit.isPost else { return page(query) }
+        do {
+            let records = try records(query)
+            guard !records.isEmpty else { throw WireError(.badRequest, "The file has no records.") }
+            let kind: RecordOperation.Kind = form["existing"] == "replace" ? .forceReplace : .create
+            let (done, problems) = try await BulkPages.carryOut(records.map { RecordOperation(kind, $0) }, query, parent)
+            return parent.page(
+                "done",
+                [
+                    "done": "\(done) of \(records.count) records imported.", "problems": problems,
+                    "next": "\(parent.base)/records?\(RecordQuery.text(query.items))",
+                ], title: "Records imported")
+        } catch let error as WireError {
+            return page(query, problem: error.reason)
+        }
+    }
+
+    private func page(_ query: RecordQuery, problem: String? = nil) -> ServiceResponse {
+        var values: [String: Any] = [
+            "type": query.type ?? "", "place": "\(query.scope.rawValue)/\(query.zone)", "text": form["text"] ?? "",
+            "isReplacing": form["existing"] == "replace", "most": Self.recordsMax,
+        ]
+        if let problem { values["problem"] = problem }
+        return parent.page("import", values, title: "Import \(query.type ?? "records")", scripts: ["/console-import.js"])
+    }
+
+    private func records(_ query: RecordQuery) throws -> [Record] {
+        let text = form["text"] ?? ""
+        let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
+        let records = isJSON ? try Self.records(json: text) : try Self.records(csv: text, query)
+        guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
+        return records
+    }
+
+    private static func records(json text: String) throws -> [Record] {
+        try LookupRecordsResponse(json: Array(text.utf8)).results.map { result in
+            guard case .record(let stored) = result else { throw WireError(.badRequest, "The file has an error in place of a record.") }
+            return Record(recordName: stored.recordName, recordType: stored.recordType, fields: stored.fields.filter { !isAsset($0.value) })
+        }
+    }
+
+    /// Files are stored apart from records; an import leaves them out.
+    private static func isAsset(_ field: Field) -> Bool {
+        switch field.value {
+        case .asset?, .list(_, of: .asset)?: true
+        default: false
+        }
+    }
+
+    private static func records(csv text: String, _ query: RecordQuery) throws -> [Record] {
+        guard let rows = CSVText.rows(text, rowsMax: recordsMax + 1) else {
+            throw WireError(.badRequest, "An import has at most \(recordsMax) records.")
+        }
+        guard let header = rows.first?.map({ CSVText.unguarded($0 ?? "") }) else { return [] }
+        let unknown = header.filter { $0 != "recordName" && query.fields[$0] == nil }
+        guard unknown.isEmpty else {
+            throw WireError(.badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
+        }
+        return try rows.dropFirst().enumerated().map { index, row in
+            guard row.count <= header.count else { throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.") }
+            var record = Record(recordName: "", recordType: query.type ?? "")
+            for (name, cell) in zip(header, row) {
+                guard let cell else { continue }
+                guard let schema = query.fields[name] else {
+                    record.recordName = CSVText.unguarded(cell)
+                    continue
+                }
+                if FieldText.isAsset(schema.type) { continue }
+                guard let value = FieldText.value(cell: cell, type: schema.type) else {
+                    throw WireError(.badRequest, "Line \(index + 2): '\(cell.prefix(64))' is not a valid \(schema.type) for '\(name)'.")
+                }
+                record.fields[name] = Field(value, isEncrypted: schema.isEncrypted)
+            }
+            return record
+        }
+    }
+}

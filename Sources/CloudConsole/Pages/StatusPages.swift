@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+
+/// How the server is: charts of the last hour, and the settings it runs with.
+struct StatusPages {
+    let pages: ConsolePages
+    let visit: ConsolePages.Visit
+
+    private var console: Console { pages.console }
+
+    func status() async throws -> ServiceResponse {
+        let now = console.service.now
+        await console.measure()
+        let minutes = console.history.minutes(now: now)
+        let requests = minutes.reduce(0) { $0 + $1.requests }
+        let errors = minutes.reduce(0) { $0 + $1.errors }
+        let measures = minutes.last?.measures
+        var charts = [
+            Chart("Requests a minute", minutes.map { Double($0.requests) }), Chart("Server errors a minute", minutes.map { Double($0.errors) }),
+            Chart("Mean latency", minutes.map { $0.requests == 0 ? 0 : $0.milliseconds / Double($0.requests) }, unit: " ms"),
+        ]
+        if measures != nil {
+            charts += [
+                Chart("Connected devices", minutes.map { Double($0.measures?.listeners ?? 0) }),
+                Chart("Storage", minutes.map { Double(($0.measures?.recordBytes ?? 0) + ($0.measures?.assetBytes ?? 0)) / 1_000_000 }, unit: " MB"),
+            ]
+        }
+        var facts: [[String: Any]] = [
+            ["name": "Running since", "value": "\(FieldText.date(console.started)) UTC"], ["name": "Requests in the last hour", "value": "\(requests)"],
+            ["name": "Server errors in the last hour", "value": "\(errors)"],
+        ]
+        if let measures {
+            facts += [
+                ["name": "Records", "value": FieldText.bytes(measures.recordBytes)], ["name": "Files", "value": FieldText.bytes(measures.assetBytes)],
+                ["name": "Connected devices", "value": "\(measures.listeners)"], ["name": "Commits since the start", "value": "\(measures.commits)"],
+            ]
+        }
+        return pages.page("status", ["facts": facts, "charts": charts.map(\.values)], title: "Status", visit)
+    }
+
+    func settings() -> ServiceResponse {
+        let limits = console.service.engine.limits
+        let rows = Limits.settings.map { setting -> [String: Any] in
+            ["name": setting.name, "value": "\(limits[keyPath: setting.key])", "what": setting.what]
+        }
+        return pages.page(
+            "settings", ["settings": console.settings.map { ["name": $0.name, "value": $0.value] }, "limits": rows], title: "Settings", visit)
+    }
+}
+
+/// Bars of the last minutes, as a drawing in the page.
+struct Chart {
+    private static let (barWidth, height) = (6, 60)
+
+    let name: String
+    let numbers: [Double]
+    let unit: String
+
+    init(_ name: String, _ numbers: [Double], unit: String = "") {
+        self.name = name
+        self.numbers = numbers
+        self.unit = unit
+    }
+
+    private func text(_ number: Double) -> String {
+        let rounded = (number * 10).rounded() / 10
+        return (rounded == rounded.rounded() ? String(Int64(rounded)) : String(rounded)) + unit
+    }
+
+    /// Values of the template `chart`.
+    var values: [String: Any] {
+        let most = numbers.max() ?? 0
+        let latest = numbers.last ?? 0
+        return [
+            "name": name, "latest": text(latest), "most": text(most), "width": numbers.count * Self.barWidth,
+            "label": "\(name) in the last hour: now \(text(latest)), at most \(text(most))",
+            "bars": numbers.enumerated().compactMap { index, number -> [String: Any]? in
+                guard most > 0, number > 0 else { return nil }
+                let height = max(1, Int((number / most * Double(Self.height)).rounded()))
+                return ["x": index * Self.barWidth, "y": Self.height - height, "height": height]
+            },
+        ]
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudService
+import CloudWire
+import Synchronization
+
+/// What a server measures about itself, for the status page.
+package struct ServerMeasures: Hashable, Sendable {
+    /// Devices that hold a push stream.
+    package var listeners: Int
+    package var recordBytes: Int64
+    package var assetBytes: Int64
+    package var commits: Int
+
+    package init(listeners: Int, recordBytes: Int64, assetBytes: Int64, commits: Int) {
+        self.listeners = listeners
+        self.recordBytes = recordBytes
+        self.assetBytes = assetBytes
+        self.commits = commits
+    }
+}
+
+/// Requests and measures of the last minutes, in memory.
+final class ServerHistory: Sendable {
+    static let minutesKept = 60
+    /// Containers at most whose last use is remembered.
+    private static let containersMax = 1000
+
+    struct Minute {
+        /// Minutes since 1970 UTC.
+        let number: Int64
+        var requests = 0
+        /// Responses with a status from 500 on.
+        var errors = 0
+        var milliseconds = 0.0
+        var measures: ServerMeasures?
+
+        init(_ number: Int64) { self.number = number }
+    }
+
+    private struct State {
+        /// Oldest first; minutes without requests are missing.
+        var minutes: [Minute] = []
+        var lastUses: [String: Int64] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ note: RequestNote) {
+        change(note.time) { minute in
+            minute.requests += 1
+            minute.milliseconds += note.milliseconds
+            if note.status >= 500 { minute.errors += 1 }
+        }
+        guard let place = note.place else { return }
+        state.withLock { state in
+            if state.lastUses.count >= Self.containersMax { state.lastUses.removeAll() }
+            state.lastUses[place.container] = note.time
+        }
+    }
+
+    func add(_ measures: ServerMeasures, now: Int64) { change(now) { $0.measures = measures } }
+
+    private func change(_ now: Int64, _ body: (inout Minute) -> Void) {
+        let number = now / 60_000
+        state.withLock { state in
+            if state.minutes.last.map({ $0.number < number }) ?? true { state.minutes.append(Minute(number)) }
+            // A clock that was set back adds to the newest minute.
+            body(&state.minutes[state.minutes.count - 1])
+            while let first = state.minutes.first, first.number <= number - Int64(Self.minutesKept) { state.minutes.removeFirst() }
+        }
+    }
+
+    /// The last minutes, oldest first, also those without requests.
+    func minutes(now: Int64) -> [Minute] {
+        let last = now / 60_000
+        let known = state.withLock { Dictionary($0.minutes.map { ($0.number, $0) }) { _, newer in newer } }
+        var result: [Minute] = []
+        for number in last - Int64(Self.minutesKept) + 1...last {
+            var minute = known[number] ?? Minute(number)
+            // Measures are taken once a minute at most, and stand until the next ones.
+            minute.measures = minute.measures ?? result.last?.measures
+            result.append(minute)
+        }
+        return result
+    }
+
+    /// When a container was used last since the server started, in milliseconds since 1970 UTC.
+    func lastUse(of container: String) -> Int64? { state.withLock { $0.lastUses[container] } }
+}
+
+extension RequestNote {
+    /// The container, environment and database of the request's path; nil for other paths.
+    var place: (container: String, text: String)? {
+        guard path.hasPrefix("/database/") else { return nil }
+        let parts = path.split(separator: "/").dropFirst(2).prefix(3).map(String.init)
+        guard let container = parts.first, PathSegments.isContainerIdentifier(container) else { return nil }
+        // What follows the environment is a database, or an operation of devices.
+        let scope = parts.count > 2 && DatabaseScope(rawValue: parts[2]) != nil ? " " + parts[2] : ""
+        let environment = parts.count > 1 && CloudEnvironment(rawValue: parts[1]) != nil ? " " + parts[1] : ""
+        return (container, container + environment + scope)
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import GRDB
+
+extension SQLiteServerStore {
+    /// Makes an account with a password that is an operator, in one transaction, unless there is an operator.
+    ///
+    /// - Returns: `false` if there is an operator; nothing changed then.
+    /// - Throws: `StorageFailure` with `.nameTaken`.
+    package func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool {
+        let hash = try await PasswordHash.make(password, rounds: passwordRounds)
+        return try await writing { db in
+            let profiles = try Row.fetchCursor(db, sql: Self.profileColumns + " ORDER BY name")
+            while let row = try profiles.next() { if Self.profile(row).isOperator { return false } }
+            guard try Self.account(named: name, db) == nil else {
+                throw StorageFailure(.nameTaken, "a user of this name is there already")
+            }
+            try db.execute(
+                sql: "INSERT INTO accounts (name, created, salt, password, rounds, operator) VALUES (?, ?, ?, ?, ?, 1)",
+                arguments: [name, now, hash.salt, hash.hash, hash.rounds])
+            return true
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+extension CloudService {
+    /// Sends a notification of a subscription to the listening devices of its owner, with an alert that calls it a test.
+    package func sendTestNotification(of subscription: Subscription, _ call: Call) {
+        let subject: PushNotification.Subject =
+            switch subscription.kind {
+            case .zone(let zoneID): .zone(zoneID, call.partition.scope)
+            // A match would name a record, and there is none.
+            case .database, .query: .database(call.partition.scope)
+            }
+        var notification = PushNotification(
+            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+            subscriptionID: subscription.subscriptionID, subject: subject)
+        var alert = PushNotification.Alert()
+        alert.body = "Test of the subscription \(subscription.subscriptionID)"
+        notification.alert = alert
+        push.publish([notification], to: audience(of: call), exceptDevice: "")
+    }
+
+    /// See `Engine.presentToken(of:in:_:)`.
+    package func presentToken(of zoneID: ZoneID, _ call: Call) async throws -> String {
+        let engine = engine
+        return try await read(call, isBrief: true) { try engine.presentToken(of: zoneID, in: $0, call) }
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// The size of a zone, for lists.
+package struct ZoneSize: Hashable, Sendable {
+    package var name: String
+    /// nil above the number of changes that were counted, deleted records included.
+    package var records: Int?
+    package var bytes: StoredBytes
+}
+
+extension CloudService {
+    /// The zones of a call's database with their sizes, the default zone included if it was ever written to.
+    ///
+    /// - Parameters:
+    ///   - limit: Zones at most, by name.
+    ///   - counted: Changes at most that are counted in each zone.
+    package func zoneSizes(_ call: Call, limit: Int, counting counted: Int = 10_000) async throws -> [ZoneSize] {
+        try await read(call) { view in
+            try view.zones().prefix(limit).map { zone in
+                let slice = ChangeSlice(after: 0)
+                let most = counted + 1
+                let changes = try view.count(slice, in: zone.key, shares: nil, includingDeleted: true, atMost: most)
+                let records = changes < most ? try view.count(slice, in: zone.key, shares: nil, includingDeleted: false, atMost: most) : nil
+                return ZoneSize(name: zone.name, records: records, bytes: zone.usage)
+            }
+        }
+    }
+
+    /// Restores a zone to a time; see `Engine.restoreZone(_:to:in:_:)`.
+    ///
+    /// - Parameter time: Milliseconds since 1970 UTC.
+    package func restoreZone(_ zoneID: ZoneID, to time: Int64, _ call: Call) async throws -> ZoneRestoration {
+        let engine = engine
+        let outcome = try await write(call, parts: 8) { try engine.restoreZone(zoneID, to: time, in: $0, call) }
+        await tell(outcome.notifications, outcome.news, call)
+        return outcome.response
+    }
+
+    /// The start of the history that the server keeps, in milliseconds since 1970 UTC; nil if it keeps none.
+    package func historyStart(_ call: Call) async throws -> Int64? {
+        try await read(call, isBrief: true) { try $0.historyStart(now: call.now) }
+    }
+}

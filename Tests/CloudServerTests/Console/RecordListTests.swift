@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngine
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Foundation
+import Testing
+
+/// The console's list of records: pages, queries, files, and changes of many records.
+@Suite struct RecordListTests {
+    private static let list = "\(ConsoleTests.base)/records"
+    private let village: Village
+    private let visitor: ConsoleTests.Visitor
+    private let mia: Village.Villager
+
+    init() async throws {
+        (village, visitor) = try await ConsoleTests.signedIn()
+        let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
+        mia = Village.Villager(village: village, account: "mia", token: token, name: "")
+    }
+
+    private func create(_ records: [Record]) async throws {
+        let results = try await mia.modify(records.map { RecordOperation(.forceReplace, $0) })
+        for case .failure(_, let error, _) in results { throw error }
+    }
+
+    private func thing(_ name: String, _ fields: [String: FieldValue]) -> Record {
+        Record(recordName: name, recordType: "Thing", fields: fields.mapValues { Field($0) })
+    }
+
+    private func get(_ items: String) async -> String { await visitor.get("\(Self.list)?place=private/Garden&type=Thing&\(items)").text }
+
+    private func names(_ text: String) -> [String] {
+        text.split(separator: #"aria-label="Select "#).dropFirst().map { String($0.prefix { $0 != "\"" }) }.filter { $0 != "all records of this page" }
+    }
+
+    private static func address(_ text: String, _ label: String) -> String? {
+        guard let end = text.range(of: "\"[^\"]*>\(label)</a>", options: .regularExpression)?.lowerBound else { return nil }
+        let start = text[..<end].lastIndex(of: "\"").map { text.index(after: $0) } ?? end
+        return String(text[start..<end]).replacing("&amp;", with: "&")
+    }
+
+    // MARK: Lists
+
+    @Test func aListNeedsNoIndexAndHasTheNewestFirst() async throws {
+        try await create((0..<120).map { thing("t\($0)", ["n": .int64(Int64($0))]) })
+        let first = await get("")
+        #expect(names(first).first == "t119")
+        #expect(names(first).count == 50)
+        let next = try #require(Self.address(first, "Next page"))
+        let second = await visitor.get(next).text
+        #expect(names(second).first == "t69")
+        let last = await visitor.get(try #require(Self.address(second, "Next page"))).text
+        #expect(names(last).last == "t0")
+        #expect(Self.address(last, "Next page") == nil)
+        let back = await visitor.get(try #require(Self.address(last, "Previous page"))).text
+        #expect(names(back).first == "t69")
+        let start = await visitor.get(try #require(Self.address(back, "Previous page"))).text
+        #expect(names(start).first == "t119")
+        #expect(Self.address(start, "Previous page") == nil)
+    }
+
+    @Test func otherTypesAndDeletedRecordsAreNotListed() async throws {
+        try await create([thing("a", ["n": .int64(1)]), thing("b", ["n": .int64(1)]), .plant("p")])
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "b"))])
+        #expect(names(await get("")) == ["a"])
+    }
+
+    @Test func aTypeOfFewRecordsIsFoundBehindManyOthers() async throws {
+        try await create([thing("first", ["n": .int64(1)])])
+        for start in stride(from: 0, to: 600, by: 200) { try await create((start..<start + 200).map { .plant("p\($0)") }) }
+        #expect(names(await get("")) == ["first"])
+    }
+
+    @Test func theFirstListIsThatOfAZoneWithRecords() async throws {
+        try await create([thing("a", ["n": .int64(1)])])
+        let text = await visitor.get("\(Self.list)?type=Thing").text
+        // The public database has a record, so it comes first.
+        #expect(text.contains(#"<option value="public/_defaultZone" selected>"#))
+        #expect(text.contains(#"<option value="private/Garden">My private: Garden (1)</option>"#))
+    }
+
+    @Test func theDefaultZoneOfPrivateDatabasesIsListed() async throws {
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.create, thing("d", ["n": .int64(1)]))])
+        _ = try await mia.ask(.private, .modifyRecords, request, ModifyRecordsResponse.self)
+        let text = await visitor.get("\(Self.list)?place=private/_defaultZone&type=Thing").text
+        #expect(names(text) == ["d"])
+    }
+
+    // MARK: Queries
+
+    @Test(arguments: [
+        ("field=n&comparator=IN&value=1,%203", ["a", "c"]), ("field=n&comparator=NOT_EQUALS&value=1", ["b", "c"]),
+        ("field=title&comparator=BEGINS_WITH&value=Ga", ["a", "b"]), ("field=title&comparator=IN&value=%22Gate,%20old%22", ["b"]),
+        ("field=spot&comparator=NEAR&value=48,%2011,%20100000", ["a"]), ("field=tags&comparator=LIST_CONTAINS_ANY&value=x,z", ["a", "c"]),
+        ("field=title&comparator=BEGINS_WITH&value=Ga&field.1=n&comparator.1=GREATER_THAN&value.1=1", ["b"]),
+        ("field=ref&comparator=EQUALS&value=a", ["c"]), ("sort=-n", ["c", "b", "a"]), ("sort=title&sort.1=-n", ["a", "b", "c"]),
+        ("field=title&comparator=CONTAINS_ALL_TOKENS&value=old", ["b"]),
+    ])
+    func queriesOfUnmarkedFieldsWorkInDevelopment(_ items: String, _ expected: [String]) async throws {
+        try await create([
+            thing("a", [
+                "n": .int64(1), "title": .string("Garden"), "spot": .location(RecordLocation(latitude: 48, longitude: 11)), "tags": .list([.string("x")], of: .string),
+            ]),
+            thing("b", [
+                "n": .int64(2), "title": .string("Gate, old"), "spot": .location(RecordLocation(latitude: 1, longitude: 1)), "tags": .list([.string("y")], of: .string),
+            ]),
+            thing("c", ["n": .int64(3), "title": .string("House"), "tags": .list([.string("z")], of: .string), "ref": .reference(RecordReference(recordName: "a"))]),
+        ])
+        let found = names(await get(items))
+        #expect((items.contains("sort") ? found : found.sorted()) == expected)
+    }
+
+    @Test(arguments: [("field=n&comparator=EQUALS&value=many", "not a valid INT64"), ("field=spot&comparator=NEAR&value=48", "NEAR needs")])
+    func valuesThatDoNotFitAreNamed(_ items: String, _ problem: String) async throws {
+        try await create([thing("a", ["n": .int64(1), "spot": .location(RecordLocation(latitude: 48, longitude: 11))])])
+        #expect(await get(items).contains(problem))
+    }
+
+    /// Apps, and the console in production, need the index.
+    @Test func onlyTheConsoleInDevelopmentQueriesUnmarkedFields() async throws {
+        try await create([thing("a", ["n": .int64(1)])])
+        _ = try await village.service.schema(of: Village.container).importSchema(ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Thing (n INT64);"))
+        #expect(await visitor.confirm("\(ConsoleTests.base)/schema", ["do": "deploy"]).status == 303)
+        let production = "/console/c/\(Village.container)/production/records?place=public/_defaultZone&type=Thing&field=n&comparator=EQUALS&value=1"
+        #expect(await visitor.get(production).text.contains("not marked queryable"))
+        let filter = QueryFilter(.field("n"), .equals, .int64(1))
+        let request = QueryRecordsRequest(query: Query(recordType: "Thing", filters: [filter]), zoneID: mia.zone())
+        await #expect(throws: WireError.self) { try await mia.ask(.private, .queryRecords, request, QueryRecordsResponse.self) }
+        #expect(names(await get("field=n&comparator=EQUALS&value=1")) == ["a"])
+    }
+
+    @Test func countsColumnsAndCommandsAreShown() async throws {
+        try await create((0..<60).map { thing("t\($0)", ["n": .int64(Int64($0)), "title": .string("it's")]) })
+        let text = await get("count=1&columns=1&c.title=1")
+        #expect(text.contains("60 records"))
+        #expect(text.contains(#"<th scope="col">title</th>"#))
+        #expect(!text.contains(#"<th scope="col">n</th>"#))
+        #expect(text.contains("curl -X POST &#39;http://tarn.example/database/1/"))
+        #expect(await get("field=title&comparator=EQUALS&value=it's").contains(#"it&#39;\&#39;&#39;s"#))
+    }
+
+    // MARK: Many records at once
+
+    @Test func selectedRecordsAreDeletedAfterAConfirmation() async throws {
+        try await create([thing("a", ["n": .int64(1)]), thing("b", ["n": .int64(1)]), thing("c", ["n": .int64(1)])])
+        let tags = try await mia.lookup("a", "b").map { $0.record?.recordChangeTag ?? "" }
+        var form = ["do": "delete", "x.0": "a", "t.0": tags[0], "x.1": "b", "t.1": tags[1]]
+        let address = "\(Self.list)?place=private/Garden&type=Thing"
+        let asked = await visitor.post(address, form)
+        #expect(asked.text.contains("Delete 2 records"))
+        #expect(names(await get("")).sorted() == ["a", "b", "c"])
+        // One of them changes before the confirmation arrives.
+        try await create([thing("b", ["n": .int64(2)])])
+        form["confirmed"] = "yes"
+        let done = await visitor.post(address, form)
+        #expect(done.text.contains("1 of 2 records deleted."))
+        #expect(names(await get("")).sorted() == ["b", "c"])
+        #expect(await visitor.post(address, ["do": "delete"]).status == 400)
+    }
+
+    @Test func aFieldOfSelectedRecordsIsSet() async throws {
+        try await create([thing("a", ["n": .int64(1), "tags": .list([.string("x")], of: .string)]), thing("b", ["n": .int64(1)])])
+        let tag = try await mia.lookup("a")[0].record?.recordChangeTag ?? ""
+        let address = "\(Self.list)?place=private/Garden&type=Thing"
+        #expect(await visitor.post(address, ["do": "edit", "set": "n", "to": "many", "x.0": "a", "t.0": tag]).status == 400)
+        let form = ["do": "edit", "set": "tags", "to": #"y, "a, b""#, "x.0": "a", "t.0": tag]
+        #expect(await visitor.post(address, form).text.contains("Change 1 record"))
+        #expect(await visitor.post(address, form.merging(["confirmed": "yes"]) { $1 }).text.contains("1 of 1 records changed."))
+        let changed = try #require(try await mia.lookup("a")[0].record)
+        #expect(changed.fields["tags"]?.value == .list([.string("y"), .string("a, b")], of: .string))
+        #expect(changed.fields["n"]?.value == .int64(1))
+    }
+
+    // MARK: Files
+
+    private static let values: [String: FieldValue] = [
+        "text": .string("=1+1,\n\"quoted\""), "apostrophe": .string("'=x"), "number": .int64(-5), "fraction": .double(0.1), "at": .timestamp(1_234_567_890_123),
+        "blob": .bytes([0, 255, 1]), "ref": .reference(RecordReference(recordName: "a,b")), "spot": .location(RecordLocation(latitude: 48.5, longitude: -11)),
+        "tags": .list([.string("a, b"), .string(""), .string("c\"d")], of: .string), "numbers": .list([.int64(1), .int64(-2)], of: .int64), "blank": .string(""),
+    ]
+
+    @Test(arguments: ["csv", "json"])
+    func anExportIsImportedAsItWas(_ kind: String) async throws {
+        try await create([thing("a,b", Self.values), thing("-minus", ["number": .int64(3)])])
+        let place = "place=private/Garden&type=Thing"
+        let file = await visitor.get("\(Self.list)/export.\(kind)?\(place)")
+        #expect(file.headers.contains { $0.name == "Content-Disposition" && $0.value == "attachment; filename=\"Thing.\(kind)\"" })
+        if kind == "csv" { #expect(!file.text.contains("\"=1+1")) }
+        let before = try await mia.lookup("a,b", "-minus").map { $0.record?.fields }
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "a,b")), RecordOperation(.forceDelete, Record(recordName: "-minus"))])
+        let done = await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "keep"])
+        #expect(done.text.contains("2 of 2 records imported."), "\(done.text)")
+        #expect(try await mia.lookup("a,b", "-minus").map { $0.record?.fields } == before)
+        // Once more: names that exist are kept, or replaced.
+        #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "keep"]).text.contains("0 of 2"))
+        #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "replace"]).text.contains("2 of 2"))
+    }
+
+    @Test(arguments: [
+        ("recordName,nothing\na,1", "no field 'nothing'"), ("recordName,number\na,many", "Line 2"), ("recordName\na,b", "more values"),
+        ("", "no records"), ("{\"records\":[{]}", "invalid"),
+    ])
+    func filesThatCannotBeReadAreNamed(_ text: String, _ problem: String) async throws {
+        try await create([thing("a", Self.values)])
+        let page = await visitor.post("\(Self.list)/import?place=private/Garden&type=Thing", ["text": text])
+        #expect(page.text.contains(#"role="alert""#))
+        if !text.hasPrefix("{") { #expect(page.text.contains(problem)) }
+    }
+
+    // MARK: One record
+
+    @Test func aRecordLinksToThoseItRefersToAndBack() async throws {
+        try await create([thing("a", ["n": .int64(1)]), thing("c", ["ref": .reference(RecordReference(recordName: "a"))])])
+        let source = await visitor.get("\(Self.list)/private/Garden/c").text
+        #expect(source.contains("/records/private/Garden/a\">Open a</a>"))
+        let target = await visitor.get("\(Self.list)/private/Garden/a").text
+        let back = try #require(Self.address(target, "Thing.ref"))
+        #expect(names(await visitor.get(back).text) == ["c"])
+        #expect(target.contains("&quot;recordName&quot;: &quot;a&quot;"))
+        #expect(target.contains("/records/lookup"))
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngine
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Testing
+
+/// Sizes, charts, settings and the request log.
+@Suite struct StatusPagesTests {
+    private static func note(_ village: Village, status: Int = 200, milliseconds: Double = 5, path: String = "") -> RequestNote {
+        RequestNote(
+            time: village.clock.now, method: "POST", endpoint: "records/modify", status: status, errorCode: nil, milliseconds: milliseconds, requestUUID: "r",
+            path: path)
+    }
+
+    @Test func chartsHaveTheRequestsOfTheLastHour() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        for _ in 0..<3 { visitor.console.note(Self.note(village)) }
+        village.clock.advance(seconds: 60)
+        visitor.console.note(Self.note(village, status: 503, milliseconds: 30))
+        visitor.console.note(Self.note(village, status: 404, milliseconds: 10))
+        let page = await visitor.get("/console/status").text
+        #expect(page.contains("Requests a minute in the last hour: now 2, at most 3"))
+        #expect(page.contains("Server errors a minute in the last hour: now 1, at most 1"))
+        #expect(page.contains("Mean latency in the last hour: now 20 ms, at most 20 ms"))
+        #expect(page.components("<rect ") == 2 + 1 + 2)
+        village.clock.advance(seconds: 59 * 60)
+        #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 2"))
+        village.clock.advance(seconds: 60)
+        #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 0"))
+    }
+
+    @Test func measuresAreChartedWhereTheServerHasThem() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        #expect(await !visitor.get("/console/status").text.contains("Connected devices"))
+        let console = Console(service: village.service, storage: village.store, settings: [("address", "<http>")]) {
+            ServerMeasures(listeners: 7, recordBytes: 2_500_000, assetBytes: 1_000_000, commits: 9)
+        }
+        let other = ConsoleTests.Visitor(console)
+        _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        let page = await other.get("/console/status").text
+        #expect(page.contains("Connected devices in the last hour: now 7, at most 7"))
+        #expect(page.contains("Storage in the last hour: now 3.5 MB"))
+        let settings = await other.get("/console/settings").text
+        #expect(settings.contains("&lt;http&gt;"))
+        #expect(settings.contains("<code>recordBytes</code>"))
+    }
+
+    @Test func containersHaveTheirSizesAndLastUse() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        let page = await visitor.get("/console").text
+        #expect(page.contains("2 databases"))
+        #expect(page.contains("0 databases"))
+        #expect(!page.contains("Last request"))
+        visitor.console.note(Self.note(village, path: "/database/1/\(Village.container)/development/private/records/modify"))
+        #expect(await visitor.get("/console").text.contains("Last request 2030-03-17 17:46:40"))
+        let usage = try await village.store.containerUsage()
+        #expect(usage.map(\.databases) == [2])
+        #expect(usage[0].usage.records > 0)
+    }
+
+    @Test func theLogNamesContainersAndNoSecrets() async throws {
+        let (village, visitor) = try await ConsoleTests.signedIn()
+        for path in [
+            "/database/1/\(Village.container)/development/private/records/modify", "/database/1/\(Village.container)/production/push/stream",
+            "/asset/secret-token", "/database/1/..%2F/x/y", "/database/",
+        ] {
+            visitor.console.note(Self.note(village, path: path))
+        }
+        let log = await visitor.get("/console/log.json").text
+        #expect(log.contains(#""place":"\#(Village.container) development private""#))
+        #expect(log.contains(#""place":"\#(Village.container) production""#))
+        #expect(!log.contains("secret-token"))
+        #expect(!log.contains("%2F"))
+    }
+}
+
+extension String {
+    /// Occurrences of a text.
+    fileprivate func components(_ text: String) -> Int { split(separator: text, omittingEmptySubsequences: false).count - 1 }
+}

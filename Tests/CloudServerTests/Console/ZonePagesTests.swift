@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngine
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Foundation
+import Testing
+
+/// Zones in the console: created, deleted, restored, followed.
+@Suite struct ZonePagesTests {
+    private static let zones = "\(ConsoleTests.base)/zones"
+    private let village: Village
+    private let visitor: ConsoleTests.Visitor
+    private let mia: Village.Villager
+
+    init() async throws {
+        (village, visitor) = try await ConsoleTests.signedIn()
+        let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
+        mia = Village.Villager(village: village, account: "mia", token: token, name: "")
+    }
+
+    private func names() async throws -> [String] {
+        let response: ZonesResponse = try await mia.ask(.private, .listZones)
+        return response.zones.map(\.zoneID.zoneName).sorted()
+    }
+
+    @Test func zonesAreCreatedAndDeletedByName() async throws {
+        #expect(await visitor.post(Self.zones, ["do": "create", "zone": "Notes"]).status == 303)
+        #expect(try await names().contains("Notes"))
+        #expect(await visitor.post(Self.zones, ["do": "create", "zone": ""]).text.contains(#"role="alert""#))
+        let delete = "\(Self.zones)/private/Notes/delete"
+        #expect(await visitor.get(delete).text.contains("Type the name"))
+        #expect(await visitor.post(delete, ["zone": "notes"]).status == 400)
+        #expect(try await names().contains("Notes"))
+        #expect(await visitor.post(delete, ["zone": "Notes"]).status == 303)
+        #expect(try await !names().contains("Notes"))
+        #expect(await visitor.post("\(Self.zones)/public/_defaultZone/delete", ["zone": "_defaultZone"]).status == 404)
+    }
+
+    @Test func sizesAreShown() async throws {
+        try await mia.modify((0..<12).map { RecordOperation(.create, .plant("p\($0)")) })
+        let page = await visitor.get(Self.zones).text
+        #expect(page.contains(#"<td>Garden</td><td><code>you</code></td><td class="number">12</td>"#))
+        let call = village.service.call(
+            Partition(
+                containerIdentifier: Village.container, environment: .development, scope: .private,
+                owner: try await village.service.userRecordName(of: try #require(try await village.store.account(named: "mia")), in: Village.container)),
+            Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
+        // A zone with more changes than are counted has no number.
+        #expect(try await village.service.zoneSizes(call, limit: 10, counting: 11).first { $0.name == Village.garden }?.records == nil)
+        #expect(try await village.service.zoneSizes(call, limit: 10, counting: 12).first { $0.name == Village.garden }?.records == 12)
+    }
+
+    @Test func aZoneIsRestoredToATime() async throws {
+        let page = "\(Self.zones)/private/Garden/restore"
+        #expect(await visitor.get(page).text.contains("keeps no history"))
+        try await village.store.keepHistory(milliseconds: 86_400_000, now: village.clock.now)
+        try await mia.modify([RecordOperation(.create, .plant("a"))])
+        village.clock.advance(seconds: 60)
+        village.clock.advance(seconds: 60)
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "a")), RecordOperation(.create, .plant("b"))])
+        #expect(await visitor.post(page, ["at": "yesterday"]).text.contains("Enter a date"))
+        #expect(await visitor.post(page, ["at": "2001-01-01T00:00"]).text.contains("outside the history"))
+        // The clock began at 17:46:40.
+        let done = await visitor.post(page, ["at": "2030-03-17T17:47:40"])
+        #expect(done.text.contains("1 records were restored, 1 were removed"), "\(done.text)")
+        #expect(try await mia.lookup("a")[0].record != nil)
+        #expect(try await mia.lookup("b")[0].record == nil)
+    }
+
+    @Test func theFeedBeginsWithTheNewestChangeAndGoesOnFromThere() async throws {
+        for start in [0, 100] { try await mia.modify((start..<start + 100).map { RecordOperation(.create, .plant("p\($0)")) }) }
+        let first = await visitor.get("\(Self.zones)/private/Garden").text
+        let newest = try #require(first.range(of: ">p199</a>")?.lowerBound)
+        #expect(newest < (try #require(first.range(of: ">p100</a>")?.lowerBound)))
+        #expect(!first.contains(">p99</a>"))
+        // The script's token is that of the end, although older pages follow.
+        let token = try #require(first.range(of: #"data-token=""#).map { String(first[$0.upperBound...].prefix { $0 != "\"" }) })
+        try await mia.modify([RecordOperation(.create, .plant("fresh"))])
+        let query = ZoneChangesQuery(zoneID: ZoneID(zoneName: Village.garden), syncToken: token)
+        let response: ZoneChangesResponse = try await mia.ask(.private, .zoneChanges, ZoneChangesRequest(zones: [query]))
+        guard case .changes(let changes)? = response.zones.first else {
+            Issue.record("the token has no changes")
+            return
+        }
+        #expect(changes.records.map(\.recordName) == ["fresh"])
+        let next = try #require(first.range(of: "?token=").map { String(first[$0.upperBound...].prefix { $0 != "\"" }) })
+        let second = await visitor.get("\(Self.zones)/private/Garden?token=\(next)").text
+        #expect(second.contains(">p0</a>"))
+        #expect(!second.contains(">p100</a>"))
+    }
+
+    @Test func sharesHaveTheirParticipants() async throws {
+        #expect(await visitor.get("\(Self.zones)/private/Garden/shares").text.contains("There are no shares."))
+        var share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
+        share.sharing.details = ShareDetails(publicPermission: .readOnly)
+        try await mia.modify([RecordOperation(.create, share)])
+        let page = await visitor.get("\(Self.zones)/private/Garden/shares").text
+        #expect(page.contains("the whole zone"))
+        #expect(page.contains("READ_ONLY"))
+        #expect(page.contains("OWNER"))
+    }
+
+    @Test func aSubscriptionIsTested() async throws {
+        let page = "\(ConsoleTests.base)/subscriptions"
+        #expect(await visitor.get(page).text.contains("No subscriptions."))
+        let subscription = Subscription(subscriptionID: "all <changes>", kind: .database)
+        let request = SubscriptionsModifyRequest(operations: [.create(subscription)])
+        _ = try await mia.ask(.private, .modifySubscriptions, request, SubscriptionsResponse.self)
+        #expect(await visitor.get(page).text.contains("all &lt;changes&gt;"))
+        let sent = await visitor.post(page, ["do": "test", "scope": "private", "id": "all <changes>"])
+        #expect(sent.text.contains("was sent"))
+        #expect(await !visitor.post(page, ["do": "test", "scope": "private", "id": "other"]).text.contains("was sent"))
+    }
+}
