@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 import Testing
@@ -13,7 +14,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: (1...14).map { "format\($0)" })
+    @Test(arguments: (1...15).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -41,7 +42,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: (5...14).map { "format\($0)" })
+    @Test(arguments: (5...15).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -90,6 +91,16 @@ import Testing
         #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
         let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }
         #expect(refused?.nativeCode == .userDeletedZone)
+        try bench.store.close()
+    }
+
+    /// Its hash has one lane; new ones have three.
+    @Test func passwordOfAnOldFolderSignsIn() async throws {
+        let bench = try await Self.open("format15")
+        #expect(try await bench.store.account(named: "mia", password: "correct horse") == 1)
+        #expect(try await bench.store.account(named: "mia", password: "wrong horse") == nil)
+        #expect(try await bench.store.apiTokens().map(\.expires) == [nil])
+        #expect(try await bench.store.secondFactor(ofAccount: 1) == nil)
         try bench.store.close()
     }
 

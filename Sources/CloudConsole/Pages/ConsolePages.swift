@@ -40,7 +40,7 @@ struct ConsolePages {
         if request.path == "/console/signin" { return Page.ofSignIn(try await signIn(request)) }
         guard let visit = try await visit(request) else {
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
-            return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
+            return signInPage(status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
             try await audit(visit, outcome: .refused)
@@ -58,6 +58,7 @@ struct ConsolePages {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "second-factor": return try await SecondFactorPage(pages: self, visit: visit).respond()
         case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
@@ -117,7 +118,7 @@ struct ConsolePages {
             body: body, isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
-    private static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
+    static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
         let life = isKept ? "; Max-Age=\(14 * 86_400)" : ""
         let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
         return ("Set-Cookie", "\(cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict\(life)\(secure)")
@@ -131,17 +132,41 @@ struct ConsolePages {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
         let form = QueryItems(form: try await request.form(atMost: 16_384))
-        let isKept = form["keep"] != nil
         do {
-            let token = try await console.service.signIn(
-                name: form["name"] ?? "", password: form["password"] ?? "", isKept: isKept, containerIdentifier: "",
-                environment: .production, network: request.network)
-            return Page.redirect("/console", headers: [Self.cookie(token, isKept: isKept, request)])
+            if let challenge = form["challenge"] { return try await respond(toCode: form["code"] ?? "", challenge, request) }
+            let place = SignInPlace.console(isKept: form["keep"] != nil)
+            let result = try await console.service.signIn(
+                name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
+            switch result {
+            case .signedIn(let token): return Page.redirect("/console", headers: [Self.cookie(token, isKept: place.isKept, request)])
+            case .needsCode(let challenge): return Self.codePage(challenge)
+            }
         } catch let error as WireError {
-            return Page.html(
-                "signin", ["console": true, "problem": SignInPages.sentence(error)], title: "Sign in",
-                status: error.code.httpStatus)
+            return signInPage(problem: SignInPages.sentence(error), status: error.code.httpStatus)
         }
+    }
+
+    private func respond(toCode code: String, _ challenge: String, _ request: ServiceRequest) async throws -> ServiceResponse {
+        do {
+            let (token, place) = try await console.service.signIn(
+                challenge: challenge, code: code, containerIdentifier: "", environment: .production, network: request.network)
+            return Page.redirect("/console", headers: [Self.cookie(token, isKept: place.isKept, request)])
+        } catch let error as WireError where error.code != .authenticationRequired {
+            return Self.codePage(challenge, problem: SignInPages.sentence(ofCode: error), status: error.code.httpStatus)
+        }
+    }
+
+    func signInPage(problem: String? = nil, status: Int) -> ServiceResponse {
+        var values: [String: Any] = ["console": true]
+        if let problem { values["problem"] = problem }
+        if let provider = console.service.identityProviderName { values["provider"] = provider }
+        return Page.html("signin", values, title: "Sign in", status: status)
+    }
+
+    static func codePage(_ challenge: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
+        var values: [String: Any] = ["console": true, "challenge": challenge]
+        if let problem { values["problem"] = problem }
+        return Page.html("signincode", values, title: "Sign in", status: status)
     }
 
     private func signOut(_ visit: Visit) async throws -> ServiceResponse {
@@ -168,7 +193,7 @@ struct ConsolePages {
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Audit", "/console/audit")]
+        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Audit", "/console/audit"), ("Second factor", "/console/second-factor")]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development

@@ -38,6 +38,9 @@ enum DatabaseFormat: Int, CaseIterable {
     case accesses = 14
     /// An index lists a record with very many values or words under one key. Entries of older formats are made again when needed.
     case boundedIndexes = 15
+    /// Password hashes name all of their parameters; second factors with recovery codes; identities at an OpenID provider; API
+    /// tokens and server-to-server keys expire.
+    case signIn = 16
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -59,6 +62,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .restores: Self.restoreTable
         case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
         case .boundedIndexes: Self.indexReset
+        case .signIn: Self.signInTables
         }
     }
 
