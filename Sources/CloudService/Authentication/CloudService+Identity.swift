@@ -134,7 +134,8 @@ extension CloudService {
     /// One key per network: failures of one network don't delay the others.
     private static func providerThrottleKey(_ network: String) -> String { "provider \(network)" }
 
-    private static func areEqual(_ first: String, _ second: String) -> Bool {
+    /// Compares in a time that does not depend on where the texts differ.
+    package static func areEqual(_ first: String, _ second: String) -> Bool {
         guard first.utf8.count == second.utf8.count else { return false }
         return zip(first.utf8, second.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
