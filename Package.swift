@@ -35,6 +35,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         // Templates of the console's pages, which escape what they show.
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        // Signatures of the ID tokens of OpenID providers. It brings swift-certificates into the build.
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         // Start and graceful stop of the server and of the sample's devices.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -109,6 +111,10 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        // Sign-in with an OpenID provider: its documents, and the ID tokens it signs. The caller brings the HTTP client.
+        .target(
+            name: "CloudIdentity",
+            dependencies: ["CloudService", "CloudWire", "SystemSupport", .product(name: "JWTKit", package: "jwt-kit")]),
         .target(
             name: "CloudServer",
             dependencies: [
@@ -135,14 +141,15 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedModel",
-                "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService", "CloudWire",
+                "ManagedModel", "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -262,10 +269,12 @@ let package = Package(
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer", "CloudService",
                 "CloudWire", "SystemSupport", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -53,6 +53,8 @@ package struct Console: PageResponder {
         switch (request.method, request.path) {
         case ("GET", "/"): return Page.redirect("/console")
         case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
+        case ("GET", ProviderPages.beginPath): return await ProviderPages(console: self).begin(request)
+        case ("GET", CloudService.providerCallbackPath): return await ProviderPages(console: self).finish(request)
         default: break
         }
         if request.path.hasPrefix("/share/") { return SharePage.respond(to: request) }

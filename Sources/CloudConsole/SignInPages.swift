@@ -19,10 +19,13 @@ struct SignInPages {
         guard request.method == "POST" else { return page(flow, text) }
         do {
             let form = QueryItems(form: try await request.form(atMost: 16_384))
-            let token = try await console.service.signIn(
-                name: form["name"] ?? "", password: form["password"] ?? "", isKept: form["keep"] != nil,
-                containerIdentifier: flow.containerIdentifier, environment: flow.environment, network: request.network)
-            return Page.ofSignIn(try await handOver(token, flow, request))
+            if let challenge = form["challenge"] {
+                return Page.ofSignIn(await respond(toCode: form["code"] ?? "", challenge, flow, text, request))
+            }
+            let place = SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: form["keep"] != nil)
+            let result = try await console.service.signIn(
+                name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
+            return Page.ofSignIn(try await respond(with: result, flow, text, request))
         } catch let error as WireError {
             return Page.ofSignIn(page(flow, text, problem: Self.sentence(error), status: error.code.httpStatus))
         } catch {
@@ -30,11 +33,42 @@ struct SignInPages {
         }
     }
 
+    /// Hands the token to the app, or asks for a code.
+    func respond(with result: SignInResult, _ flow: SignInFlow, _ text: String, _ request: ServiceRequest) async throws -> ServiceResponse {
+        switch result {
+        case .signedIn(let token): try await handOver(token, flow, request)
+        case .needsCode(let challenge): codePage(challenge, text)
+        }
+    }
+
+    private func respond(
+        toCode code: String, _ challenge: String, _ flow: SignInFlow, _ text: String, _ request: ServiceRequest
+    ) async -> ServiceResponse {
+        do {
+            let token = try await console.service.signIn(
+                challenge: challenge, code: code, containerIdentifier: flow.containerIdentifier, environment: flow.environment,
+                network: request.network
+            ).token
+            return try await handOver(token, flow, request)
+        } catch let error as WireError where error.code != .authenticationRequired {
+            return codePage(challenge, text, problem: Self.sentence(ofCode: error), status: error.code.httpStatus)
+        } catch {
+            return page(flow, text, problem: "The sign-in took too long, or the server could not complete it. Sign in again.", status: 400)
+        }
+    }
+
     private func page(_ flow: SignInFlow, _ text: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
         // The person sees which site asks: an API token is public, and any page may use one without a list of origins.
         var values: [String: Any] = ["flow": text, "container": flow.containerIdentifier, "origin": flow.origin]
         if let problem { values["problem"] = problem }
+        if let provider = console.service.identityProviderName { values["provider"] = provider }
         return Page.html("signin", values, title: "Sign in", status: status, isWebSignIn: true)
+    }
+
+    private func codePage(_ challenge: String, _ text: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
+        var values: [String: Any] = ["flow": text, "challenge": challenge]
+        if let problem { values["problem"] = problem }
+        return Page.html("signincode", values, title: "Sign in", status: status, isWebSignIn: true)
     }
 
     private func handOver(_ token: String, _ flow: SignInFlow, _ request: ServiceRequest) async throws -> ServiceResponse {
@@ -49,10 +83,14 @@ struct SignInPages {
         return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", scripts: ["/signin.js"], isWebSignIn: true)
     }
 
+    static func sentence(ofCode error: WireError) -> String {
+        error.code == .authenticationFailed ? "The code is wrong, or it was used before." : sentence(error)
+    }
+
     static func sentence(_ error: WireError) -> String {
         switch error.code {
         case .authenticationFailed: "The name or the password is wrong."
-        case .throttled: "Too many wrong passwords. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one."
+        case .throttled: "Too many wrong passwords or codes. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one."
         default: error.reason
         }
     }

@@ -65,5 +65,7 @@ package struct Sealer: Sendable {
         case courier = 7
         case oneTimeLink = 8
         case serverIdentity = 9
+        case signInChallenge = 10
+        case identityProvider = 11
     }
 }

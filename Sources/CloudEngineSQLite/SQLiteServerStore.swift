@@ -38,14 +38,15 @@ package final class SQLiteServerStore: Sendable {
     let sealingKeys: SealingKeys
     /// Revocations when the keys were last read.
     let keysSeen = Mutex<Int64?>(nil)
-    let passwordRounds: Int
+    /// Of new password hashes.
+    let passwordParameters: PasswordHash.Parameters
 
     /// Opens the store, and makes it if the folder is new.
     ///
     /// - Throws: `StorageFailure` with `.notWritable`, `.inUse`, `.corrupt`, `.newerFormat` or `.unavailable`.
-    /// - Parameter passwordRounds: How often passwords are hashed; tests take fewer.
-    package init(path: String, use: Use, passwordRounds: Int = 1 << 15) throws {
-        self.passwordRounds = passwordRounds
+    /// - Parameter passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
+    package init(path: String, use: Use, passwordRounds: Int? = nil) throws {
+        passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         folder = try DataFolder(path: path)
         switch use {
         case .server:

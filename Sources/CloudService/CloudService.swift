@@ -32,6 +32,8 @@ package struct CloudService: Sendable {
     /// Offered extensions of the documented protocol.
     let offered: Set<Capability>
     let containerRules: ContainerRules
+    /// Nil if people sign in with passwords of this server only.
+    let identitySignIn: IdentitySignIn?
     let throttle = PasswordThrottle()
     let uses = CredentialUseLog()
     let refusals = RefusalGate()
@@ -44,8 +46,10 @@ package struct CloudService: Sendable {
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
         push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
-        containerRules: ContainerRules = ContainerRules(), auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
+        containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
+        auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
+        self.identitySignIn = identitySignIn
         self.auditLog = auditLog
         self.engine = engine
         self.storage = storage

@@ -43,6 +43,7 @@ extension SQLiteStore {
         let lock = try StoreLock(path: path + "-lock", limit: options.busyTimeout)
         // Opening may recover or checkpoint the log, so it takes the lock, too.
         return try lock.withLock {
+            createPrivately(path)
             let pool = try DatabasePool(path: path, configuration: configuration)
             // A pool sets the synchronous mode when it begins its log, after the connection was prepared.
             for (name, value) in options.pragmas where name.lowercased() == "synchronous" {
@@ -116,4 +117,12 @@ extension SQLiteStore {
         }
         return configuration
     }
+}
+
+/// Creates a new store's file for its owner alone; SQLite gives the log the mode of the file. A file that is there keeps its mode.
+///
+/// A failure is SQLite's to report.
+private func createPrivately(_ path: String) {
+    let file = openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 { close(file) }
 }

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Foundation
 import Testing
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test func answersOfOldFoldersAreCounted() async throws {
-        let bench = try await Self.open("format15")
+        let bench = try await Self.open("format15-answers")
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
         let mia = bench.call(user: owner)
         // The key has 7 bytes and the answer 100.
@@ -101,6 +102,16 @@ import Testing
         #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
         let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }
         #expect(refused?.nativeCode == .userDeletedZone)
+        try bench.store.close()
+    }
+
+    /// Its hash has one lane; new ones have three.
+    @Test func passwordOfAnOldFolderSignsIn() async throws {
+        let bench = try await Self.open("format15")
+        #expect(try await bench.store.account(named: "mia", password: "correct horse") == 1)
+        #expect(try await bench.store.account(named: "mia", password: "wrong horse") == nil)
+        #expect(try await bench.store.apiTokens().map(\.expires) == [nil])
+        #expect(try await bench.store.secondFactor(ofAccount: 1) == nil)
         try bench.store.close()
     }
 

@@ -67,4 +67,12 @@ import Testing
         #expect(mayTry("own", from: "a", now: 0))
         #expect(fail(2, { "somebody \($0)" }, from: { _ in "a" }) == 1)
     }
+
+    /// With a second factor the password is half of the way: entering it again does not forget wrong codes.
+    @Test func halfDoneAttemptsAreNeitherRightNorWrong() throws {
+        for _ in 0..<4 { _ = fail(1, { _ in "mia" }, from: { _ in "a" }) }
+        for _ in 0..<50 { throttle.end(halfDone: try throttle.begin("mia", from: "a", now: 0, allowed: 5)) }
+        #expect(fail(1, { _ in "mia" }, from: { _ in "a" }) == 1)
+        #expect(!mayTry("mia", from: "a", now: 0))
+    }
 }

@@ -32,9 +32,10 @@ import Testing
         }
 
         func signIn(isKept: Bool = false, password: String = "correct horse") async throws -> String {
-            try await server.service.signIn(
-                name: "mia", password: password, isKept: isKept, containerIdentifier: LiveServer.container,
-                environment: .development, network: "10.0.0.1")
+            let place = SignInPlace(containerIdentifier: LiveServer.container, environment: .development, isKept: isKept)
+            let result = try await server.service.signIn(name: "mia", password: password, to: place, network: "10.0.0.1")
+            guard case .signedIn(let token) = result else { throw WireError(.authenticationRequired, "a code is needed") }
+            return token
         }
 
         func get(_ path: String, webToken: String? = nil, origin: String? = nil) async throws -> Answer {
@@ -170,7 +171,7 @@ import Testing
             _ = try await garden.signIn()
             let unknown = await Self.refusal {
                 try await server.service.signIn(
-                    name: "nobody", password: "correct horse", isKept: false, containerIdentifier: "", environment: .development, network: "10.0.0.1")
+                    name: "nobody", password: "correct horse", to: .console(isKept: false), network: "10.0.0.1")
             }
             #expect(unknown?.code == .authenticationFailed)
         }

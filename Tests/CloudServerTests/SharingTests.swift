@@ -19,14 +19,14 @@ final class Village: Sendable {
     let clock = HandClock()
     let service: CloudService
 
-    init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules()) throws {
+    init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws {
         store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
         let clock = clock
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: CloudService.Surroundings(
                 now: { clock.now }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }),
-            containerRules: containerRules)
+            containerRules: containerRules, identitySignIn: identitySignIn)
     }
 
     /// A user with one device.

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import Crypto
 import Foundation

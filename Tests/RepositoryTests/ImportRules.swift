@@ -15,7 +15,7 @@ enum ImportRules {
             case .tools: ["ModelTool", "modelc", "webembed"]
             case .store: ["ObjectGraph", "SQLiteStore"]
             case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
-            case .server: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService"]
+            case .server: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService"]
             case .commands: ["TarnCommands", "tarn"]
             case .fakes: ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]
             }
@@ -58,8 +58,9 @@ enum ImportRules {
             "CloudEngine", ["CloudEngineSQLite", "CloudServer", "CloudService", "CloudConsole", "Dispatch", "Synchronization"],
             "a seed replays its decisions"
         ),
-        ("CloudService", ["CloudEngineSQLite", "CloudServer", "CloudConsole", "Foundation"], "storages and transports plug into the service"),
-        ("CloudConsole", ["CloudEngineSQLite", "CloudServer"], "the console is pages over the service"),
+        ("CloudService", ["CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudConsole", "Foundation"], "storages and transports plug into the service"),
+        ("CloudIdentity", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "it is one source of identities of the service"),
+        ("CloudConsole", ["CloudEngineSQLite", "CloudIdentity", "CloudServer"], "the console is pages over the service"),
         ("CloudEngineSQLite", ["CloudServer", "CloudConsole"], "storage knows no transport"),
     ]
 
@@ -69,7 +70,7 @@ enum ImportRules {
         ("GRDBSQLite", ["SQLiteStore", "CloudEngineSQLite", "StatementPlans"]),
         ("Hummingbird", ["CloudServer", "TarnCommands"]), ("HummingbirdCore", ["CloudServer"]), ("HummingbirdTLS", ["CloudServer"]),
         ("AsyncHTTPClient", ["CloudKit", "TarnCommands"]), ("Mustache", ["CloudConsole"]), ("FoundationXML", ["ModelFile"]),
-        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]),
+        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]), ("JWTKit", ["CloudIdentity"]),
         ("CloudInProcess", ["CloudKitTesting", "SimulationKit"]),
     ]
 

@@ -33,6 +33,22 @@ import Testing
         }
     }
 
+    @Test func newStoreIsForItsOwnerAlone() throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url)
+            _ = try store.insert(try Library.model(), "Author", ["name": .string("a")])
+            func mode(_ suffix: String) throws -> Int? {
+                try FileManager.default.attributesOfItem(atPath: url.path + suffix)[.posixPermissions] as? Int
+            }
+            for suffix in ["", "-wal", "-shm"] { #expect(try mode(suffix) == 0o600, "\(suffix)") }
+            store.close()
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path)
+            try Library.store(url).close()
+            #expect(try mode("") == 0o640, "an existing file keeps its mode")
+        }
+    }
+
     /// Readers queued behind `close()` must not use a closed connection.
     @Test func callsThatRaceWithClosingEndOrThrow() throws {
         try Library.withFolder { folder in

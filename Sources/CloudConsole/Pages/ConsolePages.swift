@@ -42,7 +42,7 @@ struct ConsolePages {
         guard let visit = try await visit(request) else {
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
-            return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
+            return signInPage(status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
             try await audit(visit, outcome: .refused)
@@ -50,7 +50,7 @@ struct ConsolePages {
                 "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
-        if visit.isPost, visit.fields["form"] != visit.form {
+        if visit.isPost, !CloudService.areEqual(visit.fields["form"] ?? "", visit.form) {
             try await audit(visit, outcome: .refused)
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
@@ -62,6 +62,7 @@ struct ConsolePages {
         case "users": return try await UserPages(pages: self, visit: visit).respond()
         case "status": return try await StatusPages(pages: self, visit: visit).status()
         case "settings": return StatusPages(pages: self, visit: visit).settings()
+        case "second-factor": return try await SecondFactorPage(pages: self, visit: visit).respond()
         case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
@@ -138,16 +139,17 @@ struct ConsolePages {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
         let form = QueryItems(form: try await request.form(atMost: 16_384))
-        let isKept = form["keep"] != nil
         do {
-            let token = try await console.service.signIn(
-                name: form["name"] ?? "", password: form["password"] ?? "", isKept: isKept, containerIdentifier: "",
-                environment: .production, network: request.network)
-            return Page.redirect("/console", headers: [Self.cookie(token, isKept: isKept, request)])
+            if let challenge = form["challenge"] { return try await respond(toCode: form["code"] ?? "", challenge, request) }
+            let place = SignInPlace.console(isKept: form["keep"] != nil)
+            let result = try await console.service.signIn(
+                name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
+            switch result {
+            case .signedIn(let token): return Page.redirect("/console", headers: [Self.cookie(token, isKept: place.isKept, request)])
+            case .needsCode(let challenge): return Self.codePage(challenge)
+            }
         } catch let error as WireError {
-            return Page.html(
-                "signin", ["console": true, "problem": SignInPages.sentence(error)], title: "Sign in",
-                status: error.code.httpStatus)
+            return signInPage(problem: SignInPages.sentence(error), status: error.code.httpStatus)
         }
     }
 
@@ -156,6 +158,29 @@ struct ConsolePages {
         let site = request.header("sec-fetch-site")
         guard let origin = request.header("origin") else { return true }
         return origin == request.baseURL && (site == nil || site == "same-origin")
+    }
+
+    private func respond(toCode code: String, _ challenge: String, _ request: ServiceRequest) async throws -> ServiceResponse {
+        do {
+            let (token, place) = try await console.service.signIn(
+                challenge: challenge, code: code, containerIdentifier: "", environment: .production, network: request.network)
+            return Page.redirect("/console", headers: [Self.cookie(token, isKept: place.isKept, request)])
+        } catch let error as WireError where error.code != .authenticationRequired {
+            return Self.codePage(challenge, problem: SignInPages.sentence(ofCode: error), status: error.code.httpStatus)
+        }
+    }
+
+    func signInPage(problem: String? = nil, status: Int) -> ServiceResponse {
+        var values: [String: Any] = ["console": true]
+        if let problem { values["problem"] = problem }
+        if let provider = console.service.identityProviderName { values["provider"] = provider }
+        return Page.html("signin", values, title: "Sign in", status: status)
+    }
+
+    static func codePage(_ challenge: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
+        var values: [String: Any] = ["console": true, "challenge": challenge]
+        if let problem { values["problem"] = problem }
+        return Page.html("signincode", values, title: "Sign in", status: status)
     }
 
     private func signOut(_ visit: Visit) async throws -> ServiceResponse {
@@ -198,7 +223,7 @@ struct ConsolePages {
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"), ("Settings", "/console/settings")]
+        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"), ("Settings", "/console/settings"), ("Second factor", "/console/second-factor")]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development

@@ -98,46 +98,4 @@ struct ContainerPages {
         values["roles"] = all.sorted().map { ["name": $0, "isOn": held.contains($0)] as [String: Any] }
         return page("roles", values, title: "Roles")
     }
-
-    // MARK: Tokens
-
-    private func tokens() async throws -> ServiceResponse {
-        let storage = pages.console.storage
-        var values: [String: Any] = [:]
-        if visit.isPost {
-            let (fields, label) = (visit.fields, visit.fields["label"] ?? "")
-            switch fields["do"] {
-            case "add-token":
-                let origins = (fields["origins"] ?? "").split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
-                let callback = fields["callback"].flatMap { $0.isEmpty ? nil : $0 }
-                guard (origins + (callback.map { [$0] } ?? [])).allSatisfy({ $0.hasPrefix("https://") || $0.hasPrefix("http://") })
-                else { throw WireError(.badRequest, "An address begins with https:// or http://.") }
-                values["secret"] = try await storage.addAPIToken(
-                    APIToken(
-                        containerIdentifier: container, environment: environment, label: label, callbackURL: callback,
-                        allowedOrigins: origins), now: service.now)
-            case "remove-token":
-                try await storage.removeAPIToken(id: fields["id"].flatMap { Int64($0) } ?? 0)
-            case "add-key":
-                values["secret"] = try await storage.addServerKey(
-                    pem: fields["pem"]?.replacing("\r", with: "") ?? "", containerIdentifier: container,
-                    environment: environment, label: label, now: service.now)
-            case "remove-key":
-                try await storage.removeServerKey(id: fields["id"] ?? "")
-            default: throw WireError(.badRequest, "The form has an unknown kind.")
-            }
-        }
-        values["tokens"] = try await storage.apiTokens().filter {
-            $0.containerIdentifier == container && $0.environment == environment
-        }.map { token -> [String: Any] in
-            [
-                "id": String(token.id), "label": token.label, "callback": token.callbackURL ?? "",
-                "origins": token.allowedOrigins.isEmpty ? "all" : token.allowedOrigins.joined(separator: " "),
-            ]
-        }
-        values["keys"] = try await storage.serverKeys().filter {
-            $0.key.containerIdentifier == container && $0.key.environment == environment
-        }.map { ["id": $0.key.id, "label": $0.label] as [String: Any] }
-        return page("tokens", values, title: "Tokens and keys")
-    }
 }

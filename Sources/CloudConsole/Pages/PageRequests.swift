@@ -26,7 +26,7 @@ struct PageRequests {
 
     func respond() async throws -> ServiceResponse {
         do {
-            guard visit.request.header(Self.codeHeader) == visit.form else {
+            guard CloudService.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
             let path = try ServicePath(parsing: String(visit.request.path.dropFirst(Self.prefix.count)))

@@ -13,10 +13,34 @@ extension SQLiteServerStore {
         let known = try await passwordHash(ofName: name)
         guard let known else {
             // As much work as for an existing name, so that the time does not reveal names.
-            _ = try await PasswordHash.make(password, rounds: passwordRounds)
+            _ = try await PasswordHash.make(password, passwordParameters)
             return nil
         }
-        return try await known.password.isHash(of: password) ? known.account : nil
+        if try await known.password.isHash(of: password) { return known.account }
+        // A hash with older parameters takes as long as a new one, for the same reason.
+        if let rest = known.password.parameters.remainder(to: passwordParameters) { _ = try await PasswordHash.make(password, rest) }
+        return nil
+    }
+
+    package func renewPasswordHash(ofAccount account: Int64, password: String) async throws {
+        let stored = try await reading { db in
+            try Row.fetchOne(
+                db, sql: "SELECT password, rounds, block_size, parallelism FROM accounts WHERE account = ? AND password IS NOT NULL",
+                arguments: [account]
+            ).map { row -> (hash: Data, parameters: PasswordHash.Parameters) in
+                (row[0], PasswordHash.Parameters(rounds: row[1], blockSize: row[2], parallelism: row[3]))
+            }
+        }
+        guard let stored, stored.parameters != passwordParameters else { return }
+        let hash = try await PasswordHash.make(password, passwordParameters)
+        try await writing { db in
+            // A password that was set concurrently stays. Web sessions stay, too: it is the same password.
+            try db.execute(
+                sql: "UPDATE accounts SET salt = ?, password = ?, rounds = ?, block_size = ?, parallelism = ? WHERE account = ? AND password = ?",
+                arguments: [
+                    hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism, account, stored.hash,
+                ])
+        }
     }
 
     package func account(signingInAs name: String) async throws -> Int64? { try await passwordHash(ofName: name)?.account }
@@ -26,10 +50,17 @@ extension SQLiteServerStore {
             try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT account, salt, password, rounds FROM accounts
+                    SELECT account, salt, password, rounds, block_size, parallelism FROM accounts
                     WHERE (name = ? OR email = ?) AND password IS NOT NULL ORDER BY name = ? DESC
                     """, arguments: [name, name.lowercased(), name]
-            ).map { ($0[0], PasswordHash(salt: $0[1], hash: $0[2], rounds: $0[3])) }
+            ).map { row in
+                (
+                    row[0],
+                    PasswordHash(
+                        salt: row[1], hash: row[2],
+                        parameters: PasswordHash.Parameters(rounds: row[3], blockSize: row[4], parallelism: row[5]))
+                )
+            }
         }
     }
 
@@ -67,13 +98,13 @@ extension SQLiteServerStore {
     // MARK: API tokens
 
     static let apiTokenColumns =
-        "SELECT token, container, environment, label, callback, origins FROM api_tokens"
+        "SELECT token, container, environment, label, callback, origins, expires FROM api_tokens"
 
     static func apiToken(_ row: Row) -> APIToken {
         let origins: String = row[5]
         return APIToken(
             id: row[0], containerIdentifier: row[1], environment: CloudEnvironment(rawValue: row[2]) ?? .development,
-            label: row[3], callbackURL: row[4], allowedOrigins: origins.split(separator: " ").map(String.init))
+            label: row[3], callbackURL: row[4], allowedOrigins: origins.split(separator: " ").map(String.init), expires: row[6])
     }
 
     package func apiToken(_ token: String) async throws -> APIToken? {
@@ -107,12 +138,15 @@ extension SQLiteServerStore {
         }
     }
 
-    package func session(id: [UInt8]) async throws -> WebSession? {
+    package func session(id: [UInt8], now: Int64) async throws -> WebSession? {
         let hash = Data(sha256(id))
         return try await reading { db in
             let statement = try db.cachedStatement(
-                sql: "SELECT account, container, environment, kept, started FROM web_sessions WHERE id_hash = ?")
-            return try Row.fetchOne(statement, arguments: [hash]).map {
+                sql: """
+                    SELECT account, container, environment, kept, started FROM web_sessions s WHERE id_hash = ? AND (device IS NULL OR EXISTS (
+                        SELECT 1 FROM devices d WHERE d.account = s.account AND d.device = s.device AND (d.expires IS NULL OR d.expires > ?)))
+                    """)
+            return try Row.fetchOne(statement, arguments: [hash, now]).map {
                 WebSession(
                     account: $0[0], containerIdentifier: $0[1],
                     environment: CloudEnvironment(rawValue: $0[2]) ?? .development, isKept: $0[3], started: $0[4])
@@ -130,16 +164,20 @@ extension SQLiteServerStore {
 
     // MARK: Server-to-server keys
 
+    static let serverKeyColumns = "SELECT id, container, environment, name, public_key, expires, label FROM server_keys"
+
+    static func serverKey(_ row: Row) -> ServerKey {
+        let bytes: Data = row[4]
+        return ServerKey(
+            id: row[0], containerIdentifier: row[1], environment: CloudEnvironment(rawValue: row[2]) ?? .development,
+            userRecordName: row[3], publicKey: [UInt8](bytes), expires: row[5])
+    }
+
     package func serverKey(id: String) async throws -> ServerKey? {
         try await reading { db in
             try Row.fetchOne(
-                db, sql: "SELECT container, environment, name, public_key FROM server_keys WHERE id = ?", arguments: [id]
-            ).map {
-                let bytes: Data = $0[3]
-                return ServerKey(
-                    id: id, containerIdentifier: $0[0], environment: CloudEnvironment(rawValue: $0[1]) ?? .development,
-                    userRecordName: $0[2], publicKey: [UInt8](bytes))
-            }
+                db, sql: Self.serverKeyColumns + " WHERE id = ?", arguments: [id]
+            ).map(Self.serverKey)
         }
     }
 

@@ -17,8 +17,14 @@ extension SQLiteServerStore {
             case .device(let account, let device):
                 try db.row(
                     "SELECT 1 FROM devices WHERE account = ? AND device = ? AND (expires IS NULL OR expires > ?)", [account, device, now]) != nil
-            case .session(let idHash): try db.row("SELECT 1 FROM web_sessions WHERE id_hash = ?", [idHash]) != nil
-            case .serverKey(let id): try db.row("SELECT 1 FROM server_keys WHERE id = ?", [id]) != nil
+            case .session(let idHash):
+                try db.row(
+                    """
+                    SELECT 1 FROM web_sessions s WHERE id_hash = ? AND (device IS NULL OR EXISTS (
+                        SELECT 1 FROM devices d WHERE d.account = s.account AND d.device = s.device AND (d.expires IS NULL OR d.expires > ?)))
+                    """, [idHash, now]) != nil
+            case .serverKey(let id):
+                try db.row("SELECT 1 FROM server_keys WHERE id = ? AND (expires IS NULL OR expires > ?)", [id, now]) != nil
             }
         }
     }

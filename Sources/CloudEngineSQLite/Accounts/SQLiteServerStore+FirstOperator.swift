@@ -11,7 +11,7 @@ extension SQLiteServerStore {
     /// - Returns: `false` if there is an operator; nothing changed then.
     /// - Throws: `StorageFailure` with `.nameTaken`.
     package func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool {
-        let hash = try await PasswordHash.make(password, rounds: passwordRounds)
+        let hash = try await PasswordHash.make(password, passwordParameters)
         return try await writing { db in
             let profiles = try Row.fetchCursor(db, sql: Self.profileColumns + " ORDER BY name")
             while let row = try profiles.next() { if Self.profile(row).isOperator { return false } }
@@ -19,8 +19,10 @@ extension SQLiteServerStore {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
             try db.execute(
-                sql: "INSERT INTO accounts (name, created, salt, password, rounds, operator) VALUES (?, ?, ?, ?, ?, 1)",
-                arguments: [name, now, hash.salt, hash.hash, hash.rounds])
+                sql: "INSERT INTO accounts (name, created, salt, password, rounds, block_size, parallelism, operator) VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+                arguments: [
+                    name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism,
+                ])
             return true
         }
     }

@@ -38,8 +38,11 @@ enum DatabaseFormat: Int, CaseIterable {
     case accesses = 14
     /// An index lists a record with very many values or words under one key. Entries of older formats are made again when needed.
     case boundedIndexes = 15
+    /// Password hashes name all of their parameters; second factors with recovery codes; identities at an OpenID provider; API
+    /// tokens and server-to-server keys expire.
+    case signIn = 16
     /// A database knows how many bytes its stored answers have.
-    case answerUsage = 16
+    case answerUsage = 17
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -61,6 +64,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .restores: Self.restoreTable
         case .accesses: Self.accessColumns + SQLiteServerStore.auditTable
         case .boundedIndexes: Self.indexReset
+        case .signIn: Self.signInTables
         case .answerUsage: Self.answerUsageColumn
         }
     }

@@ -4,9 +4,11 @@
 import AsyncHTTPClient
 import CloudWire
 import Foundation
+import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Synchronization
 
 /// The transport over HTTP. All containers of the process share its connection pool.
 package struct HTTPTransport: CloudTransport {
@@ -44,6 +46,15 @@ package struct HTTPTransport: CloudTransport {
         self.token = token
         self.timeouts = timeouts
         client = trust.client
+        if token != nil, server.isUnencryptedRemote { Self.warnOnce(of: server) }
+    }
+
+    private static let warned = Mutex<Set<ServerAddress>>([])
+
+    private static func warnOnce(of server: ServerAddress) {
+        guard warned.withLock({ $0.insert(server).inserted }) else { return }
+        Logger(label: "CloudKit").warning(
+            "the token is sent without encryption: the configured server's address begins with http://; use https:// outside of a trusted network")
     }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -51,9 +51,25 @@ package protocol AdministrationStorage: AuditStorage {
     func apiTokens() async throws -> [APIToken]
     func addAPIToken(_ token: APIToken, now: Int64) async throws -> String
     func removeAPIToken(id: Int64) async throws
+    /// Makes an API token that takes the place of another: same container, label, callback and origins.
+    ///
+    /// - Parameters:
+    ///   - rotation: Until when the old one is accepted, and the expiry of the new one.
+    /// - Throws: `StorageFailure` with `.unknownName` if it does not exist or has expired.
+    func rotateAPIToken(id: Int64, now: Int64, _ rotation: CredentialRotation) async throws -> String
+    /// Registers the public half of a key and returns its identifier.
+    ///
+    /// - Parameters:
+    ///   - pem: SubjectPublicKeyInfo of a P-256 key.
+    ///   - expires: Milliseconds since 1970 UTC after which the key is refused; nil for never.
     func addServerKey(
-        pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64
+        pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64, expires: Int64?
     ) async throws -> String
+    /// Registers a key that takes the place of another: it is of the same user, container and label.
+    ///
+    /// - Returns: The identifier of the new key.
+    /// - Throws: `StorageFailure` with `.unknownName` if the old key does not exist or has expired, or the new one is invalid.
+    func rotateServerKey(id: String, pem: String, now: Int64, _ rotation: CredentialRotation) async throws -> String
     func serverKeys() async throws -> [(key: ServerKey, label: String)]
     func removeServerKey(id: String) async throws
 }
@@ -61,6 +77,26 @@ package protocol AdministrationStorage: AuditStorage {
 extension AdministrationStorage {
     package func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String {
         try await addToken(userName: userName, deviceLabel: deviceLabel, now: now, expires: nil)
+    }
+
+    package func addServerKey(
+        pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64
+    ) async throws -> String {
+        try await addServerKey(
+            pem: pem, containerIdentifier: containerIdentifier, environment: environment, label: label, now: now, expires: nil)
+    }
+}
+
+/// The exchange of a credential for a new one; both are accepted during the overlap.
+package struct CredentialRotation: Hashable, Sendable {
+    /// Milliseconds for which the old credential is accepted, unless it expires before; 0 or more.
+    package var overlap: Int64
+    /// Milliseconds since 1970 UTC after which the new credential is refused; nil for never.
+    package var expires: Int64?
+
+    package init(overlap: Int64, expires: Int64?) {
+        self.overlap = overlap
+        self.expires = expires
     }
 }
 

@@ -122,11 +122,17 @@ extension CloudService {
         else {
             throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
         }
+        guard !Self.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
         guard token.allows(origin: request.header("origin")) else {
             throw WireError(.accessDenied, "the API token may not be used by pages of this origin")
         }
         return token
     }
+
+    static let expiredAPIToken = WireError(
+        .authenticationFailed, "the API token has expired; an operator makes another with 'tarn token rotate'")
+
+    static func isExpired(_ expires: Int64?, at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// Milliseconds by which the date of a signed request may differ from the clock.
     private var signatureWindow: Int64 { Int64(engine.limits.signatureDateSeconds) * 1000 }
@@ -141,6 +147,9 @@ extension CloudService {
         guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
             key.environment == environment
         else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
+        guard !Self.isExpired(key.expires, at: surroundings.now()) else {
+            throw WireError(.authenticationFailed, "the server-to-server key has expired; an operator registers another with 'tarn token rotate-key'")
+        }
         guard let date = signed.milliseconds else {
             throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
         }

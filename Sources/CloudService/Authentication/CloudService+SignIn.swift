@@ -2,53 +2,89 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-package import CloudWire
+import CloudWire
 
 extension CloudService {
     /// Signs a person in with name and password.
     ///
     /// - Parameters:
-    ///   - containerIdentifier: Empty for the console.
+    ///   - place: The container, or the console.
     ///   - network: Where the attempt comes from.
-    /// - Returns: A web auth token.
     /// - Throws: `WireError` with `.authenticationFailed` for a wrong name or password, without saying which; with
     ///   `.throttled` after too many of them.
-    package func signIn(
-        name: String, password: String, isKept: Bool, containerIdentifier: String, environment: CloudEnvironment, network: String
-    ) async throws -> String {
+    package func signIn(name: String, password: String, to place: SignInPlace, network: String) async throws -> SignInResult {
+        let (account, subject) = try await account(named: name, password: password, action: place.action, network: network)
+        return try await admit(account, subject, to: place, network: network)
+    }
+
+    /// Checks the password of an account that is signed in already, before it changes how it signs in.
+    ///
+    /// - Throws: `WireError` as ``signIn(name:password:to:network:)``.
+    package func confirmPassword(_ password: String, ofUser name: String, network: String) async throws {
+        _ = try await account(named: name, password: password, action: "password.confirm", network: network)
+    }
+
+    package func hasPassword(accountName: String) async throws -> Bool { try await accounts.account(signingInAs: accountName) != nil }
+
+    /// - Returns: The account, and its name for the audit log.
+    private func account(
+        named name: String, password: String, action: String, network: String
+    ) async throws -> (Int64, subject: String) {
         let now = surroundings.now(), allowed = engine.limits.passwordFailures
         let isName = Self.isName(name)
         // However a name is written, its account is one.
         let known = isName ? try await accounts.account(signingInAs: name) : nil
-        let action = containerIdentifier.isEmpty ? "console.sign-in" : "web.sign-in"
         // Text typed as a name may be a password: only names of accounts are written down.
-        var subject = "unknown account"
-        if let known, let profile = try await accounts.profile(ofAccount: known) { subject = profile.accountName }
+        let subject = try await auditSubject(ofAccount: known)
         let attempt: PasswordThrottle.Attempt
         do {
-            attempt = try throttle.begin(known.map { "#\($0)" } ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+            attempt = try throttle.begin(known.map(Self.throttleKey) ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
         } catch {
             try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
         }
         var account: Int64?
+        var needsCode = false
         do {
             // A name that is not there takes as long as one that is.
             if isName, password.utf8.count <= Self.passwordBytesMax { account = try await accounts.account(named: name, password: password) }
+            if let account { needsCode = try await accounts.secondFactor(ofAccount: account) != nil }
         } catch {
             throttle.end(attempt, isRight: false, now: now, allowed: allowed)
             throw error
         }
-        throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed)
+        if needsCode { throttle.end(halfDone: attempt) } else { throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed) }
         guard let account else {
             try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw WireError(.authenticationFailed, "the name or the password is wrong")
         }
-        try await audit(action, by: .account(subject), network: network, subject: containerIdentifier.isEmpty ? "console" : containerIdentifier)
+        // After the attempt ended, so that only its owner waits for the new hash. If it cannot be stored, the old one stays.
+        try? await accounts.renewPasswordHash(ofAccount: account, password: password)
+        return (account, subject)
+    }
+
+    static func throttleKey(ofAccount account: Int64) -> String { "#\(account)" }
+
+    func auditSubject(ofAccount account: Int64?) async throws -> String {
+        guard let account, let profile = try await accounts.profile(ofAccount: account) else { return "unknown account" }
+        return profile.accountName
+    }
+
+    /// Starts the session of a proven account, or requires the code of its second factor.
+    func admit(_ account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> SignInResult {
+        if try await accounts.secondFactor(ofAccount: account) != nil {
+            let challenge = SignInChallenge(account: account, place: place, expires: surroundings.now() / 1000 + SignInChallenge.seconds)
+            return .needsCode(challenge: challenge.sealed(by: engine.sealer))
+        }
+        return .signedIn(token: try await startSession(of: account, subject, to: place, network: network))
+    }
+
+    func startSession(of account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> String {
+        try await audit(place.action, by: .account(subject), network: network, subject: place.isConsole ? "console" : place.containerIdentifier)
         return try await startSession(
             WebSession(
-                account: account, containerIdentifier: containerIdentifier, environment: environment, isKept: isKept,
-                started: now))
+                account: account, containerIdentifier: place.containerIdentifier, environment: place.environment, isKept: place.isKept,
+                started: surroundings.now()))
     }
 
     private static let passwordBytesMax = 1024
@@ -90,7 +126,7 @@ extension CloudService {
             throw WireError(.authenticationFailed, "the web auth token is not one of this server")
         }
         let now = surroundings.now()
-        guard !token.isExpired(at: now), let session = try await accounts.session(id: token.session) else {
+        guard !token.isExpired(at: now), let session = try await accounts.session(id: token.session, now: now) else {
             throw WireError(.authenticationRequired, "the web auth token has expired: sign in again")
         }
         return (
@@ -104,7 +140,16 @@ extension CloudService {
         SignInFlow(opening: text, now: surroundings.now(), by: engine.sealer)
     }
 
-    package func apiToken(of flow: SignInFlow) async throws -> APIToken? { try await accounts.apiToken(id: flow.apiToken) }
+    /// The API token of a flow; nil if there was none.
+    ///
+    /// - Throws: `WireError` with `.authenticationFailed` if it was removed or has expired.
+    package func apiToken(of flow: SignInFlow) async throws -> APIToken? {
+        guard flow.apiToken != 0 else { return nil }
+        guard let token = try await accounts.apiToken(id: flow.apiToken), !Self.isExpired(token.expires, at: surroundings.now()) else {
+            throw Self.expiredAPIToken
+        }
+        return token
+    }
 
     /// Address of the page on which a caller with an API token signs in.
     ///

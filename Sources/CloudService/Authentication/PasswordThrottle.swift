@@ -4,7 +4,7 @@
 import CloudWire
 import Synchronization
 
-/// Decides whether a password may be tried, before it is hashed. An attempt counts from then on, so that concurrent ones count.
+/// Decides whether a password or a code of a second factor may be tried, before it is hashed. An attempt counts from then on, so that concurrent ones count.
 ///
 ///     one account from one network    5 wrong, then one at a time, waiting twice as long each time
 ///     one network, any accounts       4 × as many
@@ -90,7 +90,7 @@ final class PasswordThrottle: Sendable {
         switch keys {
         case .success(let keys): return Attempt(keys: keys, account: account, network: network)
         case .failure(let waiting):
-            throw WireError(.throttled, "too many wrong passwords: wait before the next one", retryAfter: waiting.seconds)
+            throw WireError(.throttled, "too many wrong passwords or codes: wait before the next one", retryAfter: waiting.seconds)
         }
     }
 
@@ -114,6 +114,18 @@ final class PasswordThrottle: Sendable {
             if networks.count >= Self.networksOfAccountMax { networks = [] }
             networks.insert(attempt.network)
             table.known[attempt.account] = networks
+        }
+    }
+
+    /// Ends an attempt with the right password of an account that needs a second factor. It counts neither as wrong nor as right:
+    /// otherwise a stranger with the password could forget wrong codes by signing in again.
+    func end(halfDone attempt: Attempt) {
+        table.withLock { table in
+            for key in attempt.keys {
+                var count = table.counts[key] ?? Count()
+                count.underWay = max(count.underWay - 1, 0)
+                table.counts[key] = count.failed == 0 && count.underWay == 0 ? nil : count
+            }
         }
     }
 

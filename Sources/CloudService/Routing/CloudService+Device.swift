@@ -81,6 +81,7 @@ extension CloudService {
         else {
             throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
         }
+        guard !Self.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
         let session = WebSession(
             account: device.account, containerIdentifier: path.containerIdentifier, environment: path.environment,
             isKept: false, started: surroundings.now(), device: device.credential)

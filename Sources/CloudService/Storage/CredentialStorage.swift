@@ -6,11 +6,16 @@ package import CloudWire
 
 /// Passwords, API tokens, web sessions and server-to-server keys. They are stored as hashes, and compared in a time that
 /// does not depend on where they differ.
-package protocol CredentialStorage: Sendable {
+package protocol CredentialStorage: SecondFactorStorage, IdentityStorage {
     // MARK: People
 
     /// The account of a name or email address if the password is its own. Takes as long for a name that is not there.
     func account(named name: String, password: String) async throws -> Int64?
+    /// Stores the hash of an account's password anew if the stored one has other parameters than new hashes have.
+    ///
+    /// Call it with the right password only, after a sign-in. The hash is made before the transaction; nothing changes if the password
+    /// was set concurrently.
+    func renewPasswordHash(ofAccount account: Int64, password: String) async throws
     /// The account that signs in with a name or an address; nil for one without a password.
     func account(signingInAs name: String) async throws -> Int64?
     func profile(ofAccount account: Int64) async throws -> AccountProfile?
@@ -25,7 +30,8 @@ package protocol CredentialStorage: Sendable {
     // MARK: Web sessions
 
     func startSession(_ session: WebSession, id: [UInt8], now: Int64) async throws
-    func session(id: [UInt8]) async throws -> WebSession?
+    /// Nil for a session that was ended, or that a device made with a token that has expired.
+    func session(id: [UInt8], now: Int64) async throws -> WebSession?
     func endSession(id: [UInt8]) async throws
 
     // MARK: Server-to-server keys
@@ -55,11 +61,14 @@ package struct APIToken: Hashable, Sendable {
     package var callbackURL: String?
     /// Origins of pages that may use it; empty allows all.
     package var allowedOrigins: [String]
+    /// Milliseconds since 1970 UTC after which it is refused; nil for never.
+    package var expires: Int64?
 
     package init(
         id: Int64 = 0, containerIdentifier: String, environment: CloudEnvironment, label: String,
-        callbackURL: String? = nil, allowedOrigins: [String] = []
+        callbackURL: String? = nil, allowedOrigins: [String] = [], expires: Int64? = nil
     ) {
+        self.expires = expires
         self.id = id
         self.containerIdentifier = containerIdentifier
         self.environment = environment
@@ -109,11 +118,14 @@ package struct ServerKey: Hashable, Sendable {
     package var userRecordName: String
     /// X9.63, uncompressed: 65 bytes.
     package var publicKey: [UInt8]
+    /// Milliseconds since 1970 UTC after which it is refused; nil for never.
+    package var expires: Int64?
 
     package init(
         id: String, containerIdentifier: String, environment: CloudEnvironment, userRecordName: String,
-        publicKey: [UInt8]
+        publicKey: [UInt8], expires: Int64? = nil
     ) {
+        self.expires = expires
         self.id = id
         self.containerIdentifier = containerIdentifier
         self.environment = environment

@@ -36,13 +36,13 @@ struct ExternalFolder: Sendable {
     /// - Throws: ``StoreError``; the file does not exist then.
     func add(_ value: Data) throws(StoreError) -> String {
         do {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw StoreError(.notPermitted, "the folder for large values cannot be made", detail: url.path)
         }
         let name = UUID().uuidString.uppercased()
         do {
-            try DurableFile.create(path(name), permissions: 0o644) { file in
+            try DurableFile.create(path(name), permissions: 0o600) { file in
                 try MappedFile.forEachPiece(of: value) { try DurableFile.write($0, to: file) }
             }
         } catch {

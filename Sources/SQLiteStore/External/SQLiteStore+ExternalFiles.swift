@@ -11,7 +11,7 @@ extension ExternalFolder {
     func copyMissingFiles(from other: ExternalFolder) throws {
         let missing = Set(other.names).subtracting(names)
         if missing.isEmpty { return }
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         for name in missing.sorted() {
             let draft = path(name) + "-new"
             try? FileManager.default.removeItem(atPath: draft)

@@ -72,6 +72,16 @@ struct ServeCommand: AsyncParsableCommand {
     var containers: String?
     @Option(help: ServeCommand.help("development", "who"))
     var development: String?
+    @Option(help: ServeCommand.help("oidc-issuer", "url"))
+    var oidcIssuer: String?
+    @Option(name: .customLong("oidc-client-id"), help: ServeCommand.help("oidc-client-id", "id"))
+    var oidcClientID: String?
+    @Option(help: ServeCommand.help("oidc-client-secret-file", "path"))
+    var oidcClientSecretFile: String?
+    @Option(help: ServeCommand.help("oidc-name", "name"))
+    var oidcName: String?
+    @Option(help: ServeCommand.help("oidc-accounts", "who"))
+    var oidcAccounts: String?
     @Option(help: ArgumentHelp("File with settings; TARN_CONFIG names one too.", valueName: "path"))
     var config: String?
     @Option(help: ArgumentHelp("A limit, such as recordBytes=500000; may be repeated.", valueName: "name=number"))
@@ -96,7 +106,8 @@ struct ServeCommand: AsyncParsableCommand {
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
             ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
-            ("containers", containers), ("development", development),
+            ("containers", containers), ("development", development), ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
+            ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -111,6 +122,8 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try settings(environment: ProcessInfo.processInfo.environment)
         let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
         let identity = try settings.identity()
+        let identitySignIn = try settings.provider.signIn(
+            hasPublicAddress: settings.publicAddress != nil, now: CloudService.Surroundings.system.now)
         let (logsJSON, traceTarget) = (settings.logsJSON, settings.traces)
         var logger = Logger(label: "tarn") { label in
             guard logsJSON else { return StreamLogHandler.standardError(label: label) }
@@ -124,7 +137,7 @@ struct ServeCommand: AsyncParsableCommand {
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
                 publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, containerRules: settings.containerRules,
-                logger: logger)
+                identitySignIn: identitySignIn, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -164,7 +177,7 @@ struct LocalServer {
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
         publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases),
-        containerRules: ContainerRules = ContainerRules(), logger: Logger
+        containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil, logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
@@ -182,7 +195,8 @@ struct LocalServer {
         hub = PushHub()
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: .system, offered: offered, containerRules: containerRules, auditLog: Self.auditLog(logger))
+            surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
+            auditLog: Self.auditLog(logger))
         let settings = [
             ("data folder", data), ("address", "\(identity == nil ? "http" : "https")://\(host):\(port)"),
             ("public address", publicAddress?.text ?? "as each request names it"),

@@ -24,6 +24,8 @@ import Logging
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
 /// | `containers = iCloud.org.example.notes,…` | `TARN_CONTAINERS` | `--containers` |
 /// | `development = all`, `operators` or `off` | `TARN_DEVELOPMENT` | `--development` |
+/// | `oidc-issuer`, `oidc-client-id`, `oidc-client-secret-file`, `oidc-name`, `oidc-accounts` | `TARN_OIDC_ISSUER`, … | `--oidc-issuer`, … |
+/// | `oidc-client-secret = SECRET` | `TARN_OIDC_CLIENT_SECRET` | none, since others see flags |
 /// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
 ///
 /// Lines of the file that begin with `#` are comments.
@@ -43,6 +45,8 @@ struct ServerSettings {
     var proxies = TrustedProxies()
     var logsJSON = false
     var traces: SpanTarget?
+    /// Sign-in at an OpenID provider.
+    var provider = ProviderSettings()
     /// What of Capabilities.md is not offered, as it was given.
     var without: [Capability] = []
 
@@ -97,6 +101,18 @@ struct ServerSettings {
         (
             "development", "TARN_DEVELOPMENT",
             "Who may use the development environment, where types and fields are made by use: all, operators or off. (default: all)"
+        ),
+        (
+            "oidc-issuer", "TARN_OIDC_ISSUER",
+            "Issuer of an OpenID provider at which people sign in, such as https://id.example.com; needs public-address, and the provider needs its path /signin/callback as a redirect address."
+        ),
+        ("oidc-client-id", "TARN_OIDC_CLIENT_ID", "Identifier of this server at the provider."),
+        ("oidc-client-secret-file", "TARN_OIDC_CLIENT_SECRET_FILE", "File with the client secret. (default: none, a public client)"),
+        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. There is no flag for it, since other users of the machine see flags."),
+        ("oidc-name", "TARN_OIDC_NAME", "What the sign-in page calls the provider. (default: the issuer's host)"),
+        (
+            "oidc-accounts", "TARN_OIDC_ACCOUNTS",
+            "Who may sign in: linked (identities that 'tarn user identities' links to accounts) or created (the first sign-in of a person makes an account). (default: linked)"
         ),
     ]
 
@@ -189,6 +205,7 @@ struct ServerSettings {
             }
             containerRules.development = development
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
+        case _ where try provider.set(name, to: value): break
         default: throw CommandError("There is no setting named \(name); there are \(Self.all.map(\.name).joined(separator: ", ")) and limit.NAME.")
         }
     }

@@ -12,7 +12,7 @@ import Foundation
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "API tokens of web pages and keys of server programs.",
-        subcommands: [Add.self, Remove.self, AddKey.self, RemoveKey.self, List.self])
+        subcommands: [Add.self, Rotate.self, Remove.self, AddKey.self, RotateKey.self, RemoveKey.self, List.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -27,6 +27,7 @@ struct TokenCommand: AsyncParsableCommand {
                 "Origin of pages that may use the token, such as https://app.example.org; may be repeated. None allows all.",
                 valueName: "origin"))
         var origin: [String] = []
+        @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
 
         func validate() throws {
@@ -40,11 +41,12 @@ struct TokenCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
+            let now = CloudService.Surroundings.system.now()
             let token = APIToken(
                 containerIdentifier: place.container, environment: place.environment, label: place.label,
-                callbackURL: callback, allowedOrigins: origin)
+                callbackURL: callback, allowedOrigins: origin, expires: expiry.expires(now: now))
             let text = try await options.withStore(mustExist: false, audited: CommandAudit("token.add", place.auditSubject)) {
-                try await $0.addAPIToken(token, now: CloudService.Surroundings.system.now())
+                try await $0.addAPIToken(token, now: now)
             }
             Output.line(text)
         }
@@ -75,16 +77,18 @@ struct TokenCommand: AsyncParsableCommand {
         @Argument(help: "File with the public key in PEM.")
         var file: String
         @OptionGroup var place: PlaceOptions
+        @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
 
         func run() async throws {
             guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
                 throw CommandError("The file \(file) could not be read.")
             }
+            let now = CloudService.Surroundings.system.now()
             let id = try await options.withStore(mustExist: false, name: file, audited: CommandAudit("token.add-key", place.auditSubject)) {
                 try await $0.addServerKey(
-                    pem: pem, containerIdentifier: place.container, environment: place.environment, label: place.label,
-                    now: CloudService.Surroundings.system.now())
+                    pem: pem, containerIdentifier: place.container, environment: place.environment, label: place.label, now: now,
+                    expires: expiry.expires(now: now))
             }
             Output.line(id)
         }
@@ -105,7 +109,8 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List API tokens and keys, one a line, separated by tabs.")
+            abstract: "List API tokens and keys, one a line, separated by tabs.",
+            discussion: "Columns: kind, number or identifier, container, environment, label, expiry (UTC), and for tokens callback and origins.")
 
         @OptionGroup var options: DataOptions
 
@@ -114,13 +119,15 @@ struct TokenCommand: AsyncParsableCommand {
                 (try await store.apiTokens(), try await store.serverKeys())
             }
             for token in tokens {
-                let place = [token.containerIdentifier, token.environment.rawValue, token.label]
+                let place = [token.containerIdentifier, token.environment.rawValue, token.label, Self.expiry(token.expires)]
                 Output.line((["token", String(token.id)] + place + [token.callbackURL ?? ""] + token.allowedOrigins).joined(separator: "\t"))
             }
             for (key, label) in keys {
-                Output.line(["key", key.id, key.containerIdentifier, key.environment.rawValue, label].joined(separator: "\t"))
+                Output.line(["key", key.id, key.containerIdentifier, key.environment.rawValue, label, Self.expiry(key.expires)].joined(separator: "\t"))
             }
         }
+
+        private static func expiry(_ expires: Int64?) -> String { expires.map(UserCommand.Sessions.time) ?? "never" }
     }
 }
 

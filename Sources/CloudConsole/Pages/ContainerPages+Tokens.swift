@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudService
+import CloudWire
+
+/// API tokens and server-to-server keys of a container.
+extension ContainerPages {
+    private static let dayMilliseconds: Int64 = 86_400_000
+    /// Overlap of a rotation, in which both credentials are accepted.
+    private static let overlapDays: Int64 = 7
+
+    func tokens() async throws -> ServiceResponse {
+        let storage = pages.console.storage
+        var values: [String: Any] = [:]
+        if visit.isPost { values["secret"] = try await changeTokens(storage) }
+        values["tokens"] = try await storage.apiTokens().filter {
+            $0.containerIdentifier == container && $0.environment == environment
+        }.map { token -> [String: Any] in
+            [
+                "id": String(token.id), "label": token.label, "callback": token.callbackURL ?? "",
+                "origins": token.allowedOrigins.isEmpty ? "all" : token.allowedOrigins.joined(separator: " "),
+                "expires": expiry(token.expires),
+            ]
+        }
+        values["keys"] = try await storage.serverKeys().filter {
+            $0.key.containerIdentifier == container && $0.key.environment == environment
+        }.map { ["id": $0.key.id, "label": $0.label, "expires": expiry($0.key.expires)] as [String: Any] }
+        return page("tokens", values, title: "Tokens and keys")
+    }
+
+    /// - Returns: A token or an identifier to show once.
+    private func changeTokens(_ storage: any AdministrationStorage) async throws -> String? {
+        let (fields, label, now) = (visit.fields, visit.fields["label"] ?? "", service.now)
+        let id = fields["id"] ?? ""
+        func pem() -> String { fields["pem"]?.replacing("\r", with: "") ?? "" }
+        switch fields["do"] {
+        case "add-token":
+            let origins = (fields["origins"] ?? "").split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
+            let callback = fields["callback"].flatMap { $0.isEmpty ? nil : $0 }
+            guard (origins + (callback.map { [$0] } ?? [])).allSatisfy({ $0.hasPrefix("https://") || $0.hasPrefix("http://") })
+            else { throw WireError(.badRequest, "An address begins with https:// or http://.") }
+            return try await storage.addAPIToken(
+                APIToken(
+                    containerIdentifier: container, environment: environment, label: label, callbackURL: callback,
+                    allowedOrigins: origins, expires: try expires(now)), now: now)
+        case "rotate-token": return try await storage.rotateAPIToken(id: Int64(id) ?? 0, now: now, try rotation(now))
+        case "remove-token":
+            try await storage.removeAPIToken(id: Int64(id) ?? 0)
+            return nil
+        case "add-key":
+            return try await storage.addServerKey(
+                pem: pem(), containerIdentifier: container, environment: environment, label: label, now: now, expires: try expires(now))
+        case "rotate-key": return try await storage.rotateServerKey(id: id, pem: pem(), now: now, try rotation(now))
+        case "remove-key":
+            try await storage.removeServerKey(id: id)
+            return nil
+        default: throw WireError(.badRequest, "The form has an unknown kind.")
+        }
+    }
+
+    private func rotation(_ now: Int64) throws -> CredentialRotation {
+        CredentialRotation(overlap: Self.overlapDays * Self.dayMilliseconds, expires: try expires(now))
+    }
+
+    /// When the new credential expires, by the form's number of days.
+    private func expires(_ now: Int64) throws -> Int64? {
+        let text = visit.fields["days"] ?? ""
+        guard !text.isEmpty else { return nil }
+        guard let days = Int64(text), (1...36_500).contains(days) else {
+            throw WireError(.badRequest, "Expiry is a number of days from 1 to 36500, or empty for never.")
+        }
+        return now + days * Self.dayMilliseconds
+    }
+
+    private func expiry(_ expires: Int64?) -> String {
+        expires.map { ($0 <= service.now ? "expired " : "") + FieldText.date($0) } ?? "never"
+    }
+}

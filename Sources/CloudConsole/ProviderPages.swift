@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudService
+import CloudWire
+
+/// Sign-in at an identity provider, for web apps and the console.
+struct ProviderPages {
+    static let beginPath = "/signin/provider"
+    /// Binds a sign-in to the browser in which it began. `Lax`, since the provider's page sends the browser back.
+    static let cookie = "tarn_signin"
+
+    let console: Console
+
+    /// Sends the browser to the provider.
+    func begin(_ request: ServiceRequest) async -> ServiceResponse {
+        let flow = QueryItems(request.query)["flow"] ?? ""
+        guard flow.isEmpty || console.service.signInFlow(flow) != nil else {
+            return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
+        }
+        do {
+            let (address, secret) = try await console.service.beginProviderSignIn(
+                flow: flow, baseURL: request.baseURL, network: request.network)
+            return Page.redirect(address, headers: [Self.cookie(secret, seconds: 600, request)])
+        } catch {
+            return Self.problem(error)
+        }
+    }
+
+    /// Continues where the provider sent the browser back.
+    func finish(_ request: ServiceRequest) async -> ServiceResponse {
+        do {
+            let (result, text) = try await console.service.finishProviderSignIn(
+                QueryItems(request.query.replacing("+", with: " ")), browserSecret: request.cookie(Self.cookie), baseURL: request.baseURL,
+                network: request.network)
+            var response: ServiceResponse
+            if text.isEmpty {
+                response = Self.consolePage(result, request)
+            } else if let flow = console.service.signInFlow(text) {
+                response = try await SignInPages(console: console).respond(with: result, flow, text, request)
+            } else {
+                return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
+            }
+            response.headers.append(Self.cookie("", seconds: 0, request))
+            return Page.ofSignIn(response)
+        } catch {
+            return Page.ofSignIn(Self.problem(error))
+        }
+    }
+
+    private static func consolePage(_ result: SignInResult, _ request: ServiceRequest) -> ServiceResponse {
+        switch result {
+        case .signedIn(let token):
+            // A page instead of a redirect: the provider's page began the navigation, so that the console's `Strict` cookie would not be
+            // sent with it.
+            Page.html(
+                "providerdone", [:], title: "Signed in",
+                headers: [("Refresh", "0; url=/console"), ConsolePages.cookie(token, isKept: false, request)])
+        case .needsCode(let challenge): ConsolePages.codePage(challenge)
+        }
+    }
+
+    private static func cookie(_ value: String, seconds: Int, _ request: ServiceRequest) -> (name: String, value: String) {
+        let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
+        return ("Set-Cookie", "\(cookie)=\(value); Path=/signin; HttpOnly; SameSite=Lax; Max-Age=\(seconds)\(secure)")
+    }
+
+    private static func problem(_ error: any Error) -> ServiceResponse {
+        guard let error = error as? WireError else {
+            return Page.problem("The server could not sign you in. Try again later.", status: 500)
+        }
+        switch error.code {
+        case .throttled:
+            return Page.problem(
+                "Too many failed sign-ins. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one.", status: error.code.httpStatus)
+        default: return Page.problem(error.reason, status: error.code.httpStatus)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudService
+
+extension UserCommand {
+    struct SecondFactor: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "second-factor", abstract: "Show whether a user has a second factor, or turn it off.",
+            discussion: """
+                Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
+                recovery codes.
+                """)
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Flag(help: "Turn it off.")
+        var off = false
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            if off {
+                try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.second-factor.off", name)) {
+                    try await $0.removeSecondFactor(ofUser: name)
+                }
+                return
+            }
+            let state = try await options.withStore(mustExist: true, name: name) { store -> SecondFactorState? in
+                guard let account = try await store.account(named: name) else { throw StorageFailure(.unknownName, "unknown user") }
+                return try await store.secondFactor(ofAccount: account)
+            }
+            guard let state else { return Output.line("off") }
+            Output.line("on since \(Sessions.time(state.since)), recovery codes left: \(state.recoveryCodes)")
+        }
+    }
+
+    struct Identities: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List, add or remove the identities with which a user signs in at an OpenID provider.",
+            discussion: """
+                An identity is the provider's issuer and the subject that the provider gives the person; addresses and names are not \
+                compared. The page of a refused sign-in shows the subject. Removing an identity ends the user's web sessions.
+                """)
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("Subject to add.", valueName: "subject"))
+        var add: String?
+        @Option(help: ArgumentHelp("Subject to remove.", valueName: "subject"))
+        var remove: String?
+        @Option(help: ArgumentHelp("Issuer of the subject, as in --oidc-issuer of 'tarn serve'.", valueName: "url"))
+        var issuer: String?
+        @OptionGroup var options: DataOptions
+
+        func validate() throws {
+            guard add == nil || remove == nil else { throw ValidationError("Use either --add or --remove.") }
+            guard (add == nil && remove == nil) == (issuer == nil) else {
+                throw ValidationError("--add and --remove need --issuer, and nothing else does.")
+            }
+            guard (1...255).contains((add ?? remove ?? "x").utf8.count) else { throw ValidationError("A subject has 1 to 255 bytes.") }
+        }
+
+        func run() async throws {
+            if let add, let issuer {
+                try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.identity.add", "\(name), \(add)")) {
+                    try await $0.addIdentity(
+                        Identity(issuer: issuer, subject: add), ofUser: name, now: CloudService.Surroundings.system.now())
+                }
+            } else if let remove, let issuer {
+                try await options.withStore(
+                    mustExist: true, name: name, audited: CommandAudit("user.identity.remove", "\(name), \(remove)")
+                ) {
+                    try await $0.removeIdentity(Identity(issuer: issuer, subject: remove), ofUser: name)
+                }
+            } else {
+                let identities = try await options.withStore(mustExist: true, name: name) { try await $0.identities(ofUser: name) }
+                for identity in identities { Output.line("\(identity.issuer)\t\(identity.subject)") }
+            }
+        }
+    }
+}
