@@ -252,7 +252,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]),
+            ],
+            exclude: ["Golden"]),
         .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudService"]),
         .testTarget(
             name: "CloudServerTests",
