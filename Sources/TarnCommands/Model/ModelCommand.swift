@@ -9,8 +9,8 @@ import ModelFile
 /// `tarn model …`: questions about model files.
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Check, write and compare data models.",
-        subcommands: [ModelCheckCommand.self, ModelWriteCommand.self, ModelDiffCommand.self])
+        commandName: "model", abstract: "Make, change, draw, check and compare data models.",
+        subcommands: [ModelNewCommand.self, ModelEditCommand.self, ModelGraphCommand.self, ModelCheckCommand.self, ModelWriteCommand.self, ModelDiffCommand.self])
 }
 
 /// `tarn model diff OLD NEW`: what changed, and what stores make of it.
