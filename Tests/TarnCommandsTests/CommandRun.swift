@@ -55,7 +55,7 @@ struct Transcript {
 
     init(_ names: (text: String, name: String)...) { self.names = names }
 
-    /// - Returns: The run, whose output a test may look into.
+    /// - Returns: The run, for further expectations.
     @discardableResult
     mutating func run(_ arguments: String...) async -> CommandRun {
         let run = await CommandRun(arguments)

@@ -45,7 +45,8 @@ import Testing
                     _ = try TarnCommand.parseAsRoot(entry.path + arguments)
                 } catch {
                     let message = TarnCommand.fullMessage(for: error)
-                    text += "\n$ \(([entry.words] + arguments).joined(separator: " "))\n\(message)\n(exit code \(TarnCommand.exitCode(for: error).rawValue))\n"
+                    text +=
+                        "\n$ \(([entry.words] + arguments).joined(separator: " "))\n\(message)\n(exit code \(TarnCommand.exitCode(for: error).rawValue))\n"
                 }
             }
         } else if !entry.path.isEmpty {
@@ -71,7 +72,8 @@ import Testing
 
     @Test func unknownCommandsGetASuggestion() async {
         for (arguments, suggestion) in [
-            (["srve"], "Did you mean 'serve'?"), (["user", "lst"], "Did you mean 'list'?"), (["recrod", "query"], "Did you mean 'record'?"),
+            (["srve"], "Did you mean 'serve'?"), (["user", "lst"], "Did you mean 'list'?"),
+            (["recrod", "query"], "Did you mean 'record'?"),
         ] {
             let run = await CommandRun(arguments)
             #expect(run.notes.contains(suggestion), "\(arguments): \(run.notes)")

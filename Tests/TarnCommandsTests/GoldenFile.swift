@@ -31,7 +31,9 @@ struct GoldenFile {
             Issue.record("Golden/\(name) does not exist: write it with '\(command)', and read it.", sourceLocation: sourceLocation)
             return
         }
-        let (old, new) = (stored.split(separator: "\n", omittingEmptySubsequences: false), text.split(separator: "\n", omittingEmptySubsequences: false))
+        let (old, new) = (
+            stored.split(separator: "\n", omittingEmptySubsequences: false), text.split(separator: "\n", omittingEmptySubsequences: false)
+        )
         let line = zip(old, new).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? min(old.count, new.count)
         let (was, now) = (line < old.count ? old[line] : "(end)", line < new.count ? new[line] : "(end)")
         Issue.record(

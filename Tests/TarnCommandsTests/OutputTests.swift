@@ -43,8 +43,9 @@ import Testing
     }
 
     @Test func sizesHaveDecimalUnits() {
-        #expect([0, 999, 1000, 1_540_000, 999_949, 5_000_000_000, .max].map { ByteText.text($0) }
-            == ["0 B", "999 B", "1.0 kB", "1.5 MB", "999.9 kB", "5.0 GB", "9223372036854775807 B"])
+        #expect(
+            [0, 999, 1000, 1_540_000, 999_949, 5_000_000_000, .max].map { ByteText.text($0) }
+                == ["0 B", "999 B", "1.0 kB", "1.5 MB", "999.9 kB", "5.0 GB", "9223372036854775807 B"])
     }
 
     @Test func timesWithoutADateAreNumbers() {
@@ -77,7 +78,9 @@ import Testing
         #expect(Suggestion.distance("", "abc") == 3)
         #expect(Suggestion.nearest(to: "Nots", among: ["Notes", "Users"]) == "Notes")
         #expect(Suggestion.nearest(to: "x", among: ["Notes"]) == nil)
-        #expect(Suggestion.nearest(to: "iCloud.org.exmple.notes", among: ["iCloud.org.example.notes", "iCloud.org.example.posts"]) == "iCloud.org.example.notes")
+        #expect(
+            Suggestion.nearest(to: "iCloud.org.exmple.notes", among: ["iCloud.org.example.notes", "iCloud.org.example.posts"])
+                == "iCloud.org.example.notes")
         #expect(Suggestion.nearest(to: String(repeating: "x", count: 5000), among: ["x"]) == nil)
     }
 }

@@ -26,14 +26,18 @@ import Testing
         ("tag in (red, 'dark, blue')", QueryFilter(.field("tag"), .isIn, .list([.string("red"), .string("dark, blue")], of: .string))),
         ("tags contains red", QueryFilter(.field("tags"), .listContains, .string("red"))),
         ("text matches 'two words'", QueryFilter(.field("text"), .containsAllTokens, .string("two words"))),
-        ("place near 48.1,11.5,5000", QueryFilter(.field("place"), .near, .location(RecordLocation(latitude: 48.1, longitude: 11.5)), distance: 5000)),
+        (
+            "place near 48.1,11.5,5000",
+            QueryFilter(.field("place"), .near, .location(RecordLocation(latitude: 48.1, longitude: 11.5)), distance: 5000)
+        ),
     ])
     func conditionsAreRead(_ text: String, _ filter: QueryFilter) {
         #expect(RecordFilter(argument: text)?.filter == filter)
     }
 
     @Test(arguments: [
-        "", "title", "== 3", "title ~ 3", "stars:color == 3", "stars:int64 == many", "tag in ()", "tag in (1, red)", "tag in (red", "place near 200,0,1",
+        "", "title", "== 3", "title ~ 3", "stars:color == 3", "stars:int64 == many", "tag in ()", "tag in (1, red)", "tag in (red",
+        "place near 200,0,1",
         "ti tle == 3", "tag in ('red)",
     ])
     func invalidConditionsAreRefused(_ text: String) {
@@ -76,7 +80,8 @@ import Testing
     @Test func privateRecordsAreReachedInTheDataFolder() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "phone")
-        let client = CloudDatabaseClient(containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
+        let client = CloudDatabaseClient(
+            containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
         let note = Record(recordName: "n1", recordType: "Note", fields: ["title": Field(.string("Milk"))])
         _ = try await client.modifyRecords(ModifyRecordsRequest(operations: [RecordOperation(.create, note)]), idempotencyKey: "n1")
         let folder = ScratchFolder("tarn-record")
@@ -85,7 +90,8 @@ import Testing
         let place = ["--database", "private", "--user", "mia", "--container", Self.container, "--data", folder.path]
         let found = await CommandRun(["record", "query", "Note", "--json"] + place)
         #expect(try Record(json: Array(found.output.utf8)).fields["title"]?.value == .string("Milk"))
-        let nobody = await CommandRun("record", "query", "Note", "--database", "private", "--user", "mio", "--container", Self.container, "--data", folder.path)
+        let nobody = await CommandRun(
+            "record", "query", "Note", "--database", "private", "--user", "mio", "--container", Self.container, "--data", folder.path)
         #expect(nobody.notes.contains("Did you mean 'mia'?"), "\(nobody.notes)")
         let audit = await CommandRun("audit", "--json", "--data", folder.path)
         #expect(audit.output.contains(#""action":"record.query","subject":"\#(Self.container) development mia""#), "\(audit.output)")
@@ -100,7 +106,8 @@ import Testing
             #expect(await CommandRun(arguments + ["--data", data]).status == 0)
         }
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        let server = try LocalServer(data: data, host: "127.0.0.1", port: 0, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let server = try LocalServer(
+            data: data, host: "127.0.0.1", port: 0, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let running = Task { try await server.run(endsOnSignals: false) { continuation.yield($0) } }
         var iterator = ports.makeAsyncIterator()
         let port = try #require(await iterator.next())
@@ -118,10 +125,12 @@ import Testing
         let audit = await CommandRun("audit", "--json", "--data", data)
         #expect(audit.output.contains(#""actor":"mia","network":"127.0.0.1","action":"console.api.records.modify""#), "\(audit.output)")
 
-        // The key is no device token, and pages do not take it.
+        // A key file that other users may read is refused.
         let readable = data + "/readable.key"
         #expect(FileManager.default.createFile(atPath: readable, contents: Data(key.output.utf8), attributes: [.posixPermissions: 0o644]))
-        let refusedFile = await CommandRun(["record", "query", "Note", "--server", "http://127.0.0.1:\(port)", "--key-file", readable, "--container", Self.container])
+        let refusedFile = await CommandRun([
+            "record", "query", "Note", "--server", "http://127.0.0.1:\(port)", "--key-file", readable, "--container", Self.container,
+        ])
         #expect(refusedFile.notes.contains("chmod 600"), "\(refusedFile.notes)")
         let notOperator = await CommandRun("user", "operator-key", "bo", "--data", data)
         #expect(notOperator.notes.contains("bo is not an operator"), "\(notOperator.notes)")

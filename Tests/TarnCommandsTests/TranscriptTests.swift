@@ -34,7 +34,7 @@ import Testing
         await transcript.run("token", "remove", "7", "--data", data)
         await transcript.run("token", "remove-key", "abc", "--data", data)
         GoldenFile("transcripts/accounts.txt").expect(transcript.text)
-        // Who ran a command is in the log, and differs between machines.
+        // The log has the user of the machine, so it isn't in the golden file.
         let audit = await CommandRun("audit", "--json", "--data", data)
         #expect(audit.output.split(separator: "\n").count == 4)
         #expect(audit.output.contains(#""action":"user.revoke","subject":"mia, phone","outcome":"done""#))
@@ -46,7 +46,8 @@ import Testing
         let data = folder.path
         var transcript = Transcript((data, "DATA"))
         _ = await CommandRun("user", "add", "mia", "--data", data)
-        try Data("DEFINE SCHEMA CREATE ROLE Editors; RECORD TYPE Note (title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE);".utf8).write(to: URL(filePath: data + "/notes.ckdb"))
+        try Data("DEFINE SCHEMA CREATE ROLE Editors; RECORD TYPE Note (title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE);".utf8)
+            .write(to: URL(filePath: data + "/notes.ckdb"))
         await transcript.run("container", "list", "--data", data)
         await transcript.run("schema", "export", "--container", Self.container, "--data", data)
         await transcript.run("schema", "validate", "--container", Self.container, "--file", data + "/notes.ckdb", "--json", "--data", data)
@@ -71,17 +72,25 @@ import Testing
         var transcript = Transcript((data, "DATA"))
         let place = ["--container", Self.container, "--data", data]
         _ = await CommandRun("user", "add", "mia", "--data", data)
-        try Data("DEFINE SCHEMA RECORD TYPE Note (\"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE SORTABLE, due TIMESTAMP);".utf8)
-            .write(to: URL(filePath: data + "/notes.ckdb"))
+        try Data(
+            "DEFINE SCHEMA RECORD TYPE Note (\"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE SORTABLE, due TIMESTAMP);"
+                .utf8
+        )
+        .write(to: URL(filePath: data + "/notes.ckdb"))
         _ = await CommandRun(["schema", "import", "--file", data + "/notes.ckdb"] + place)
         await transcript.run("record", "put", "n1", "title=Buy milk", "stars=3", "--type", "Note", place[0], place[1], place[2], place[3])
-        await transcript.run("record", "put", "n2", "title=Call 'mia', now", "stars=5", "due=2030-01-02T03:04:05Z", "--type", "Note", place[0], place[1], place[2], place[3])
+        await transcript.run(
+            "record", "put", "n2", "title=Call 'mia', now", "stars=5", "due=2030-01-02T03:04:05Z", "--type", "Note", place[0], place[1],
+            place[2], place[3])
         await transcript.run("record", "put", "n3", "title=Sleep", place[0], place[1], place[2], place[3])
         await transcript.run("record", "put", "n1", "stars=4", "--json", place[0], place[1], place[2], place[3])
         await transcript.run("record", "query", "Note", place[0], place[1], place[2], place[3])
         await transcript.run("record", "query", "Note", "--where", "stars >= 5", place[0], place[1], place[2], place[3])
-        await transcript.run("record", "query", "Note", "--where", "title beginswith 'Buy m'", "--sort", "-stars", "--json", place[0], place[1], place[2], place[3])
-        await transcript.run("record", "query", "Note", "--where", "stars in (3, 4)", "--fields", "stars", place[0], place[1], place[2], place[3])
+        await transcript.run(
+            "record", "query", "Note", "--where", "title beginswith 'Buy m'", "--sort", "-stars", "--json", place[0], place[1], place[2],
+            place[3])
+        await transcript.run(
+            "record", "query", "Note", "--where", "stars in (3, 4)", "--fields", "stars", place[0], place[1], place[2], place[3])
         await transcript.run("record", "query", "Note", "--where", "due > 2030-01-01T00:00:00Z", place[0], place[1], place[2], place[3])
         await transcript.run("record", "query", "Note", "--where", "nonsense", place[0], place[1], place[2], place[3])
         await transcript.run("record", "query", "Note", "--limit", "1", place[0], place[1], place[2], place[3])
@@ -108,7 +117,8 @@ import Testing
         ]
         try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: data + "/bad.jsonl"))
         await transcript.run("record", "import", data + "/bad.jsonl", place[0], place[1], place[2], place[3])
-        try Data("recordName,title:STRING,stars:INT64\na,\"two\nlines\",1\nb,x,many\nc,x\n".utf8).write(to: URL(filePath: data + "/bad.csv"))
+        try Data("recordName,title:STRING,stars:INT64\na,\"two\nlines\",1\nb,x,many\nc,x\n".utf8).write(
+            to: URL(filePath: data + "/bad.csv"))
         await transcript.run("record", "import", data + "/bad.csv", "--type", "Note", place[0], place[1], place[2], place[3])
         await transcript.run("record", "get", "a", place[0], place[1], place[2], place[3])
         try Data("recordName,title:STRING,stars:INT64\na,\"two\nlines\",1\nb,\"\",\n".utf8).write(to: URL(filePath: data + "/good.csv"))

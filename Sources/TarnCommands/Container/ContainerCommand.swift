@@ -80,7 +80,8 @@ private struct Counts: Sendable {
             zones += 1
             records += try view.count(ChangeSlice(after: 0), in: zone.key, shares: nil, includingDeleted: false, atMost: .max)
             let newest = ChangeSlice(after: 0, isNewestFirst: true)
-            let last = try view.records(newest, in: zone.key, includingDeleted: true, limit: 1, bytesMax: .max).first?.record.modified?.timestamp
+            let last = try view.records(newest, in: zone.key, includingDeleted: true, limit: 1, bytesMax: .max).first?.record.modified?
+                .timestamp
             lastChange = [lastChange, last].compactMap(\.self).max()
         }
     }

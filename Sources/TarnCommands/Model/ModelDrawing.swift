@@ -36,11 +36,14 @@ struct ModelDrawing {
     init(_ graph: ModelGraph) {
         edges = graph.edges
         parents = graph.nodes.compactMap { node in node.parent.map { (node.name, $0) } }
-        boxes = Self.placed(Self.ordered(graph).map { node in
-            let texts = [node.name] + node.attributes.map { "\($0.name)  \($0.type)!" }
-            let width = (texts.map(\.count).max() ?? 0) * Self.letterWidth + 2 * Self.padding
-            return Box(node: node, width: max(width, 110), height: Self.headHeight + node.attributes.count * Self.lineHeight + (node.attributes.isEmpty ? 0 : 8))
-        })
+        boxes = Self.placed(
+            Self.ordered(graph).map { node in
+                let texts = [node.name] + node.attributes.map { "\($0.name)  \($0.type)!" }
+                let width = (texts.map(\.count).max() ?? 0) * Self.letterWidth + 2 * Self.padding
+                return Box(
+                    node: node, width: max(width, 110),
+                    height: Self.headHeight + node.attributes.count * Self.lineHeight + (node.attributes.isEmpty ? 0 : 8))
+            })
     }
 
     /// Neighbours next to each other: breadth first, from the entity with the most lines.
@@ -109,10 +112,15 @@ struct ModelDrawing {
         for (index, edge) in edges.enumerated() {
             guard let from = byName[edge.source.entity], let to = byName[edge.destination.entity] else { continue }
             // Lines between the same two boxes stand side by side.
-            let twins = edges[..<index].count { Set([$0.source.entity, $0.destination.entity]) == Set([edge.source.entity, edge.destination.entity]) }
+            let twins = edges[..<index].count {
+                Set([$0.source.entity, $0.destination.entity]) == Set([edge.source.entity, edge.destination.entity])
+            }
             if from.node.name == to.node.name {
                 lines.append(Self.loop(from, twins))
-                ends.append(Self.end("\(edge.destination.name ?? "") / \(edge.source.name ?? "")", (Double(from.x + from.width) + 10, Double(from.y) - 8 - Double(twins) * 14)))
+                ends.append(
+                    Self.end(
+                        "\(edge.destination.name ?? "") / \(edge.source.name ?? "")",
+                        (Double(from.x + from.width) + 10, Double(from.y) - 8 - Double(twins) * 14)))
                 continue
             }
             let (start, stop) = (from.border(towards: to.centre), to.border(towards: from.centre))
@@ -146,7 +154,8 @@ struct ModelDrawing {
     }
 
     private static func drawn(_ box: Box) -> [String] {
-        let name = #"<text class="name\#(box.node.isAbstract ? " abstract" : "")" x="\#(box.x + padding)" y="\#(box.y + 19)">\#(escaped(box.node.name))</text>"#
+        let name =
+            #"<text class="name\#(box.node.isAbstract ? " abstract" : "")" x="\#(box.x + padding)" y="\#(box.y + 19)">\#(escaped(box.node.name))</text>"#
         let rows = box.node.attributes.enumerated().flatMap { index, attribute -> [String] in
             let y = box.y + headHeight + 16 + index * lineHeight
             return [

@@ -58,7 +58,9 @@ extension Model {
     }
 
     fileprivate func checkFree(entity name: String) throws {
-        guard !entities.contains(where: { $0.name == name }) else { throw CommandError("The model has an entity '\(name)' already: choose another name.") }
+        guard !entities.contains(where: { $0.name == name }) else {
+            throw CommandError("The model has an entity '\(name)' already: choose another name.")
+        }
     }
 
     /// An inherited property has its name in all subentities.
@@ -153,7 +155,8 @@ extension Model {
         let index = try index(ofEntity: name)
         let heirs = entities.filter { $0.superentity == name }.map(\.name)
         guard heirs.isEmpty else { throw CommandError("\(name) is the parent of \(heirs.joined(separator: ", ")): remove these first.") }
-        let users = entities.filter { $0.name != name && $0.relationships.contains { $0.destination == name && $0.inverse == nil } }.map(\.name)
+        let users = entities.filter { $0.name != name && $0.relationships.contains { $0.destination == name && $0.inverse == nil } }.map(
+            \.name)
         guard users.isEmpty else { throw CommandError("\(users.joined(separator: ", ")) has a relationship to \(name): remove it first.") }
         for other in entities.indices where other != index {
             // Both sides of a relationship are removed.
@@ -197,7 +200,9 @@ struct AttributeText {
             throw CommandError("'\(text)' is no attribute: write NAME:TYPE, such as title:String, count:Integer64=0 or isDone:Boolean!=NO.")
         }
         let isRequired = words[1].hasSuffix("!")
-        attribute = try Self.attribute(words[0], isRequired ? String(words[1].dropLast()) : words[1], isRequired: isRequired, default: parts.count > 1 ? parts[1] : nil)
+        attribute = try Self.attribute(
+            words[0], isRequired ? String(words[1].dropLast()) : words[1], isRequired: isRequired, default: parts.count > 1 ? parts[1] : nil
+        )
     }
 
     static func type(_ text: String) throws -> AttributeType {

@@ -41,8 +41,12 @@ struct ModelEditCommand: ParsableCommand {
                     "allowedWhenSynced": "\(difference.isAllowedWhenSynced)",
                 ])
             if output.json { return }
-            if !difference.isInferable { Output.note("Stores of the model before cannot be migrated without a mapping: 'tarn model diff' says why.") }
-            if !difference.isAllowedWhenSynced { Output.note("A synced store does not allow it once production has the schema: a schema only grows.") }
+            if !difference.isInferable {
+                Output.note("Stores of the model before cannot be migrated without a mapping: 'tarn model diff' says why.")
+            }
+            if !difference.isAllowedWhenSynced {
+                Output.note("A synced store does not allow it once production has the schema: a schema only grows.")
+            }
         }
     }
 
@@ -59,7 +63,8 @@ extension ModelEditCommand {
             commandName: "add-entity", abstract: "Add an entity.",
             discussion: Help.discussion(
                 "Attributes have the form NAME:TYPE, with ! for a required one and =VALUE for a default.",
-                examples: "tarn model edit add-entity Notes.xcdatamodeld Folder name:String", "tarn model edit add-entity Notes.xcdatamodeld Memo --parent Note"))
+                examples: "tarn model edit add-entity Notes.xcdatamodeld Folder name:String",
+                "tarn model edit add-entity Notes.xcdatamodeld Memo --parent Note"))
 
         @OptionGroup var target: Target
         @Argument(help: "Name of the entity.")
@@ -141,7 +146,9 @@ extension ModelEditCommand {
         var inverseToMany = false
         @Flag(help: "The objects of the relationship have an order.")
         var ordered = false
-        @Option(help: ArgumentHelp("nullify, cascade, deny or no-action: the effect on the other side when an object is deleted.", valueName: "rule"))
+        @Option(
+            help: ArgumentHelp(
+                "nullify, cascade, deny or no-action: the effect on the other side when an object is deleted.", valueName: "rule"))
         var deleteRule = Rule.nullify
         @OptionGroup var output: OutputOptions
 
@@ -150,14 +157,18 @@ extension ModelEditCommand {
         }
 
         func run() throws {
-            guard case let (entity, name?) = ModelEditCommand.parts(relationship), case let (destination, inverseName?) = ModelEditCommand.parts(inverse) else {
+            guard case let (entity, name?) = ModelEditCommand.parts(relationship),
+                case let (destination, inverseName?) = ModelEditCommand.parts(inverse)
+            else {
                 throw CommandError("Write both sides as ENTITY.NAME, such as Folder.notes Note.folder.")
             }
             let there = Relationship(
-                name: name, destination: destination, inverse: inverseName, isToMany: toMany, isOrdered: ordered, deleteRule: deleteRule.rule)
+                name: name, destination: destination, inverse: inverseName, isToMany: toMany, isOrdered: ordered,
+                deleteRule: deleteRule.rule)
             let back = Relationship(name: inverseName, destination: entity, inverse: name, isToMany: inverseToMany)
             try target.apply(
-                .addRelationship(there, inverse: back, entity: entity), "added the relationship \(relationship) with the inverse \(inverse)", output)
+                .addRelationship(there, inverse: back, entity: entity),
+                "added the relationship \(relationship) with the inverse \(inverse)", output)
         }
     }
 
@@ -168,7 +179,8 @@ extension ModelEditCommand {
                 """
                 The old name becomes the renaming identifier, by which a migration finds the values. Inverses, indexes, constraints and \
                 configurations follow; predicates and expressions with the old name are refused.
-                """, examples: "tarn model edit rename Notes.xcdatamodeld Note.title headline", "tarn model edit rename Notes.xcdatamodeld Note Memo"))
+                """, examples: "tarn model edit rename Notes.xcdatamodeld Note.title headline",
+                "tarn model edit rename Notes.xcdatamodeld Note Memo"))
 
         @OptionGroup var target: Target
         @Argument(help: "An entity, or ENTITY.PROPERTY.")
@@ -224,7 +236,8 @@ extension ModelEditCommand {
                 throw CommandError("The model \(target.path) has too many versions: name the new one.")
             }
             guard contents.documents[version] == nil, !version.isEmpty, !version.contains("/") else {
-                throw CommandError("'\(version)' is no name for a new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
+                throw CommandError(
+                    "'\(version)' is no name for a new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
             }
             for index in document.model.entities.indices {
                 document.model.entities[index].renamingIdentifier = nil
@@ -238,7 +251,8 @@ extension ModelEditCommand {
             var versions = contents.documents
             versions[version] = document
             try folder.write(versions, current: version)
-            output.print("\(version): current, a copy of \(current)", ["version": JSONText.string(version), "copyOf": JSONText.string(current)])
+            output.print(
+                "\(version): current, a copy of \(current)", ["version": JSONText.string(version), "copyOf": JSONText.string(current)])
         }
     }
 }

@@ -116,7 +116,8 @@ struct ModelGraph {
                 #"{"name":\#(JSONText.string($0.name)),"type":\#(JSONText.string($0.type)),"isRequired":\#($0.isRequired)}"#
             }
             let parent = node.parent.map(JSONText.string) ?? "null"
-            return #"{"name":\#(JSONText.string(node.name)),"parent":\#(parent),"isAbstract":\#(node.isAbstract),"attributes":[\#(attributes.joined(separator: ","))]}"#
+            return
+                #"{"name":\#(JSONText.string(node.name)),"parent":\#(parent),"isAbstract":\#(node.isAbstract),"attributes":[\#(attributes.joined(separator: ","))]}"#
         }
         func end(_ end: Edge.End) -> String {
             #"{"entity":\#(JSONText.string(end.entity)),"name":\#(end.name.map(JSONText.string) ?? "null"),"isMany":\#(end.isMany)}"#
@@ -138,14 +139,17 @@ struct ModelGraph {
         for edge in edges {
             let label = [edge.destination.name, edge.source.name].compactMap(\.self).joined(separator: " / ")
             lines.append(
-                "    \(edge.source.entity) \"\(edge.source.isMany ? "*" : "1")\" -- \"\(edge.destination.isMany ? "*" : "1")\" \(edge.destination.entity) : \(label)")
+                "    \(edge.source.entity) \"\(edge.source.isMany ? "*" : "1")\" -- \"\(edge.destination.isMany ? "*" : "1")\" \(edge.destination.entity) : \(label)"
+            )
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
     /// Source: Graphviz, "DOT Language"; names of entities are identifiers, and need no quotation.
     var dot: String {
-        var lines = ["digraph model {", "    node [shape=record fontname=\"Helvetica\"];", "    edge [fontname=\"Helvetica\" fontsize=10 dir=both];"]
+        var lines = [
+            "digraph model {", "    node [shape=record fontname=\"Helvetica\"];", "    edge [fontname=\"Helvetica\" fontsize=10 dir=both];",
+        ]
         for node in nodes {
             let attributes = node.attributes.map { "\($0.name): \($0.type)\($0.isRequired ? "!" : "")\\l" }.joined()
             lines.append("    \"\(node.name)\" [label=\"{\(node.name)|\(attributes)}\"];")

@@ -14,7 +14,9 @@ struct ModelFolder {
     /// - Throws: ``CommandError`` for a path that is no `.xcdatamodeld`.
     init(_ path: String) throws {
         url = URL(fileURLWithPath: path)
-        guard url.pathExtension == "xcdatamodeld" else { throw CommandError("'\(path)' isn't the name of a model: end it with .xcdatamodeld.") }
+        guard url.pathExtension == "xcdatamodeld" else {
+            throw CommandError("'\(path)' isn't the name of a model: end it with .xcdatamodeld.")
+        }
     }
 
     func read() throws -> ModelFileContents {
@@ -28,7 +30,8 @@ struct ModelFolder {
     ///
     /// - Throws: ``CommandError`` with the reader's findings; then nothing changed.
     func write(_ versions: [String: ModelDocument], current: String) throws {
-        let trial = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-model-\(UUID().uuidString)/\(url.lastPathComponent)")
+        let trial = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "tarn-model-\(UUID().uuidString)/\(url.lastPathComponent)")
         defer { try? FileManager.default.removeItem(at: trial.deletingLastPathComponent()) }
         do {
             try ModelBundleWriter.write(versions, current: current, to: trial)

@@ -30,7 +30,9 @@ extension RecordCommand {
         @OptionGroup var target: RecordTarget
 
         func validate() throws {
-            guard format == .jsonl || types.count == 1 else { throw ValidationError("CSV has the columns of one record type: name it with --type.") }
+            guard format == .jsonl || types.count == 1 else {
+                throw ValidationError("CSV has the columns of one record type: name it with --type.")
+            }
         }
 
         func run() async throws {

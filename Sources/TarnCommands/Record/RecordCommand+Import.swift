@@ -33,7 +33,9 @@ extension RecordCommand {
         private var chosenFormat: Format { format ?? (file.lowercased().hasSuffix(".csv") ? .csv : .jsonl) }
 
         func validate() throws {
-            guard chosenFormat == .jsonl || type != nil else { throw ValidationError("The rows of CSV have no record type: name it with --type.") }
+            guard chosenFormat == .jsonl || type != nil else {
+                throw ValidationError("The rows of CSV have no record type: name it with --type.")
+            }
         }
 
         func run() async throws {
@@ -150,7 +152,8 @@ struct RecordFile {
         }
         lines[source.recordName] = line
         // Stamps and versions are the server's.
-        var record = Record(recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !Self.isAsset($0.value) })
+        var record = Record(
+            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !Self.isAsset($0.value) })
         record.sharing.parent = source.sharing.parent
         records.append(Item(line: line, record: record))
     }

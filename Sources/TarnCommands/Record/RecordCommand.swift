@@ -52,7 +52,9 @@ extension RecordCommand {
 
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 1000000.") }
-            for text in conditions where RecordFilter(argument: text) == nil { throw ValidationError("'\(text)' is no condition. \(RecordFilter.form)") }
+            for text in conditions where RecordFilter(argument: text) == nil {
+                throw ValidationError("'\(text)' is no condition. \(RecordFilter.form)")
+            }
         }
 
         func run() async throws {
@@ -105,7 +107,8 @@ extension RecordCommand {
                 case .record(let record): output.json ? Output.line(RecordList.json(record)) : Output.line(RecordList.details(record))
                 case .failure(let name, let error, _):
                     missing += 1
-                    let reason = error.code == .notFound ? "There is no record named \(name) in \(target.place)." : "\(name): \(error.reason)."
+                    let reason =
+                        error.code == .notFound ? "There is no record named \(name) in \(target.place)." : "\(name): \(error.reason)."
                     Output.note("Error: \(TerminalText.escaped(reason))")
                 }
             }
@@ -135,7 +138,8 @@ extension RecordCommand {
 
         func validate() throws {
             for text in assignments where Self.assignment(text) == nil {
-                throw ValidationError("'\(text)' is no field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3.")
+                throw ValidationError(
+                    "'\(text)' is no field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3.")
             }
         }
 
@@ -154,12 +158,16 @@ extension RecordCommand {
                 switch try await database.lookup([name]).first {
                 case .record(let present)?:
                     guard type == nil || type == present.recordType else {
-                        throw CommandError("The record \(name) has the type \(present.recordType), not \(type ?? ""): leave --type out, or choose another name.")
+                        throw CommandError(
+                            "The record \(name) has the type \(present.recordType), not \(type ?? ""): leave --type out, or choose another name."
+                        )
                     }
                     (kind, record.recordType, record.recordChangeTag) = (.update, present.recordType, present.recordChangeTag)
                 case .failure(_, let error, _)? where error.code != .notFound: throw error
                 case .failure?, nil:
-                    guard type != nil else { throw CommandError("There is no record named \(name) in \(target.place): name the type of a new one with --type.") }
+                    guard type != nil else {
+                        throw CommandError("There is no record named \(name) in \(target.place): name the type of a new one with --type.")
+                    }
                     record.fields = fields.filter { $0.value.value != nil }
                 }
                 switch try await database.modify([RecordOperation(kind, record)]).first {
@@ -172,7 +180,10 @@ extension RecordCommand {
             }
             output.print(
                 "\(name): \(saved.1 ? "created" : "changed")",
-                ["recordName": JSONText.string(name), "created": "\(saved.1)", "recordChangeTag": JSONText.string(saved.0.recordChangeTag ?? "")])
+                [
+                    "recordName": JSONText.string(name), "created": "\(saved.1)",
+                    "recordChangeTag": JSONText.string(saved.0.recordChangeTag ?? ""),
+                ])
         }
     }
 
@@ -221,9 +232,11 @@ enum RecordList {
         if output.json { return records.forEach { Output.line(json($0)) } }
         if records.isEmpty { return Output.note(ifEmpty) }
         let names = fields ?? Set(records.flatMap(\.fields.keys)).sorted()
-        var table = Table(columns: [Table.Column("NAME", "name"), Table.Column("MODIFIED", "modified")] + names.map { Table.Column($0, $0) })
+        var table = Table(
+            columns: [Table.Column("NAME", "name"), Table.Column("MODIFIED", "modified")] + names.map { Table.Column($0, $0) })
         for record in records {
-            table.add([.text(record.recordName), Table.Cell(time: record.modified?.timestamp)] + names.map { cell(record.fields[$0]?.value) })
+            table.add(
+                [.text(record.recordName), Table.Cell(time: record.modified?.timestamp)] + names.map { cell(record.fields[$0]?.value) })
         }
         Output.line(table.text(.output))
     }

@@ -72,7 +72,8 @@ struct RecordTarget: ParsableArguments {
             let carrier = RemoteCarrier(
                 server: String(server.hasSuffix("/") ? server.dropLast() : server[...]),
                 key: try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment),
-                path: ServicePath(containerIdentifier: container, environment: environment, scope: database.scope, operation: .queryRecords))
+                path: ServicePath(containerIdentifier: container, environment: environment, scope: database.scope, operation: .queryRecords)
+            )
             return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }
         }
         let audit = CommandAudit("record.\(action)", "\(container) \(environment.rawValue) \(user ?? "public")")
@@ -82,7 +83,8 @@ struct RecordTarget: ParsableArguments {
                 throw CommandError(unknownContainer: container, data: options.data, among: containers)
             }
             let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system)
+                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
+            )
             let call = try await call(store, service)
             if let type, action != "put", action != "import" { try await check(type, store, call) }
             return try await translating {
@@ -144,7 +146,8 @@ extension CommandError {
             case .accessDenied: "Use the key of an operator."
             case .quotaExceeded: "Raise the quota with 'tarn user quota', or delete records."
             case .tryAgainLater, .throttled: "Try again in a moment."
-            case .badRequest where error.reason.contains("queryable") || error.reason.contains("indexable") || error.reason.contains("sortable"):
+            case .badRequest
+            where error.reason.contains("queryable") || error.reason.contains("indexable") || error.reason.contains("sortable"):
                 "Add the index with 'tarn schema import', or leave --where and --sort out: then no index is needed."
             default: "It is about \(place)."
             }

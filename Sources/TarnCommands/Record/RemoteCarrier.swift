@@ -86,7 +86,8 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
         self.text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !self.text.isEmpty, self.text.utf8.allSatisfy({ (33...126).contains($0) }), self.text.utf8.count <= 1024 else {
-            throw CommandError("The operator's key is not one line of printable characters: copy it as 'tarn user operator-key' printed it.")
+            throw CommandError(
+                "The operator's key is not one line of printable characters: copy it as 'tarn user operator-key' printed it.")
         }
     }
 }

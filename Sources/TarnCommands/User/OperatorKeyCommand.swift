@@ -16,7 +16,8 @@ struct OperatorKeyCommand: AsyncParsableCommand {
             The user has to be an operator. The key has the rights of the console, and what is done with it is in the audit log under \
             the user's name. It is listed by 'tarn user sessions' and ended by 'tarn user sign-out'. It is printed once.
             """,
-            examples: "tarn user operator-key mia > operator.key", "tarn record query Note --server https://cloud.example.org --container iCloud.org.example.notes --key-file operator.key"))
+            examples: "tarn user operator-key mia > operator.key",
+            "tarn record query Note --server https://cloud.example.org --container iCloud.org.example.notes --key-file operator.key"))
 
     @Argument(help: "Name of the operator.")
     var name: String
@@ -34,11 +35,13 @@ struct OperatorKeyCommand: AsyncParsableCommand {
                 throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
             }
             let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system)
+                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
+            )
             return try await service.operatorKey(ofAccount: account)
         }
         output.print(
             secret: key, "key",
-            "Operator's key of \(name), shown once, until \(TimeText.utc(expires)). Store it in a file that only you can read, for --key-file:")
+            "Operator's key of \(name), shown once, until \(TimeText.utc(expires)). Store it in a file that only you can read, for --key-file:"
+        )
     }
 }
