@@ -59,7 +59,8 @@ struct DemoCommand: AsyncParsableCommand {
         var ports = DemoCast.Ports()
         if port != 0, let taken = (port...port + 3).first(where: { !LocalPort.isFree($0) }) {
             throw CommandError(
-                "Port \(taken) is in use. The demo takes the ports \(port) to \(port + 3): choose others with --port, or 0 to let the system choose.")
+                "Port \(taken) is in use. The demo takes the ports \(port) to \(port + 3): "
+                    + "choose others with --port, or 0 to let the system choose.")
         }
         if port != 0 { ports = DemoCast.Ports(server: port + 3, devices: [.iPad: port + 1, .iPhone: port + 2]) }
         let cast = try DemoCast(folder: folder, ports: ports)

@@ -60,7 +60,9 @@ struct ModelCheckCommand: ParsableCommand {
             }
             let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap { $0 as? URL }
             let models = inside.filter { Self.isModel($0) && $0.deletingLastPathComponent().pathExtension != "xcdatamodeld" }
-            if models.isEmpty { throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.") }
+            if models.isEmpty {
+                throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.")
+            }
             found += models.sorted { $0.path < $1.path }
         }
         return found

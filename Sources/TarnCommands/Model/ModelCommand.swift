@@ -10,7 +10,10 @@ import ModelFile
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "model", abstract: "Make, change, draw, check and compare data models.",
-        subcommands: [ModelNewCommand.self, ModelEditCommand.self, ModelGraphCommand.self, ModelCheckCommand.self, ModelWriteCommand.self, ModelDiffCommand.self])
+        subcommands: [
+            ModelNewCommand.self, ModelEditCommand.self, ModelGraphCommand.self, ModelCheckCommand.self, ModelWriteCommand.self,
+            ModelDiffCommand.self,
+        ])
 }
 
 /// `tarn model diff OLD NEW`: what changed, and what stores make of it.

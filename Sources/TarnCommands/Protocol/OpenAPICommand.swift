@@ -7,7 +7,8 @@ import CloudService
 package struct OpenAPICommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "openapi", abstract: "Print the server's protocol as an OpenAPI 3.1 document.",
-        discussion: Help.discussion("The server has the same document at \(OpenAPIDocument.path).", examples: "tarn openapi > openapi.json"))
+        discussion: Help.discussion(
+            "The server has the same document at \(OpenAPIDocument.path).", examples: "tarn openapi > openapi.json"))
 
     package init() {}
 

@@ -209,7 +209,8 @@ extension SchemaCommand {
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make development equal to production and delete all its records.",
-            discussion: Help.discussion(examples: "tarn schema reset --container iCloud.org.example.notes --yes"), aliases: ["reset-schema"])
+            discussion: Help.discussion(examples: "tarn schema reset --container iCloud.org.example.notes --yes"),
+            aliases: ["reset-schema"])
 
         @OptionGroup var options: Options
         @Flag(help: "Confirm that all records of development are deleted.")
