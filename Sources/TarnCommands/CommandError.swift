@@ -27,9 +27,7 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
                 "A user named \(name) is there already: choose another name, or make a token for another device "
                     + "with 'tarn user token \(name)'."
             case .unknownName:
-                failure.what == "there is no user of this name"
-                    ? "There is no user named \(name): 'tarn user list' shows those there are."
-                    : "\(name): \(failure.what)."
+                failure.isUnknownUser ? CommandError(unknownUser: name, among: []).description : "\(name): \(failure.what)."
             case .full:
                 "The disk of the data folder \(data) is full: make room and try again."
             case .busy:
@@ -37,6 +35,17 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
             case .unavailable:
                 "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
             }
+    }
+
+    init(unknownUser name: String, among names: [String]) {
+        let suggestion = Suggestion.sentence(for: name, among: names)
+        description = "There is no user named \(name): 'tarn user list' shows those there are.\(suggestion)"
+    }
+
+    /// - Parameter names: The containers that there are.
+    init(unknownContainer name: String, data: String, among names: [String]) {
+        let list = names.isEmpty ? "It has none yet." : "'tarn container list' shows those there are."
+        description = "There is no container \(name) in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
     }
 
     /// Runs `body` and says storage failures in words.
@@ -49,4 +58,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
             throw CommandError(failure, data: data, name: name)
         }
     }
+}
+
+extension StorageFailure {
+    /// Whether an account was looked up by a name that no account has.
+    var isUnknownUser: Bool { code == .unknownName && what == "there is no user of this name" }
 }

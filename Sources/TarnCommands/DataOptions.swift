@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
@@ -19,15 +20,21 @@ struct DataOptions: ParsableArguments {
     func withStore<Value>(
         mustExist: Bool, name: String = "", audited: CommandAudit? = nil, _ body: (SQLiteServerStore) async throws -> Value
     ) async throws -> Value {
-        if mustExist, !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") {
+        let isNew = !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite")
+        if mustExist, isNew {
             throw CommandError("There is no data of a tarn server in \(data): name its folder with --data.")
         }
         return try await CommandError.translating(data: data, name: name) {
             let store = try SQLiteServerStore(path: data, use: .command)
+            if isNew { Output.note("Made the new data folder \(data). The server of this data is 'tarn serve --data \(data)'.") }
             let value: Value
             do {
                 value = try await body(store)
                 if let audited { try await store.append(audited.event) }
+            } catch let failure as StorageFailure where failure.isUnknownUser {
+                let names = (try? await store.users().map(\.name)) ?? []
+                try? store.close()
+                throw CommandError(unknownUser: name, among: names)
             } catch {
                 try? store.close()
                 throw error
@@ -59,8 +66,24 @@ struct CommandAudit {
 
 /// Lines that people and programs read.
 enum Output {
+    /// Receives the output of commands in a test, instead of the process's own streams.
+    protocol Sink: AnyObject, Sendable {
+        func write(_ text: String, isNote: Bool)
+    }
+
+    @TaskLocal static var sink: (any Sink)?
+
     /// Written at once, so that a program that waits for the line gets it.
-    static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-    static func text(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
-    static func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    static func line(_ text: String) { self.text(text + "\n") }
+
+    static func text(_ text: String) {
+        if let sink { return sink.write(text, isNote: false) }
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    /// A line on standard error.
+    static func note(_ text: String) {
+        if let sink { return sink.write(text + "\n", isNote: true) }
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
 }

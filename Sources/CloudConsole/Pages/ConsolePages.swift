@@ -27,6 +27,8 @@ struct ConsolePages {
         /// The body of a request that is not a form.
         var body: [UInt8]
         var isPost: Bool
+        /// Whether the session's token came as an operator's key, and not as a cookie.
+        var isByKey = false
         /// The path below `/console`.
         var path: [String]
         /// The token that follows, for the cookie.
@@ -102,7 +104,8 @@ struct ConsolePages {
         guard request.method == "GET" || request.method == "POST" else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
-        guard let token = request.cookie(Self.cookie) else { return nil }
+        let key = OperatorKeys.key(of: request)
+        guard let token = key ?? request.cookie(Self.cookie) else { return nil }
         let found: (id: [UInt8], session: WebSession, next: String)
         do {
             found = try await console.service.session(ofToken: token)
@@ -119,7 +122,7 @@ struct ConsolePages {
         return Visit(
             account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
             request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: isForm ? body : []),
-            body: body, isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+            body: body, isPost: isPost, isByKey: key != nil, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
     static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {

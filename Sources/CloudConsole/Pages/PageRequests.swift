@@ -10,8 +10,10 @@ import CloudWire
 ///
 /// A browser sends the session's cookie with requests of other origins, too (CSRF). So the code of the session's forms is
 /// required in a header, which pages of other origins cannot send.
+///
+/// Commands send them with an operator's key instead of a cookie: ``OperatorKeys``.
 struct PageRequests {
-    static let prefix = "/console/api"
+    static let prefix = PageAddress.api
     static let codeHeader = "x-tarn-form"
 
     let pages: ConsolePages
@@ -26,7 +28,8 @@ struct PageRequests {
 
     func respond() async throws -> ServiceResponse {
         do {
-            guard CloudService.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
+            // Browsers send no bearer token by themselves, so a request with one needs no code.
+            guard visit.isByKey || CloudService.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
             let path = try ServicePath(parsing: String(visit.request.path.dropFirst(Self.prefix.count)))

@@ -111,6 +111,15 @@ extension CloudService {
         return WebToken(session: id, session, now: session.started, engine.limits).sealed(by: engine.sealer)
     }
 
+    /// Begins a console session without a password, for a caller that has the data folder.
+    ///
+    /// - Returns: The token, and its expiry in milliseconds since 1970 UTC.
+    package func operatorKey(ofAccount account: Int64) async throws -> (key: String, expires: Int64) {
+        let session = WebSession(account: account, containerIdentifier: "", environment: .production, isKept: true, started: surroundings.now())
+        let key = try await startSession(session)
+        return (key, WebToken(opening: key, by: engine.sealer)?.expires ?? session.started)
+    }
+
     /// Ends the session of a token, and with it all of its tokens.
     package func signOut(token: String) async throws {
         guard let token = WebToken(opening: token, by: engine.sealer) else { return }

@@ -10,9 +10,12 @@ import Foundation
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Copy everything the server keeps, while it runs.",
-        discussion: "The copy is of one moment. 'tarn restore' makes a data folder of it.")
+        discussion: Help.discussion(
+            "The copy is of one moment. 'tarn restore' makes a data folder of it.",
+            examples: "tarn backup --data /var/lib/tarn --output /backups/2030-01-02"))
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var result: OutputOptions
     @Option(help: ArgumentHelp("New folder for the copy.", valueName: "folder"))
     var output: String
 
@@ -21,7 +24,8 @@ struct BackupCommand: AsyncParsableCommand {
             throw CommandError("There is something named \(output) already: name a new folder with --output.")
         }
         let count = try await options.withStore(mustExist: true) { try await copy($0) }
-        Output.line("\(output): the database and \(count) files of assets")
+        result.print(
+            "\(output): the database and \(count) files of assets", ["folder": JSONText.string(output), "assetFiles": "\(count)"])
     }
 
     /// What is written to is the copy: that it cannot be says nothing of the data folder.
@@ -42,11 +46,14 @@ struct BackupCommand: AsyncParsableCommand {
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Make a data folder of a copy.",
-        discussion: "Devices that synced after the copy was made send again what the server lacks.")
+        discussion: Help.discussion(
+            "Devices that synced after the copy was made send again what the server lacks.",
+            examples: "tarn restore --from /backups/2030-01-02 --data /var/lib/tarn"))
 
     @Option(help: ArgumentHelp("Folder that 'tarn backup' made.", valueName: "folder"))
     var from: String
     @OptionGroup var options: DataOptions
+    @OptionGroup var result: OutputOptions
 
     func run() async throws {
         do {
@@ -66,6 +73,7 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch let failure as StorageFailure {
             throw CommandError(failure, data: options.data, name: from)
         }
-        Output.line("\(options.data): restored; run it by 'tarn serve --data \(options.data)'")
+        result.print(
+            "\(options.data): restored; run it by 'tarn serve --data \(options.data)'", ["folder": JSONText.string(options.data)])
     }
 }

@@ -13,12 +13,13 @@ import UnixSignals
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Run a server and two devices, and show both on one page.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             The page is at --port; the devices and the server take the three ports after it. Ctrl-C ends all of them.
 
             With --check nothing is shown: a scenario runs against the devices and ends with exit code 0 if both \
             have the same in the end and nothing saved was lost or doubled.
-            """)
+            """, examples: "tarn demo", "tarn demo --port 9000", "tarn demo --check --json"))
 
     @Option(help: ArgumentHelp("Port of the page on 127.0.0.1; 0 lets the system choose all ports.", valueName: "port"))
     var port = 8400
@@ -56,6 +57,11 @@ struct DemoCommand: AsyncParsableCommand {
     private func show() async throws {
         let folder = data.map { URL(fileURLWithPath: $0) } ?? Self.defaultFolder
         var ports = DemoCast.Ports()
+        if port != 0, let taken = (port...port + 3).first(where: { !LocalPort.isFree($0) }) {
+            throw CommandError(
+                "Port \(taken) is in use. The demo takes the ports \(port) to \(port + 3): "
+                    + "choose others with --port, or 0 to let the system choose.")
+        }
         if port != 0 { ports = DemoCast.Ports(server: port + 3, devices: [.iPad: port + 1, .iPhone: port + 2]) }
         let cast = try DemoCast(folder: folder, ports: ports)
         do {

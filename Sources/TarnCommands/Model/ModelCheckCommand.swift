@@ -10,10 +10,11 @@ import ModelTool
 struct ModelCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Print warnings and errors of models, each with file and line.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             Lines are those that a build with the ModelCompilerPlugin prints. With --sources, the classes that models name are looked \
             for in Swift files, and @NSManaged members are held against the models. The exit code is 1 when there is an error.
-            """)
+            """, examples: "tarn model check Notes.xcdatamodeld", "tarn model check Sources/Notes --sources Sources/Notes"))
 
     @Argument(help: "An .xcdatamodeld folder, a single .xcdatamodel, or a folder with such inside.", completion: .directory)
     var paths: [String]
@@ -23,6 +24,8 @@ struct ModelCheckCommand: ParsableCommand {
 
     @Option(help: "The name of that target's module, for class names with a leading dot.")
     var module: String?
+
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         var compilations: [ModelFileContents] = []
@@ -37,9 +40,13 @@ struct ModelCheckCommand: ParsableCommand {
             }
         }
         if let sources { findings += ClassChecks(compilations, sources: try index(sources)).findings() }
-        for finding in findings { print(finding.description) }
         let errors = findings.count { $0.severity == .error }
-        print("\(errors) errors, \(findings.count - errors) warnings")
+        if output.json {
+            for finding in findings { Output.line(Self.json(finding)) }
+        } else {
+            for finding in findings { Output.line(finding.description) }
+            Output.line("\(errors) errors, \(findings.count - errors) warnings")
+        }
         if errors > 0 { throw ExitCode.failure }
     }
 
@@ -53,7 +60,9 @@ struct ModelCheckCommand: ParsableCommand {
             }
             let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap { $0 as? URL }
             let models = inside.filter { Self.isModel($0) && $0.deletingLastPathComponent().pathExtension != "xcdatamodeld" }
-            if models.isEmpty { throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.") }
+            if models.isEmpty {
+                throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.")
+            }
             found += models.sorted { $0.path < $1.path }
         }
         return found
@@ -72,5 +81,13 @@ struct ModelCheckCommand: ParsableCommand {
             index.add(String(decoding: data, as: UTF8.self), file: file.path)
         }
         return AccessorSources(index) { nil }
+    }
+}
+
+extension ModelCheckCommand {
+    static func json(_ finding: Diagnostic) -> String {
+        let line = finding.line.map(String.init) ?? "null"
+        return #"{"severity":\#(JSONText.string(finding.severity.rawValue)),"file":\#(JSONText.string(finding.file)),"line":\#(line),"#
+            + #""message":\#(JSONText.string(finding.message))}"#
     }
 }

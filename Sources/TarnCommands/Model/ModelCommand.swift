@@ -9,18 +9,22 @@ import ModelFile
 /// `tarn model …`: questions about model files.
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Check, write and compare data models.",
-        subcommands: [ModelCheckCommand.self, ModelWriteCommand.self, ModelDiffCommand.self])
+        commandName: "model", abstract: "Make, change, draw, check and compare data models.",
+        subcommands: [
+            ModelNewCommand.self, ModelEditCommand.self, ModelGraphCommand.self, ModelCheckCommand.self, ModelWriteCommand.self,
+            ModelDiffCommand.self,
+        ])
 }
 
 /// `tarn model diff OLD NEW`: what changed, and what stores make of it.
 struct ModelDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Say what changed between two versions of a model.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             Models are .xcdatamodel or .xcdatamodeld folders (the current version), or compiled .momd files. The exit code is 0 \
             when stores of the old version can be opened with the new one by an inferred migration, and 2 when they cannot.
-            """)
+            """, examples: "tarn model diff Notes.xcdatamodeld/Notes.xcdatamodel 'Notes.xcdatamodeld/Notes 2.xcdatamodel'"))
 
     @Argument(help: "The model that stores were made with.", completion: .directory)
     var old: String
@@ -67,11 +71,11 @@ struct ModelDiffCommand: ParsableCommand {
     private func printLines(_ difference: ModelDifference) {
         for change in difference.changes {
             let obstacle = change.obstacle.map { "; cannot be inferred\(change.dependsOnRows ? " where rows need it" : ""): \($0)" } ?? ""
-            print("\(change.subject) \(change.summary)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
+            Output.line("\(change.subject) \(change.summary)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
         }
-        if difference.changes.isEmpty { return print("nothing changed that a store depends on") }
-        print(difference.isInferable ? "a migration can be inferred" : "a migration cannot be inferred: write a mapping, or stages")
-        print(difference.isAllowedWhenSynced ? "a synced store allows it" : "a synced store does not allow it: its schema only grows")
+        if difference.changes.isEmpty { return Output.line("nothing changed that a store depends on") }
+        Output.line(difference.isInferable ? "a migration can be inferred" : "a migration cannot be inferred: write a mapping, or stages")
+        Output.line(difference.isAllowedWhenSynced ? "a synced store allows it" : "a synced store does not allow it: its schema only grows")
     }
 
     private func printReport(_ difference: ModelDifference) throws {
@@ -81,6 +85,6 @@ struct ModelDiffCommand: ParsableCommand {
             }, inferable: difference.isInferable, allowedWhenSynced: difference.isAllowedWhenSynced)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        print(String(decoding: try encoder.encode(report), as: UTF8.self))
+        Output.line(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 }

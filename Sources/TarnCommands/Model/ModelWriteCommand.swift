@@ -11,10 +11,11 @@ import ModelTool
 struct ModelWriteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write", abstract: "Write a model as Xcode's model editor does.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             Without TO the current version is printed. A model file is written again without loss: spellings, positions in the editor \
             and what is unknown stay as they are.
-            """)
+            """, examples: "tarn model write Notes.momd", "tarn model write Notes.momd Notes.xcdatamodeld"))
 
     @Argument(help: "An .xcdatamodeld, an .xcdatamodel, or a compiled .momd.", completion: .directory)
     var from: String
@@ -29,7 +30,7 @@ struct ModelWriteCommand: ParsableCommand {
         let (versions, current) = try read(URL(fileURLWithPath: from))
         do {
             guard let to else {
-                if let document = versions[current] { print(try ModelFileWriter(document).text()) }
+                if let document = versions[current] { Output.line(try ModelFileWriter(document).text()) }
                 return
             }
             let url = URL(fileURLWithPath: to)

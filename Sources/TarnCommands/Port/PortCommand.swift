@@ -8,12 +8,13 @@ import ModelTool
 /// `tarn port PATH`: what a Core Data app's sources need to compile on Linux.
 struct PortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and mend it.",
-        discussion: """
+        commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and fix it.",
+        discussion: Help.discussion(
+            """
             Nothing is written unless --write is given. Observers by #selector become blocks, overrides move from extensions into \
             their class, and missing imports of CoreData and CloudKit are added. @objc stays as it is: access notes tell the compiler to pass over it, \
             with the flags that are printed. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
-            """)
+            """, examples: "tarn port Sources/Notes", "tarn port Sources/Notes --write"))
 
     @Argument(help: "The package's folder, or one Swift file.", completion: .directory)
     var path: String
@@ -31,17 +32,17 @@ struct PortCommand: ParsableCommand {
         } catch {
             throw CommandError("There is no file or folder at '\(path)'.")
         }
-        for path in port.unreadable { print("\(path): cannot be read as Swift; it is left alone") }
+        for path in port.unreadable { Output.line("\(path): cannot be read as Swift; it is left alone") }
         for (path, obstacle) in port.obstacles {
-            print("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
+            Output.line("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
-        if write { for path in try changed(by: port) { print("changed \(path)") } }
+        if write { for path in try changed(by: port) { Output.line("changed \(path)") } }
         // What was written may have more uses of @objc.
         let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
         if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
         let mended = port.obstacles.count - left
-        print("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
+        Output.line("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
     }
 
     /// Makes the edits, and then those in what the first ones moved.
@@ -66,11 +67,11 @@ struct PortCommand: ParsableCommand {
         let url = port.folder.appendingPathComponent(SourcePort.notesName)
         if write {
             try Data(port.accessNotes.utf8).write(to: url, options: .atomic)
-            print("wrote \(SourcePort.notesName)")
+            Output.line("wrote \(SourcePort.notesName)")
         } else {
-            print("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
+            Output.line("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
         }
-        print(
+        Output.line(
             """
             Add to each target in Package.swift that uses @objc:
 

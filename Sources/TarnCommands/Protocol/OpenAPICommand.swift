@@ -7,9 +7,10 @@ import CloudService
 package struct OpenAPICommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "openapi", abstract: "Print the server's protocol as an OpenAPI 3.1 document.",
-        discussion: "The server has the same document at \(OpenAPIDocument.path).")
+        discussion: Help.discussion(
+            "The server has the same document at \(OpenAPIDocument.path).", examples: "tarn openapi > openapi.json"))
 
     package init() {}
 
-    package func run() { print(String(decoding: OpenAPIDocument.bytes, as: UTF8.self), terminator: "") }
+    package func run() { Output.text(String(decoding: OpenAPIDocument.bytes, as: UTF8.self)) }
 }

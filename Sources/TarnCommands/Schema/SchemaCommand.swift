@@ -32,11 +32,19 @@ struct SchemaCommand: AsyncParsableCommand {
             }
         }
 
-        /// - Parameter action: What the audit log calls the command; nil for one that only reads.
-        func withService<Value>(_ action: String?, _ body: (SchemaService) async throws -> Value) async throws -> Value {
+        /// - Parameters:
+        ///   - action: What the audit log calls the command; nil for one that only reads.
+        ///   - mustBeKnown: Whether the container has to exist. An import may be the first thing that a container hears of.
+        func withService<Value>(
+            _ action: String?, mustBeKnown: Bool = true, _ body: (SchemaService) async throws -> Value
+        ) async throws -> Value {
             do {
                 return try await data.withStore(mustExist: true, audited: action.map { CommandAudit("schema.\($0)", container) }) { store in
-                    try await body(
+                    let containers = mustBeKnown ? try await store.containers() : []
+                    guard !mustBeKnown || containers.contains(container) else {
+                        throw CommandError(unknownContainer: container, data: data.data, among: containers)
+                    }
+                    return try await body(
                         SchemaService(
                             containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store,
                             surroundings: .system))
@@ -73,9 +81,20 @@ struct SchemaCommand: AsyncParsableCommand {
         }
     }
 
-    static func show(_ changes: [SchemaChange], ifNone: String) {
+    /// - Parameter removals: Sentences about records that are deleted.
+    static func show(_ changes: [SchemaChange], removals: [String] = [], _ output: OutputOptions, ifNone: String) {
+        if output.json {
+            for change in changes { output.print("", ["change": JSONText.string(change.line), "deletesValues": "\(change.removesValues)"]) }
+            for line in removals { output.print("", ["deletes": JSONText.string(line)]) }
+            return
+        }
         if changes.isEmpty { Output.note(ifNone) }
-        for change in changes { Output.line(change.line) }
+        let style = TextStyle.output
+        for change in changes {
+            let line = change.line
+            Output.line(line.hasPrefix("+") ? style.good(line) : line.hasPrefix("-") ? style.bad(line) : style.warning(line))
+        }
+        for line in removals { Output.line(style.bad("deletes \(line)")) }
     }
 }
 
@@ -83,7 +102,11 @@ extension CloudEnvironment: ExpressibleByArgument {}
 
 extension SchemaCommand {
     struct Export: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the schema.", aliases: ["export-schema"])
+        static let configuration = CommandConfiguration(
+            abstract: "Print the schema.",
+            discussion: Help.discussion(
+                examples: "tarn schema export --container iCloud.org.example.notes", "tarn schema export --container iCloud.org.example.notes --output-file notes.ckdb"),
+            aliases: ["export-schema"])
 
         @OptionGroup var options: Options
         @Option(help: "development or production.")
@@ -104,39 +127,43 @@ extension SchemaCommand {
 
     struct Validate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check a schema and show what importing it would change.", aliases: ["validate-schema"])
+            abstract: "Check a schema and show what importing it would change.",
+            discussion: Help.discussion(examples: "tarn schema validate --container iCloud.org.example.notes --file notes.ckdb"),
+            aliases: ["validate-schema"])
 
         @OptionGroup var options: Options
         @OptionGroup var input: Input
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let schema = try input.read()
-            let (changes, removals) = try await options.withService(nil) { service in
+            let (changes, removals) = try await options.withService(nil, mustBeKnown: false) { service in
                 (try await service.validate(schema), try await service.removals(by: schema))
             }
-            SchemaCommand.show(changes, ifNone: "The schema is valid and changes nothing.")
-            for line in removals.lines { Output.line("deletes \(line)") }
+            SchemaCommand.show(changes, removals: removals.lines, output, ifNone: "The schema is valid and changes nothing.")
         }
     }
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Put a schema in place of that of development.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Types and fields that it lacks, or has with another type, are deleted with their records and values, on the server \
                 and then on devices. If there are any, the import needs --yes. Nothing of production is deleted.
-                """,
+                """, examples: "tarn schema import --container iCloud.org.example.notes --file notes.ckdb"),
             aliases: ["import-schema"])
 
         @OptionGroup var options: Options
         @OptionGroup var input: Input
         @Flag(help: "Confirm that records and values are deleted.")
         var yes = false
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let schema = try input.read()
             let (yes, file) = (yes, input.file)
-            let changes = try await options.withService("import") { service in
+            let changes = try await options.withService("import", mustBeKnown: false) { service in
                 let removals = if yes { SchemaRemovals() } else { try await service.removals(by: schema) }
                 guard removals.isEmpty else {
                     throw CommandError(
@@ -145,41 +172,50 @@ extension SchemaCommand {
                 }
                 return try await service.importSchema(schema)
             }
-            SchemaCommand.show(changes, ifNone: "Nothing changed.")
+            SchemaCommand.show(changes, output, ifNone: "Nothing changed.")
         }
     }
 
     struct Diff: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what development has that production has not.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show what development has that production has not.",
+            discussion: Help.discussion(examples: "tarn schema diff --container iCloud.org.example.notes"))
 
         @OptionGroup var options: Options
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let changes = try await options.withService(nil) { try await $0.differences() }
-            SchemaCommand.show(changes, ifNone: "Development and production have the same schema.")
+            SchemaCommand.show(changes, output, ifNone: "Development and production have the same schema.")
         }
     }
 
     struct Deploy: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add to production what development has.",
-            discussion: "Production only grows: a deployment that would remove or change something is refused.")
+            discussion: Help.discussion(
+                "Production only grows: a deployment that would remove or change something is refused.",
+                examples: "tarn schema deploy --container iCloud.org.example.notes"))
 
         @OptionGroup var options: Options
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let changes = try await options.withService("deploy") { try await $0.deploy() }
-            SchemaCommand.show(changes, ifNone: "Production has everything already.")
+            SchemaCommand.show(changes, output, ifNone: "Production has everything already.")
         }
     }
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make development equal to production and delete all its records.", aliases: ["reset-schema"])
+            abstract: "Make development equal to production and delete all its records.",
+            discussion: Help.discussion(examples: "tarn schema reset --container iCloud.org.example.notes --yes"),
+            aliases: ["reset-schema"])
 
         @OptionGroup var options: Options
         @Flag(help: "Confirm that all records of development are deleted.")
         var yes = false
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard yes else { throw ValidationError("This deletes all records of development: confirm it with --yes.") }
@@ -187,7 +223,7 @@ extension SchemaCommand {
 
         func run() async throws {
             let changes = try await options.withService("reset") { try await $0.reset() }
-            SchemaCommand.show(changes, ifNone: "The schemas were the same; the records are deleted.")
+            SchemaCommand.show(changes, output, ifNone: "The schemas were the same; the records are deleted.")
         }
     }
 }

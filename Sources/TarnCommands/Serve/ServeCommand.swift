@@ -20,7 +20,8 @@ import UnixSignals
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the server.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
             Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
             GET /health tells that it runs, /ready that its data can be read. \
@@ -35,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
             NAME=NUMBER:
 
             \(limits)
-            """)
+            """, examples: "tarn serve --data ./data", "tarn serve --host 0.0.0.0 --tls-certificate server.pem --tls-key key.pem"))
 
     private static var settings: String {
         ServerSettings.all.map { "\($0.name), \($0.variable): \($0.what)" }.joined(separator: "\n")

@@ -5,6 +5,7 @@ import CloudServer
 import CloudService
 import CloudWire
 import Foundation
+import Glibc
 import Logging
 
 /// What the server runs with: defaults, over them a file, over it the environment, over it flags.
@@ -126,6 +127,10 @@ struct ServerSettings {
         guard let tlsCertificate, let tlsKey else {
             throw CommandError("TLS needs both a certificate and its key: --tls-certificate and --tls-key.")
         }
+        for (path, flag) in [(tlsCertificate, "--tls-certificate"), (tlsKey, "--tls-key")] where Glibc.access(path, R_OK) != 0 {
+            let reason = String(cString: strerror(errno)).lowercased()
+            throw CommandError("The file \(path) of \(flag) cannot be read (\(reason)): name a PEM file that this user may read.")
+        }
         do {
             return try TLSIdentity(certificatePath: tlsCertificate, keyPath: tlsKey)
         } catch {
@@ -206,7 +211,11 @@ struct ServerSettings {
             containerRules.development = development
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
         case _ where try provider.set(name, to: value): break
-        default: throw CommandError("There is no setting named \(name); there are \(Self.all.map(\.name).joined(separator: ", ")) and limit.NAME.")
+        default:
+            let names = Self.all.map(\.name)
+            throw CommandError(
+                "There is no setting named \(name); there are \(names.joined(separator: ", ")) and limit.NAME."
+                    + Suggestion.sentence(for: name, among: names))
         }
     }
 
@@ -224,7 +233,12 @@ struct ServerSettings {
     /// - Parameter text: `NAME=VALUE`.
     mutating func setLimit(_ text: String) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-        guard parts.count == 2, let value = Int(parts[1]) else { throw CommandError("A limit is set as NAME=NUMBER.") }
-        if let sentence = limits.set(parts[0], to: value) { throw CommandError(sentence) }
+        guard parts.count == 2 else { throw CommandError("A limit is set as NAME=NUMBER, such as recordBytes=500000; '\(text)' is not.") }
+        let suggestion = Suggestion.sentence(for: parts[0], among: Limits.settings.map(\.name).filter { $0 != parts[0] })
+        let isKnown = Limits.settings.contains { $0.name == parts[0] }
+        guard let value = Int(parts[1]) else {
+            throw CommandError("The limit \(parts[0]) is a whole number, not '\(parts[1])'.\(isKnown ? "" : suggestion)")
+        }
+        if let sentence = limits.set(parts[0], to: value) { throw CommandError(sentence + (isKnown ? "" : suggestion)) }
     }
 }

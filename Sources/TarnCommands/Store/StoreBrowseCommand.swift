@@ -11,14 +11,14 @@ extension StoreCommand {
     struct Browse: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show objects of a store without its model.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Without ENTITY, entities and how many rows each has. With ENTITY, a table of its objects and those of its \
                 subentities; with KEY, one object and its relationships. The model is derived as 'tarn store model' does. The store \
                 is not changed, and an app may have it open.
-
-                  tarn store browse Model.sqlite Car --where "maker == 'FIAT' AND owner.name != nil" --sort -numberPlate
-                  tarn store browse Model.sqlite Car 7
-                """)
+                """,
+                examples: #"tarn store browse Model.sqlite Car --where "maker == 'FIAT' AND owner.name != nil" --sort -numberPlate"#,
+                "tarn store browse Model.sqlite Car 7"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")
         var file: String
@@ -50,7 +50,7 @@ extension StoreCommand {
         }
 
         func run() throws {
-            try CommandError.translating {
+            try CommandError.translating(file: file) {
                 let contents = try StoreContents(of: URL(fileURLWithPath: file), options: .inspection)
                 guard let entity else { return try list(contents) }
                 if let key { return try show(key, of: entity, contents) }

@@ -15,10 +15,11 @@ struct StoreCommand: AsyncParsableCommand {
     struct Info: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Describe a store whose model is not at hand.",
-            discussion: """
-                Prints entities, tables, relationships, history and bookkeeping of a store that this framework or Apple's \
+            discussion: Help.discussion(
+                """
+                Prints entities, tables, relationships, history and sync metadata of a store that this framework or Apple's \
                 wrote. Relationships are guessed from names where the store has no record of its model.
-                """)
+                """, examples: "tarn store info Notes.sqlite", "tarn store info Notes.sqlite --json"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")
         var file: String
@@ -26,7 +27,7 @@ struct StoreCommand: AsyncParsableCommand {
         var json = false
 
         func run() async throws {
-            let description = try CommandError.translating { try StoreDescription(of: URL(fileURLWithPath: file)) }
+            let description = try CommandError.translating(file: file) { try StoreDescription(of: URL(fileURLWithPath: file)) }
             Output.line(json ? try StoreReport.json(description) : StoreReport.text(description))
         }
     }
@@ -34,10 +35,11 @@ struct StoreCommand: AsyncParsableCommand {
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Verify every invariant of a store.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Prints a line for each violation: rule, table, key, and what is wrong. The exit code is 0 for a sound store, \
                 1 when there are violations, 2 when the file cannot be read as a store.
-                """)
+                """, examples: "tarn store check Notes.sqlite"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")
         var file: String
@@ -50,7 +52,7 @@ struct StoreCommand: AsyncParsableCommand {
         func run() async throws {
             let check: StoreCheck
             do {
-                check = try CommandError.translating { try StoreCheck.run(on: URL(fileURLWithPath: file)) }
+                check = try CommandError.translating(file: file) { try StoreCheck.run(on: URL(fileURLWithPath: file)) }
             } catch let error as CommandError {
                 Output.note("Error: \(error.description)")
                 throw Self.unreadable
@@ -66,16 +68,23 @@ extension StoreContents {
     func entity(_ name: String) throws -> ResolvedEntity {
         if let entity = model.entity(named: name) { return entity }
         let names = model.entities.map(\.name).prefix(50).joined(separator: ", ")
-        throw CommandError("The store has no entity '\(TerminalText.escaped(name))': its entities are \(TerminalText.escaped(names)).")
+        let suggestion = Suggestion.sentence(for: name, among: model.entities.map(\.name))
+        throw CommandError(
+            TerminalText.escaped("The store has no entity '\(name)': its entities are \(names).\(suggestion)"))
     }
 }
 
 extension CommandError {
     /// Runs `body` and says what a store's file is about in words.
-    static func translating<T>(_ body: () throws -> T) throws -> T {
+    static func translating<T>(file: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch let error as StoreError {
+            if error.code == .corrupt, ServerDatabase.isOne(file) {
+                let folder = URL(fileURLWithPath: file).deletingLastPathComponent().relativePath
+                throw CommandError(
+                    "\(file) is the database of a tarn server, not the store of an app: check it with 'tarn doctor --data \(folder)'.")
+            }
             throw CommandError(error)
         }
     }

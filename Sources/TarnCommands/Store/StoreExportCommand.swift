@@ -13,14 +13,15 @@ extension StoreCommand {
 
         static let configuration = CommandConfiguration(
             abstract: "Export the objects of a store without its model.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Writes one consistent state of the store, while an app has it open or not: JSON, one object in a line, to \
                 standard output; with --to a file for each entity. CSV is for one entity, or needs --to. An object has its \
                 attributes and its relationships, to-many ones in their order, as 'Entity/p7'. Dates are ISO 8601 in UTC, decimal numbers \
                 are texts, binary data is base64, and large values that are files of their own are included. The store is not changed.
 
                 Programs for spreadsheets run what begins with =, +, - or @: values of a store are written as they are.
-                """)
+                """, examples: "tarn store export Notes.sqlite > notes.jsonl", "tarn store export Notes.sqlite --format csv --to notes"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")
         var file: String
@@ -41,7 +42,7 @@ extension StoreCommand {
         }
 
         func run() throws {
-            try CommandError.translating {
+            try CommandError.translating(file: file) {
                 let contents = try StoreContents(of: URL(fileURLWithPath: file), options: .inspection)
                 let chosen = try entities.map(contents.entity)
                 ModelOfStore.notes(contents.derived).forEach(Output.note)
@@ -93,7 +94,7 @@ enum CSVText {
 }
 
 /// A file of an export, or standard output.
-private final class ExportFile {
+final class ExportFile {
     private let handle: FileHandle
     private let isOwn: Bool
     private let path: String
@@ -102,12 +103,21 @@ private final class ExportFile {
     init() { (handle, isOwn, path) = (.standardOutput, false, "standard output") }
 
     /// - Throws: ``CommandError`` for a file that is there, or cannot be made.
-    init(folder: URL, name: String) throws {
-        path = folder.appendingPathComponent(name).path
+    convenience init(folder: URL, name: String) throws {
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try self.init(folder.appendingPathComponent(name).path, advice: "choose an empty folder with --to")
+    }
+
+    /// - Parameter path: A new file; nil for standard output.
+    convenience init(path: String?) throws {
+        if let path { try self.init(path, advice: "choose another with --output") } else { self.init() }
+    }
+
+    private init(_ path: String, advice: String) throws {
+        self.path = path
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw CommandError("'\(path)' cannot be made (\(String(cString: strerror(errno)))): choose an empty folder with --to.")
+            throw CommandError("'\(path)' cannot be made (\(String(cString: strerror(errno)))): \(advice).")
         }
         (handle, isOwn) = (FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), true)
     }
@@ -124,9 +134,10 @@ private final class ExportFile {
     }
 
     private func flush() throws {
+        defer { buffer.removeAll(keepingCapacity: true) }
+        if !isOwn, Output.sink != nil { return Output.text(String(decoding: buffer, as: UTF8.self)) }
         do { try handle.write(contentsOf: buffer) } catch {
-            throw CommandError("'\(path)' cannot be written: make room, or choose another folder with --to.")
+            throw CommandError("'\(path)' cannot be written: make room, or choose another place.")
         }
-        buffer.removeAll(keepingCapacity: true)
     }
 }

@@ -13,11 +13,12 @@ extension StoreCommand {
     struct ModelOfStore: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "model", abstract: "Derive the model of a store and write it.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 The model is the store's own record of it where that can be read. Else it is guessed from tables, columns and \
                 values: names are in lower case then, and relationships are those that values confirm. Notes on standard error \
                 say which it is, and what is left out. Without TO the model is printed. The store is not changed.
-                """)
+                """, examples: "tarn store model Notes.sqlite", "tarn store model Notes.sqlite Notes.xcdatamodeld"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")
         var file: String
@@ -29,7 +30,7 @@ extension StoreCommand {
         var replace = false
 
         func run() throws {
-            let derived = try CommandError.translating { try DerivedModel(ofStoreAt: URL(fileURLWithPath: file)) }
+            let derived = try CommandError.translating(file: file) { try DerivedModel(ofStoreAt: URL(fileURLWithPath: file)) }
             for line in Self.notes(derived) { Output.note(line) }
             do {
                 guard let to else { return Output.line(try ModelFileWriter(ModelDocument(derived.model)).text()) }

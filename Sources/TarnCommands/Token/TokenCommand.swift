@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
@@ -17,7 +18,9 @@ struct TokenCommand: AsyncParsableCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an API token and print it.",
-            discussion: "The token is printed once; the server keeps only a hash of it.")
+            discussion: Help.discussion(
+                "The token is printed once; the server keeps only a hash of it.",
+                examples: "tarn token add --container iCloud.org.example.notes --origin https://app.example.org"))
 
         @OptionGroup var place: PlaceOptions
         @Option(help: ArgumentHelp("Address to which the browser goes after sign-in.", valueName: "address"))
@@ -29,6 +32,7 @@ struct TokenCommand: AsyncParsableCommand {
         var origin: [String] = []
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             for address in origin + (callback.map { [$0] } ?? []) where !address.hasPrefix("https://") && !address.hasPrefix("http://") {
@@ -48,37 +52,45 @@ struct TokenCommand: AsyncParsableCommand {
             let text = try await options.withStore(mustExist: false, audited: CommandAudit("token.add", place.auditSubject)) {
                 try await $0.addAPIToken(token, now: now)
             }
-            Output.line(text)
+            output.print(
+                secret: text, "token",
+                "API token for \(place.container), \(place.environment.rawValue), shown once. Pages send it as ckAPIToken:")
         }
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take an API token away.")
+        static let configuration = CommandConfiguration(
+            abstract: "Take an API token away.", discussion: Help.discussion(examples: "tarn token remove 3"))
 
         @Argument(help: "Number of the token, as 'tarn token list' shows it.")
         var number: Int64
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(
-                mustExist: true, name: String(number), audited: CommandAudit("token.remove", String(number))
-            ) { try await $0.removeAPIToken(id: number) }
+            try await options.withStore(mustExist: true, audited: CommandAudit("token.remove", String(number))) { store in
+                do {
+                    try await store.removeAPIToken(id: number)
+                } catch let failure as StorageFailure where failure.code == .unknownName {
+                    throw CommandError("There is no API token with the number \(number): 'tarn token list' shows those there are.")
+                }
+            }
         }
     }
 
     struct AddKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add-key", abstract: "Register the public half of a server-to-server key and print its identifier.",
-            discussion: """
-                Make the pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; \
-                openssl ec -in key.pem -pubout -out public.pem
-                """)
+            discussion: Help.discussion(
+                "The private key stays with the program that signs with it.",
+                examples: "openssl ecparam -name prime256v1 -genkey -noout -out key.pem", "openssl ec -in key.pem -pubout -out public.pem",
+                "tarn token add-key public.pem --container iCloud.org.example.notes"))
 
         @Argument(help: "File with the public key in PEM.")
         var file: String
         @OptionGroup var place: PlaceOptions
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
@@ -90,44 +102,56 @@ struct TokenCommand: AsyncParsableCommand {
                     pem: pem, containerIdentifier: place.container, environment: place.environment, label: place.label, now: now,
                     expires: expiry.expires(now: now))
             }
-            Output.line(id)
+            output.print(id, ["id": JSONText.string(id)])
         }
     }
 
     struct RemoveKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "remove-key", abstract: "Take a server-to-server key away.")
+            commandName: "remove-key", abstract: "Take a server-to-server key away.",
+            discussion: Help.discussion(examples: "tarn token remove-key IDENTIFIER"))
 
         @Argument(help: "Identifier of the key.")
         var id: String
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: id, audited: CommandAudit("token.remove-key", id)) { try await $0.removeServerKey(id: id) }
+            try await options.withStore(mustExist: true, audited: CommandAudit("token.remove-key", id)) { store in
+                do {
+                    try await store.removeServerKey(id: id)
+                } catch let failure as StorageFailure where failure.code == .unknownName {
+                    throw CommandError("There is no key with the identifier \(id): 'tarn token list' shows those there are.")
+                }
+            }
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List API tokens and keys, one a line, separated by tabs.",
-            discussion: "Columns: kind, number or identifier, container, environment, label, expiry (UTC), and for tokens callback and origins.")
+            abstract: "List API tokens and keys.", discussion: Help.discussion(examples: "tarn token list --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (tokens, keys) = try await options.withStore(mustExist: true) { store in
                 (try await store.apiTokens(), try await store.serverKeys())
             }
+            var table = Table(
+                ("KIND", "kind"), ("ID", "id"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("LABEL", "label"),
+                ("EXPIRES", "expires"), ("CALLBACK", "callback"), ("ORIGINS", "origins"))
             for token in tokens {
-                let place = [token.containerIdentifier, token.environment.rawValue, token.label, Self.expiry(token.expires)]
-                Output.line((["token", String(token.id)] + place + [token.callbackURL ?? ""] + token.allowedOrigins).joined(separator: "\t"))
+                table.add(
+                    .text("token"), .text(String(token.id)), .text(token.containerIdentifier), .text(token.environment.rawValue),
+                    .text(token.label), Table.Cell(time: token.expires), Table.Cell(token.callbackURL), .list(token.allowedOrigins))
             }
             for (key, label) in keys {
-                Output.line(["key", key.id, key.containerIdentifier, key.environment.rawValue, label, Self.expiry(key.expires)].joined(separator: "\t"))
+                table.add(
+                    .text("key"), .text(key.id), .text(key.containerIdentifier), .text(key.environment.rawValue), .text(label),
+                    Table.Cell(time: key.expires), .none, .list([]))
             }
+            output.print(table, ifEmpty: "There are no API tokens and no keys: 'tarn token add' makes a token.")
         }
-
-        private static func expiry(_ expires: Int64?) -> String { expires.map(UserCommand.Sessions.time) ?? "never" }
     }
 }
 

@@ -12,7 +12,9 @@ extension UserCommand {
     struct Password: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set the password with which a user signs in on pages.",
-            discussion: "Reads one line from standard input. It ends the user's sessions on pages; device tokens stay good.")
+            discussion: Help.discussion(
+                "Reads one line from standard input. It ends the user's sessions on pages; device tokens stay good.",
+                examples: "tarn user password mia", "tarn user password mia < password.txt"))
 
         static let charactersMin = 8
 
@@ -32,7 +34,9 @@ extension UserCommand {
     struct Profile: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set what others may know of a user, and what the user may do.",
-            discussion: "What is not named stays as it is; an empty text takes a value away.")
+            discussion: Help.discussion(
+                "What is not named stays as it is; an empty text takes a value away.",
+                examples: "tarn user profile mia --operator", "tarn user profile mia --email mia@example.org --discoverable"))
 
         @Argument(help: "Name of the user.")
         var name: String

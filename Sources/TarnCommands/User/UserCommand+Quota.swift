@@ -11,10 +11,11 @@ extension UserCommand {
     struct Quota: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set how much a user's private database may take in each container.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 A number of bytes, with kB, MB, GB or TB behind it if you like; 'none' for any number; 'default' for the \
                 server's limit userBytes. It holds from the user's next request on.
-                """)
+                """, examples: "tarn user quota mia 500MB", "tarn user quota mia default"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -30,19 +31,24 @@ extension UserCommand {
 
     struct Usage: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List what databases take, one a line: user, container, environment, bytes of records, of assets, quota.",
-            discussion: "Separated by tabs. Public databases have '-' for the user; a quota that was not set is '-', too.")
+            abstract: "List the storage that databases use.",
+            discussion: Help.discussion(
+                "A public database has no user. A quota of 0 is none; without one the server's limit userBytes holds.",
+                examples: "tarn user usage --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
+            var table = Table(
+                ("USER", "user"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"),
+                ("QUOTA", "quotaBytes"))
             for line in try await options.withStore(mustExist: true, { try await $0.usage() }) {
-                let fields = [
-                    line.userName ?? "-", line.containerIdentifier, line.environment.rawValue, "\(line.usage.records)",
-                    "\(line.usage.assets)", line.quota.map { $0 == 0 ? "none" : "\($0)" } ?? "-",
-                ]
-                Output.line(fields.joined(separator: "\t"))
+                table.add(
+                    Table.Cell(line.userName), .text(line.containerIdentifier), .text(line.environment.rawValue), .bytes(line.usage.records),
+                    .bytes(line.usage.assets), line.quota.map { .bytes($0) } ?? .none)
             }
+            output.print(table, ifEmpty: "No database has any data yet.")
         }
     }
 }

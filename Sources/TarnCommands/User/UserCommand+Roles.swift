@@ -13,7 +13,9 @@ extension UserCommand {
     struct Roles: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set the custom roles that a user has in a container, in place of those before.",
-            discussion: "Roles are made by the schema: CREATE ROLE. Without any, the user has none.")
+            discussion: Help.discussion(
+                "Roles are made by the schema: CREATE ROLE. Without any, the user has none.",
+                examples: "tarn user roles mia Moderators --container iCloud.org.example.notes"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -46,7 +48,13 @@ extension UserCommand {
                 do {
                     try await store.write(call.partition) { try engine.setRoles(roles, ofUser: user, in: $0, call) }
                 } catch let error as WireError {
-                    throw CommandError(error.reason + ".")
+                    let partition = call.partition
+                    let names = (try? await store.read(partition) { try $0.roles() }) ?? []
+                    guard let unknown = roles.sorted().first(where: { !names.contains($0) }) else { throw CommandError(error.reason + ".") }
+                    let list = names.isEmpty ? "it has none: make one with CREATE ROLE in 'tarn schema import'" : "it has " + names.joined(separator: ", ")
+                    throw CommandError(
+                        "There is no role named \(unknown) in \(container), \(environment.rawValue); \(list)."
+                            + Suggestion.sentence(for: unknown, among: names))
                 }
             }
         }

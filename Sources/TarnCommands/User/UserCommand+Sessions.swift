@@ -9,22 +9,24 @@ import Foundation
 extension UserCommand {
     struct Sessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List a user's devices and web sessions, one a line, separated by tabs.",
-            discussion: """
-                Columns: kind, identifier, label or container, began, last use, address, platform. Times are UTC; a server stores \
-                last uses once a minute.
-                """)
+            abstract: "List a user's devices and web sessions.",
+            discussion: Help.discussion("Times are UTC; a server stores last uses once a minute.", examples: "tarn user sessions mia"))
 
         @Argument(help: "Name of the user.")
         var name: String
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let accesses = try await options.withStore(mustExist: true, name: name) { try await $0.accesses(ofUser: name) }
-            for access in accesses { Output.line(Self.line(access)) }
+            var table = Table(
+                ("KIND", "kind"), ("ID", "id"), ("LABEL", "label"), ("SINCE", "since"), ("LAST USE", "lastUse"), ("NETWORK", "network"),
+                ("PLATFORM", "platform"))
+            for access in accesses { Self.add(access, to: &table) }
+            output.print(table, ifEmpty: "\(name) has no device and no session: 'tarn user token \(name)' makes a token for a device.")
         }
 
-        static func line(_ access: AccountAccess) -> String {
+        private static func add(_ access: AccountAccess, to table: inout Table) {
             let (kind, label) =
                 switch access.kind {
                 case .device(let label, let expires): ("device", label + (expires.map { " (until \(time($0)))" } ?? ""))
@@ -32,9 +34,9 @@ extension UserCommand {
                     ("session", (container ?? "console") + (device.map { " (by device \($0))" } ?? ""))
                 }
             let use = access.lastUse
-            return [
-                kind, access.id, label, time(access.began), use.map { time($0.time) } ?? "-", use?.network ?? "-", use?.platform ?? "-",
-            ].joined(separator: "\t")
+            table.add(
+                .text(kind), .text(access.id), .text(label), .time(access.began), Table.Cell(time: use?.time), Table.Cell(use?.network),
+                Table.Cell(use?.platform))
         }
 
         static func time(_ milliseconds: Int64) -> String {
@@ -44,7 +46,8 @@ extension UserCommand {
 
     struct SignOut: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "sign-out", abstract: "End a user's web sessions: all of them, or the one named.")
+            commandName: "sign-out", abstract: "End a user's web sessions: all of them, or the one named.",
+            discussion: Help.discussion(examples: "tarn user sign-out mia", "tarn user sign-out mia --session 5f0a1b2c3d4e5f60"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -60,10 +63,11 @@ extension UserCommand {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke the token of a user's device.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Push streams, courier addresses and web sessions that were made with it end within a second. Name the device by its \
                 label, which several may share, or by its identifier from 'tarn user sessions'.
-                """)
+                """, examples: "tarn user revoke mia --device phone"))
 
         @Argument(help: "Name of the user.")
         var name: String

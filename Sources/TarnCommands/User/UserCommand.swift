@@ -10,18 +10,23 @@ import CloudService
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make, list, export and remove accounts.",
-        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, SecondFactor.self, Identities.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self, Export.self, Remove.self])
+        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, SecondFactor.self, Identities.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self, Export.self, Remove.self,
+            OperatorKeyCommand.self,
+        ])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an account and print its device token.",
-            discussion: "The token is printed once; the server keeps only a hash of it.")
+            discussion: Help.discussion(
+                "The token is printed once; the server keeps only a hash of it.",
+                examples: "tarn user add mia --device laptop --data ./data"))
 
         @Argument(help: "Name of the user: letters, digits and . _ - @")
         var name: String
         @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
         var device = "first device"
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard UserName.isValid(name) else { throw ValidationError(UserName.rule) }
@@ -32,14 +37,16 @@ struct UserCommand: AsyncParsableCommand {
                 try await $0.addUser(
                     name: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
             }
-            Output.line(token)
+            output.print(secret: token, "token", UserCommand.tokenNote(name))
         }
     }
 
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a token for another device of a user and print it.",
-            discussion: "The token is printed once; the server keeps only a hash of it.")
+            discussion: Help.discussion(
+                "The token is printed once; the server keeps only a hash of it.",
+                examples: "tarn user token mia --device phone", "tarn user token mia --device tablet --expires-after 90"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -48,6 +55,7 @@ struct UserCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Days after which the token is refused. (default: never)", valueName: "days"))
         var expiresAfter: Int?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard (1...36_500).contains(expiresAfter ?? 1) else { throw ValidationError("--expires-after is a number of days from 1 to 36500.") }
@@ -59,19 +67,27 @@ struct UserCommand: AsyncParsableCommand {
             let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)")) {
                 try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expires)
             }
-            Output.line(token)
+            output.print(secret: token, "token", UserCommand.tokenNote(name))
         }
+    }
+
+    static func tokenNote(_ name: String) -> String {
+        "Device token for \(name), shown once. Give it to the device as TARN_TOKEN, or in its tarn.json:"
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List users and their devices, one user a line, separated by tabs.")
+            abstract: "List users and their devices.",
+            discussion: Help.discussion(examples: "tarn user list --data ./data", "tarn user list --json | jq -r .name"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let users = try await options.withStore(mustExist: true) { try await $0.users() }
-            for user in users { Output.line(([user.name] + user.devices).joined(separator: "\t")) }
+            var table = Table(("USER", "name"), ("DEVICES", "devices"))
+            for user in users { table.add(.text(user.name), .list(user.devices)) }
+            output.print(table, ifEmpty: "There are no users yet: 'tarn user add NAME' makes one.")
         }
     }
 }

@@ -12,10 +12,12 @@ extension ZoneCommand {
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make the records of a zone what they were at a time.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 It needs a server that runs with --limit historyDays=DAYS, and works while it runs. Devices follow by their \
                 next fetch, as after any change. Shares stay as they are; a zone that was deleted comes back.
-                """)
+                """,
+                examples: "tarn zone restore Notes --at 2030-01-02T03:04:05Z --user mia --container iCloud.org.example.notes"))
 
         @Argument(help: "Name of the zone.")
         var zone: String
@@ -23,6 +25,7 @@ extension ZoneCommand {
         var at: Moment
         @OptionGroup var place: ZoneOwnerOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (zoneID, time) = (ZoneID(zoneName: zone), at.milliseconds)
@@ -32,10 +35,12 @@ extension ZoneCommand {
                 do {
                     return try await store.write(call.partition) { try engine.restoreZone(zoneID, to: time, in: $0, call).response }
                 } catch let error as WireError {
-                    throw CommandError("\(zone): \(error.reason).")
+                    throw await place.zoneError(zone, error, in: store)
                 }
             }
-            Output.line("\(zone): \(restoration.saved) records restored, \(restoration.deleted) removed")
+            output.print(
+                "\(zone): \(restoration.saved) records restored, \(restoration.deleted) removed",
+                ["zone": JSONText.string(zone), "restored": "\(restoration.saved)", "removed": "\(restoration.deleted)"])
         }
     }
 }

@@ -15,27 +15,33 @@ struct ZoneCommand: AsyncParsableCommand {
         commandName: "zone", abstract: "List, delete and restore zones of users.", subcommands: [List.self, Delete.self, Restore.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the custom zones of a user, one a line.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the custom zones of a user.",
+            discussion: Help.discussion(examples: "tarn zone list --user mia --container iCloud.org.example.notes"))
 
         @OptionGroup var place: ZoneOwnerOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let names = try await options.withStore(mustExist: true, name: place.user) { store in
-                try await store.read(try await place.partition(in: store)) { try $0.zones().filter { !$0.isDefault }.map(\.name) }
+            let zones = try await options.withStore(mustExist: true, name: place.user) { store in
+                try await store.read(try await place.partition(in: store)) { try $0.zones().filter { !$0.isDefault } }
             }
-            for name in names { Output.line(name) }
+            var table = Table(("ZONE", "zone"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"))
+            for zone in zones { table.add(.text(zone.name), .bytes(zone.usage.records), .bytes(zone.usage.assets)) }
+            output.print(table, ifEmpty: "\(place.user) has no custom zones in \(place.container), \(place.environment.rawValue).")
         }
     }
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a zone with its records, and tell devices why.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Reasons: 'deleted'; 'purged', the user removed what the app kept, so that devices remove their copies; \
                 'encryptedDataReset', the user's keys were reset, so that devices send their copies again. \
                 Devices learn of it when they next ask for changes.
-                """)
+                """, examples: "tarn zone delete Notes --user mia --container iCloud.org.example.notes"))
 
         @Argument(help: "Name of the zone.")
         var zone: String
@@ -52,7 +58,7 @@ struct ZoneCommand: AsyncParsableCommand {
                 do {
                     _ = try await store.write(call.partition) { try engine.deleteZone(zoneID, because: reason, in: $0, call) }
                 } catch let error as WireError {
-                    throw CommandError("\(zone): \(error.reason).")
+                    throw await place.zoneError(zone, error, in: store)
                 }
             }
         }
@@ -76,6 +82,17 @@ struct ZoneOwnerOptions: ParsableArguments {
         }
     }
 
+    /// The error of an operation on a zone, with the nearest name if the zone does not exist.
+    func zoneError(_ zone: String, _ error: WireError, in store: SQLiteServerStore) async -> CommandError {
+        guard error.code == .zoneNotFound || error.code == .notFound else { return CommandError("\(zone): \(error.reason).") }
+        let partition = try? await partition(in: store)
+        var names: [String] = []
+        if let partition { names = (try? await store.read(partition) { try $0.zones().map(\.name) }) ?? [] }
+        let suggestion = Suggestion.sentence(for: zone, among: names)
+        return CommandError(
+            "\(user) has no zone named \(zone) in \(container), \(environment.rawValue): 'tarn zone list' shows those there are.\(suggestion)")
+    }
+
     func partition(in store: SQLiteServerStore) async throws -> Partition { try await call(in: store).partition }
 
     /// A call as the user would make it.
@@ -84,6 +101,8 @@ struct ZoneOwnerOptions: ParsableArguments {
         guard let account = try await store.account(named: user) else {
             throw StorageFailure(.unknownName, "there is no user of this name")
         }
+        let containers = try await store.containers()
+        guard containers.contains(container) else { throw CommandError(unknownContainer: container, data: "the data folder", among: containers) }
         let name = try await store.userRecordName(
             account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
         return Call(

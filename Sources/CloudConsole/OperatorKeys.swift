@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudService
+import CloudWire
+
+/// Addresses that commands use, too.
+package enum PageAddress {
+    /// Requests of the protocol as the operator.
+    package static let api = "/console/api"
+}
+
+/// Keys with which the commands of another machine administer a server.
+///
+/// A key is the token of a console session that was begun at the server's data folder instead of with a password. So it has the
+/// rights and the audit log of the console, expires as its sessions do, is listed by `tarn user sessions`, and is ended by
+/// `tarn user sign-out`, by a new password and with the account's operator flag.
+package enum OperatorKeys {
+    /// The key in a request, for requests of the protocol only: pages are for browsers.
+    static func key(of request: ServiceRequest) -> String? {
+        guard PageRequests.isOne(request), request.cookie(ConsolePages.cookie) == nil, let header = request.header(HeaderNames.authorization)
+        else { return nil }
+        return HeaderNames.token(inAuthorization: header)
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudService
+import CloudWire
+import Foundation
+
+/// Checks of a server's data folder.
+struct FolderChecks {
+    /// Free bytes of the disk.
+    private static let space = (warning: UInt64(2_000_000_000), problem: UInt64(200_000_000))
+    /// Source: SQLite's release notes: earlier versions can corrupt a write-ahead log that two connections checkpoint at once.
+    private static let safeCheckpoints = [3, 51, 3]
+
+    let folder: String
+    let container: String?
+
+    func run() async -> [Finding] {
+        guard FileManager.default.fileExists(atPath: "\(folder)/tarn.sqlite") else {
+            return [.problem("data folder", "there is no data of a tarn server in \(folder)", "name its folder with --data")]
+        }
+        var findings = [permissions(), space()]
+        guard access(folder, W_OK | X_OK) == 0, access("\(folder)/tarn.sqlite", R_OK | W_OK) == 0 else { return findings }
+        let store: SQLiteServerStore
+        do {
+            store = try SQLiteServerStore(path: folder, use: .command)
+        } catch {
+            let sentence = (error as? StorageFailure).map { CommandError($0, data: folder).description } ?? "\(error)"
+            return findings + [.problem("database", sentence, "restore the folder from a backup with 'tarn restore'")]
+        }
+        do {
+            findings.append(try await integrity(store))
+            findings.append(Self.library(SQLiteServerStore.libraryVersion))
+            findings.append(try await operators(store))
+            findings += try await containers(store)
+        } catch {
+            let sentence = (error as? StorageFailure).map { CommandError($0, data: folder).description } ?? "\(error)"
+            findings.append(.problem("database", sentence, "try again, and restore the folder from a backup if it stays so"))
+        }
+        try? store.close()
+        return findings
+    }
+
+    private func permissions() -> Finding {
+        if access(folder, W_OK | X_OK) != 0 || access("\(folder)/tarn.sqlite", R_OK | W_OK) != 0 {
+            return .problem(
+                "data folder", "this user may not read and write \(folder)",
+                "run the command as the user of the server, or change the owner of the folder")
+        }
+        for path in [folder, "\(folder)/tarn.sqlite"] {
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
+            return .problem("data folder", "other users may read \(path), which has all records", "run 'chmod -R go-rwx \(folder)'")
+        }
+        return .ok("data folder", "\(folder), for its owner only")
+    }
+
+    private func space() -> Finding {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return .warning("disk", "the free space is unknown", "check the disk of \(folder)") }
+        return Self.finding(freeBytes: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+
+    static func finding(freeBytes: UInt64) -> Finding {
+        let text = "\(ByteText.text(Int64(clamping: freeBytes))) are free"
+        switch freeBytes {
+        case ..<space.problem: return .problem("disk", text, "make room: a full disk refuses all writes")
+        case ..<space.warning: return .warning("disk", text, "make room, or move the data folder to a larger disk")
+        default: return .ok("disk", text)
+        }
+    }
+
+    private func integrity(_ store: SQLiteServerStore) async throws -> Finding {
+        let faults = try await store.quickCheck()
+        guard let first = faults.first else { return .ok("database", "sound (quick check)") }
+        return .problem(
+            "database", "\(faults.count) faults, such as: \(first)",
+            "stop the server and restore the folder from a backup with 'tarn restore'")
+    }
+
+    static func library(_ version: String) -> Finding {
+        let numbers = version.split(separator: ".").compactMap { Int($0) }
+        if numbers.lexicographicallyPrecedes(safeCheckpoints) {
+            return .ok("SQLite", "\(version); the server serializes checkpoints, which this version needs")
+        }
+        return .ok("SQLite", version)
+    }
+
+    private func operators(_ store: SQLiteServerStore) async throws -> Finding {
+        let names = try await store.profiles().filter(\.isOperator).map(\.accountName)
+        guard names.isEmpty else { return .ok("operators", names.joined(separator: ", ")) }
+        return .warning(
+            "operators", "there is none, so the console cannot be used",
+            "run 'tarn user profile NAME --operator' and 'tarn user password NAME'")
+    }
+
+    private func containers(_ store: SQLiteServerStore) async throws -> [Finding] {
+        let known = try await store.containers()
+        if let container, !known.contains(container) {
+            return [
+                .problem(
+                    "container", CommandError(unknownContainer: container, data: folder, among: known).description,
+                    "check the app's container identifier")
+            ]
+        }
+        guard !known.isEmpty else { return [.warning("containers", "there are none yet", "the first save of an app makes one")] }
+        var findings: [Finding] = []
+        for container in container.map({ [$0] }) ?? known {
+            let service = SchemaService(
+                containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store, surroundings: .system)
+            let (development, production) = (try await service.export(.development), try await service.export(.production))
+            func count(_ schema: ContainerSchema) -> Int { schema.types.keys.count { $0 != UsersType.name } }
+            let text = "\(count(development)) record types in development, \(count(production)) in production"
+            let additions = try await service.differences().count
+            if count(development) > 0, additions > 0 {
+                findings.append(
+                    .warning(
+                        "schema", "\(container): \(text); \(additions) differences",
+                        "'tarn schema diff --container \(container)' shows them, and 'tarn schema deploy' takes them to production"))
+            } else {
+                findings.append(.ok("schema", "\(container): \(text)"))
+            }
+        }
+        return findings
+    }
+}

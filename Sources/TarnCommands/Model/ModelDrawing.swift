@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A model as SVG: entities in a grid, the most connected ones in its middle rows, and a line per relationship.
+struct ModelDrawing {
+    private struct Box {
+        var node: ModelGraph.Node
+        var x = 0
+        var y = 0
+        var width: Int
+        var height: Int
+
+        var centre: (x: Double, y: Double) { (Double(x) + Double(width) / 2, Double(y) + Double(height) / 2) }
+
+        /// The point where a line from the centre to another point leaves the box.
+        func border(towards point: (x: Double, y: Double)) -> (x: Double, y: Double) {
+            let (dx, dy) = (point.x - centre.x, point.y - centre.y)
+            guard dx != 0 || dy != 0 else { return centre }
+            let scale = min(
+                dx == 0 ? .infinity : Double(width) / 2 / abs(dx), dy == 0 ? .infinity : Double(height) / 2 / abs(dy))
+            return (centre.x + dx * scale, centre.y + dy * scale)
+        }
+    }
+
+    // Pixels. Texts are measured by the widest letters of a monospaced font.
+    private static let letterWidth = 7
+    private static let lineHeight = 18
+    private static let headHeight = 28
+    private static let padding = 10
+    private static let gap = (x: 120, y: 70)
+
+    private let boxes: [Box]
+    private let edges: [ModelGraph.Edge]
+    private let parents: [(child: String, parent: String)]
+
+    init(_ graph: ModelGraph) {
+        edges = graph.edges
+        parents = graph.nodes.compactMap { node in node.parent.map { (node.name, $0) } }
+        boxes = Self.placed(
+            Self.ordered(graph).map { node in
+                let texts = [node.name] + node.attributes.map { "\($0.name)  \($0.type)!" }
+                let width = (texts.map(\.count).max() ?? 0) * Self.letterWidth + 2 * Self.padding
+                return Box(
+                    node: node, width: max(width, 110),
+                    height: Self.headHeight + node.attributes.count * Self.lineHeight + (node.attributes.isEmpty ? 0 : 8))
+            })
+    }
+
+    /// Neighbours next to each other: breadth first, from the entity with the most lines.
+    private static func ordered(_ graph: ModelGraph) -> [ModelGraph.Node] {
+        var neighbours: [String: [String]] = [:]
+        func connect(_ a: String, _ b: String) {
+            neighbours[a, default: []].append(b)
+            neighbours[b, default: []].append(a)
+        }
+        for edge in graph.edges { connect(edge.source.entity, edge.destination.entity) }
+        for node in graph.nodes { if let parent = node.parent { connect(node.name, parent) } }
+        let byDegree = graph.nodes.sorted { (neighbours[$0.name]?.count ?? 0, $1.name) > (neighbours[$1.name]?.count ?? 0, $0.name) }
+        var (order, seen) = ([String](), Set<String>())
+        for start in byDegree where seen.insert(start.name).inserted {
+            var queue = [start.name][...]
+            while let name = queue.popFirst() {
+                order.append(name)
+                for next in (neighbours[name] ?? []).sorted() where seen.insert(next).inserted { queue.append(next) }
+            }
+        }
+        let nodes = Dictionary(graph.nodes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return order.compactMap { nodes[$0] }
+    }
+
+    private static func placed(_ boxes: [Box]) -> [Box] {
+        var columns = 1
+        while columns * columns < boxes.count { columns += 1 }
+        let widths = (0..<columns).map { column in boxes.indices.filter { $0 % columns == column }.map { boxes[$0].width }.max() ?? 0 }
+        var (placed, y) = (boxes, gap.y / 2)
+        for start in stride(from: 0, to: boxes.count, by: columns) {
+            let row = start..<min(start + columns, boxes.count)
+            // Rows are shifted against each other, so that a line to the next column passes no box.
+            var x = gap.x / 2 + (start / columns % 2) * gap.x / 2
+            for index in row {
+                (placed[index].x, placed[index].y) = (x, y)
+                x += widths[index - start] + gap.x
+            }
+            y += (row.map { boxes[$0].height }.max() ?? 0) + gap.y
+        }
+        return placed
+    }
+
+    var svg: String {
+        let width = (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.gap.x / 2
+        let height = (boxes.map { $0.y + $0.height }.max() ?? 0) + Self.gap.y / 2
+        var lines = [
+            #"<svg xmlns="http://www.w3.org/2000/svg" width="\#(width)" height="\#(height)" viewBox="0 0 \#(width) \#(height)" role="img">"#,
+            "<title>Data model: \(Self.escaped(boxes.map(\.node.name).sorted().joined(separator: ", ")))</title>",
+            """
+            <style>
+            svg { --paper: #ffffff; --ink: #1c1c1e; --faint: #6b6b70; --line: #3a6ea5; --head: #e6eef7; background: var(--paper) }
+            @media (prefers-color-scheme: dark) { svg { --paper: #16181c; --ink: #f2f2f5; --faint: #a5a8b0; --line: #7fb2e5; --head: #26364a } }
+            text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink) }
+            .name { font-weight: 600 } .type { fill: var(--faint); text-anchor: end } .end { fill: var(--faint); font-size: 11px; text-anchor: middle; stroke: var(--paper); stroke-width: 4px; paint-order: stroke }
+            .box { fill: var(--paper); stroke: var(--line) } .head { fill: var(--head); stroke: var(--line) } .link { stroke: var(--line); fill: none }
+            .parent { stroke: var(--faint); stroke-dasharray: 5 4; fill: none } .abstract { font-style: italic }
+            </style>
+            """,
+        ]
+        let byName = Dictionary(boxes.map { ($0.node.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for (child, parent) in parents {
+            guard let from = byName[child], let to = byName[parent] else { continue }
+            lines.append(Self.line(from.border(towards: to.centre), to.border(towards: from.centre), "parent"))
+        }
+        var ends: [String] = []
+        for (index, edge) in edges.enumerated() {
+            guard let from = byName[edge.source.entity], let to = byName[edge.destination.entity] else { continue }
+            // Lines between the same two boxes stand side by side.
+            let twins = edges[..<index].count {
+                Set([$0.source.entity, $0.destination.entity]) == Set([edge.source.entity, edge.destination.entity])
+            }
+            if from.node.name == to.node.name {
+                lines.append(Self.loop(from, twins))
+                ends.append(
+                    Self.end(
+                        "\(edge.destination.name ?? "") / \(edge.source.name ?? "")",
+                        (Double(from.x + from.width) + 10, Double(from.y) - 8 - Double(twins) * 14)))
+                continue
+            }
+            let (start, stop) = (from.border(towards: to.centre), to.border(towards: from.centre))
+            let shift = Double((twins + 1) / 2 * (twins % 2 == 0 ? 1 : -1)) * 22
+            let (a, b) = ((x: start.x, y: start.y + shift), (x: stop.x, y: stop.y + shift))
+            lines.append(Self.line(a, b, "link"))
+            ends.append(Self.end(Self.label(edge.destination), Self.point(a, b, 0.78)))
+            ends.append(Self.end(Self.label(edge.source), Self.point(a, b, 0.22)))
+        }
+        for box in boxes { lines += Self.drawn(box) }
+        return (lines + ends + ["</svg>"]).joined(separator: "\n") + "\n"
+    }
+
+    private static func label(_ end: ModelGraph.Edge.End) -> String { "\(end.name ?? "") \(end.isMany ? "∗" : "1")" }
+
+    private static func point(_ a: (x: Double, y: Double), _ b: (x: Double, y: Double), _ share: Double) -> (x: Double, y: Double) {
+        (a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share - 4)
+    }
+
+    private static func line(_ a: (x: Double, y: Double), _ b: (x: Double, y: Double), _ kind: String) -> String {
+        #"<path class="\#(kind)" d="M\#(number(a.x)) \#(number(a.y)) L\#(number(b.x)) \#(number(b.y))"/>"#
+    }
+
+    private static func loop(_ box: Box, _ twins: Int) -> String {
+        let (x, y, size) = (box.x + box.width, box.y, 26 + 12 * twins)
+        return #"<path class="link" d="M\#(x - size) \#(y) v-12 h\#(size + 14) v\#(size + 12) h-14"/>"#
+    }
+
+    private static func end(_ text: String, _ place: (x: Double, y: Double)) -> String {
+        #"<text class="end" x="\#(number(place.x))" y="\#(number(place.y))">\#(escaped(text))</text>"#
+    }
+
+    private static func drawn(_ box: Box) -> [String] {
+        let name =
+            #"<text class="name\#(box.node.isAbstract ? " abstract" : "")" x="\#(box.x + padding)" y="\#(box.y + 19)">\#(escaped(box.node.name))</text>"#
+        let rows = box.node.attributes.enumerated().flatMap { index, attribute -> [String] in
+            let y = box.y + headHeight + 16 + index * lineHeight
+            return [
+                #"<text x="\#(box.x + padding)" y="\#(y)">\#(escaped(attribute.name))</text>"#,
+                #"<text class="type" x="\#(box.x + box.width - padding)" y="\#(y)">\#(escaped(attribute.type))\#(attribute.isRequired ? "!" : "")</text>"#,
+            ]
+        }
+        return [
+            #"<rect class="box" x="\#(box.x)" y="\#(box.y)" width="\#(box.width)" height="\#(box.height)" rx="6"/>"#,
+            #"<rect class="head" x="\#(box.x)" y="\#(box.y)" width="\#(box.width)" height="\#(headHeight)" rx="6"/>"#, name,
+        ] + rows
+    }
+
+    /// One digit after the point, so that a drawing is the same on every machine.
+    private static func number(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(Double(tenths) / 10)"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+}

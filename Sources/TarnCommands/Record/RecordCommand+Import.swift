@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudWire
+import Foundation
+
+extension RecordCommand {
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Import records from a file.",
+            discussion: Help.discussion(
+                """
+                Reads JSON lines or CSV as 'tarn record export' writes them. The whole file is checked first: if a line is invalid, the \
+                errors name their lines, and nothing is written. A record that exists is replaced. Values of assets, shares and the \
+                records of users are left out.
+                """,
+                examples: "tarn record import notes.jsonl --container iCloud.org.example.notes",
+                "tarn record import notes.csv --type Note --container iCloud.org.example.notes",
+                "tarn record import notes.jsonl --check --container iCloud.org.example.notes"))
+
+        @Argument(help: "The file; - reads standard input.", completion: .file())
+        var file: String
+        @Option(help: ArgumentHelp("jsonl or csv. (default: by the file's name)", valueName: "format"))
+        var format: Format?
+        @Option(help: ArgumentHelp("Record type of the rows of CSV.", valueName: "type"))
+        var type: String?
+        @Flag(help: "Check the file, and write nothing.")
+        var check = false
+        @OptionGroup var target: RecordTarget
+        @OptionGroup var output: OutputOptions
+
+        private var chosenFormat: Format { format ?? (file.lowercased().hasSuffix(".csv") ? .csv : .jsonl) }
+
+        func validate() throws {
+            guard chosenFormat == .jsonl || type != nil else {
+                throw ValidationError("The rows of CSV have no record type: name it with --type.")
+            }
+        }
+
+        func run() async throws {
+            let records = try RecordFile(file, chosenFormat, type: type).records
+            if check { return report(records.count, failed: 0, verb: "valid") }
+            let progress = ProgressLine()
+            let problems = try await target.withDatabase("import") { database in
+                defer { progress.end() }
+                var (problems, done) = ([String](), 0)
+                for batch in RecordBatches(records) {
+                    let results = try await database.modify(batch.map { RecordOperation(.forceReplace, $0.record) })
+                    for (item, result) in zip(batch, results) {
+                        guard case .failure(_, let error, _) = result else { continue }
+                        problems.append("\(file):\(item.line): \(item.record.recordName): \(error.reason)")
+                    }
+                    done += batch.count
+                    progress.show("Importing", done, of: records.count, "records")
+                }
+                return problems
+            }
+            for problem in problems { Output.note("Error: \(TerminalText.escaped(problem))") }
+            report(records.count - problems.count, failed: problems.count, verb: "imported")
+            if !problems.isEmpty { throw ExitCode.failure }
+        }
+
+        private func report(_ count: Int, failed: Int, verb: String) {
+            let failures = failed == 0 ? "" : ", \(failed) refused"
+            output.print("\(count) records \(verb)\(failures)", [verb: "\(count)", "refused": "\(failed)"])
+        }
+    }
+}
+
+/// The records of a file with their line numbers, checked.
+struct RecordFile {
+    struct Item: Sendable {
+        /// From 1.
+        var line: Int
+        var record: Record
+    }
+
+    /// Problems that are listed at most.
+    private static let problemsMax = 20
+
+    private(set) var records: [Item] = []
+    private var problems: [String] = []
+    private var lines: [String: Int] = [:]
+
+    /// - Throws: CommandError with a line per problem.
+    init(_ path: String, _ format: RecordCommand.Format, type: String?) throws {
+        let data = path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
+        guard let data else { throw CommandError("The file \(path) cannot be read.") }
+        guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(path) is not UTF-8.") }
+        switch format {
+        case .jsonl: readLines(text)
+        case .csv:
+            do { try readRows(text, type: type ?? "") } catch let error as CommandError { problems.append(error.description) }
+        }
+        guard problems.isEmpty else {
+            let listed = problems.prefix(Self.problemsMax).map { "  " + TerminalText.escaped($0) }
+            let rest = problems.count > Self.problemsMax ? ["  and \(problems.count - Self.problemsMax) more"] : []
+            throw CommandError("\(path) is invalid, and nothing was imported:\n" + (listed + rest).joined(separator: "\n"))
+        }
+    }
+
+    private mutating func readLines(_ text: String) {
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
+            if line.isEmpty { continue }
+            do throws(WireError) {
+                add(try Record(json: Array(line.utf8)), line: index + 1)
+            } catch {
+                problems.append("line \(index + 1): \(error.reason)")
+            }
+        }
+    }
+
+    private mutating func readRows(_ text: String, type: String) throws {
+        var rows = try RecordCSV.rows(text)
+        guard let header = rows.first?.cells else { throw CommandError("line 1: the header is missing: recordName,FIELD:TYPE,…") }
+        guard header.first == RecordCSV.nameHeader else { throw CommandError("line 1: the first column is recordName.") }
+        let columns = try header.dropFirst().map { cell -> RecordCSV.Column in
+            guard let (name, type) = RecordValueText.field((cell ?? "")[...]), let type, type != .asset else {
+                throw CommandError("line 1: '\(cell ?? "")' is no column: write FIELD:TYPE, such as title:STRING.")
+            }
+            return RecordCSV.Column(name: name, type: type)
+        }
+        rows.removeFirst()
+        for (line, cells) in rows {
+            guard cells.count == header.count else {
+                problems.append("line \(line): \(cells.count) columns instead of \(header.count)")
+                continue
+            }
+            var record = Record(recordName: cells[0] ?? "", recordType: type)
+            for (column, cell) in zip(columns, cells.dropFirst()) {
+                guard let cell else { continue }
+                // Quotation marks of CSV are gone already; others belong to the text.
+                let value = column.type == .string ? .string(cell) : RecordValueText.value(cell, column.type)
+                guard let value else {
+                    problems.append("line \(line): '\(cell.prefix(40))' is no \(column.type.rawValue) (column \(column.name))")
+                    continue
+                }
+                record.fields[column.name] = Field(value)
+            }
+            add(record, line: line)
+        }
+    }
+
+    private mutating func add(_ source: Record, line: Int) {
+        if source.isDeleted || source.recordType == ShareDetails.recordType || source.recordType == "Users" { return }
+        guard !source.recordName.isEmpty else { return problems.append("line \(line): the record has no recordName") }
+        guard !source.recordType.isEmpty else { return problems.append("line \(line): the record has no recordType") }
+        if let first = lines[source.recordName] {
+            return problems.append("line \(line): the record \(source.recordName) is in line \(first) already")
+        }
+        lines[source.recordName] = line
+        // Stamps and versions are the server's.
+        var record = Record(
+            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !Self.isAsset($0.value) })
+        record.sharing.parent = source.sharing.parent
+        records.append(Item(line: line, record: record))
+    }
+
+    /// A file's content is not in an export, so its value cannot be imported.
+    private static func isAsset(_ field: Field) -> Bool {
+        switch field.value {
+        case .asset?, .list(_, of: .asset)?: true
+        default: false
+        }
+    }
+}
+
+/// Splits records into requests that the server's limits allow.
+struct RecordBatches: Sequence, IteratorProtocol {
+    private static let recordsMax = 200
+    private static let bytesMax = 4_000_000
+
+    private var rest: ArraySlice<RecordFile.Item>
+
+    init(_ records: [RecordFile.Item]) { rest = records[...] }
+
+    mutating func next() -> [RecordFile.Item]? {
+        var (batch, bytes) = ([RecordFile.Item](), 0)
+        while let item = rest.first, batch.count < Self.recordsMax {
+            bytes += item.record.encoded().count
+            if !batch.isEmpty, bytes > Self.bytesMax { break }
+            batch.append(item)
+            rest = rest.dropFirst()
+        }
+        return batch.isEmpty ? nil : batch
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+import SystemSupport
+
+/// Carries requests of the protocol to one database.
+protocol RecordCarrier: Sendable {
+    /// - Throws: `WireError` if the request is refused; CommandError if no server can be reached.
+    func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8]
+}
+
+/// Requests to a data folder, with the engine in this process. A running server is not disturbed: devices receive the changes
+/// with their next fetch.
+struct FolderCarrier: RecordCarrier {
+    let service: CloudService
+    let call: Call
+
+    func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
+        try await service.perform(operation, body, as: call)
+    }
+}
+
+/// The records of one zone.
+struct RecordDatabase: Sendable {
+    let carrier: any RecordCarrier
+    let zoneID: ZoneID
+
+    /// Records of one page.
+    static let pageRecords = 200
+
+    func query(_ query: Query, limit: Int, marker: String?, fields: [String]?) async throws -> QueryRecordsResponse {
+        var request = QueryRecordsRequest(query: query, zoneID: zoneID, desiredKeys: fields)
+        request.resultsLimit = min(limit, Self.pageRecords)
+        request.continuationMarker = marker
+        return try QueryRecordsResponse(json: try await carrier.send(.queryRecords, request.encoded()))
+    }
+
+    func lookup(_ names: [String]) async throws -> [RecordResult] {
+        let request = LookupRecordsRequest(recordNames: names, zoneID: zoneID)
+        return try LookupRecordsResponse(json: try await carrier.send(.lookupRecords, request.encoded())).results
+    }
+
+    func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
+        let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false, desiredKeys: [])
+        let results = try ModifyRecordsResponse(json: try await carrier.send(.modifyRecords, request.encoded())).results
+        guard results.count == operations.count else {
+            throw CommandError("The server returned \(results.count) results for \(operations.count) records.")
+        }
+        return results
+    }
+
+    /// One page of the zone's change feed: records in the order of their last changes, without any index.
+    func changes(after token: String?, ofTypes types: [String]? = nil) async throws -> ZoneChanges {
+        var query = ZoneChangesQuery(zoneID: zoneID, syncToken: token, desiredRecordTypes: types)
+        query.resultsLimit = Self.pageRecords
+        let response = try ZoneChangesResponse(json: try await carrier.send(.zoneChanges, ZoneChangesRequest(zones: [query]).encoded()))
+        switch response.zones.first {
+        case .changes(let changes)?: return changes
+        case .failure(_, let error)?: throw error
+        case nil: throw CommandError("The server's response lacks the zone \(zoneID.zoneName).")
+        }
+    }
+
+    /// Visits the zone's present records. Stops when `visit` returns `false`.
+    func forEachRecord(ofTypes types: [String]?, _ visit: (Record) async throws -> Bool) async throws {
+        var token: String?
+        while true {
+            let page = try await changes(after: token, ofTypes: types)
+            for record in page.records where !record.isDeleted {
+                guard try await visit(record) else { return }
+            }
+            guard page.moreComing, page.syncToken != token else { return }
+            token = page.syncToken
+        }
+    }
+}

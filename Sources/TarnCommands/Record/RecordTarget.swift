@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudService
+import CloudWire
+import Foundation
+import SystemSupport
+
+/// The database and zone that a command works on, in a data folder or on a server.
+struct RecordTarget: ParsableArguments {
+    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
+    var container: String
+    @Option(help: "development or production.")
+    var environment = CloudEnvironment.development
+    @Option(help: "public or private.")
+    var database = RecordScope.public
+    @Option(help: ArgumentHelp("Owner of the private database. On a server it is the operator.", valueName: "name"))
+    var user: String?
+    @Option(help: ArgumentHelp("Name of the zone. (default: the default zone)", valueName: "name"))
+    var zone: String?
+    @Option(help: ArgumentHelp("Address of a running server, instead of a data folder.", valueName: "url"))
+    var server: String?
+    @Option(
+        help: ArgumentHelp(
+            "File with an operator's key for --server, readable by its owner only; TARN_OPERATOR_KEY has a key, too.", valueName: "path"))
+    var keyFile: String?
+    @OptionGroup var options: DataOptions
+
+    func validate() throws {
+        guard PathSegments.isContainerIdentifier(container) else {
+            throw ValidationError("A container identifier has letters, digits and the signs . - _")
+        }
+        guard database == .private || user == nil else { throw ValidationError("--user goes with --database private.") }
+        if server == nil {
+            guard database == .public || user != nil else { throw ValidationError("A private database has an owner: name it with --user.") }
+            guard keyFile == nil else { throw ValidationError("--key-file goes with --server.") }
+        } else if user != nil {
+            throw ValidationError("A server shows an operator the public databases and the operator's own private ones: leave --user out.")
+        }
+        if let server, !Self.isAddress(server) {
+            throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")
+        }
+    }
+
+    /// Scheme and host, and no user, query or fragment.
+    static func isAddress(_ text: String) -> Bool {
+        guard let parts = URLComponents(string: text), ["http", "https"].contains(parts.scheme?.lowercased()) else { return false }
+        return parts.host?.isEmpty == false && parts.user == nil && parts.password == nil && parts.query == nil && parts.fragment == nil
+    }
+
+    var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
+
+    /// The place in a sentence.
+    var place: String {
+        let database = user.map { "the private database of \($0)" } ?? "the \(database.rawValue) database"
+        return "zone \(zoneID.zoneName) of \(database), \(container), \(environment.rawValue)"
+    }
+
+    /// Runs `body` with the zone's records, and says refusals in words.
+    ///
+    /// - Parameters:
+    ///   - action: Name of the command in the audit log of a data folder. A server writes its own.
+    ///   - type: The record type that the command is about, for the suggestion of a near name.
+    func withDatabase<Value>(
+        _ action: String, type: String? = nil, _ body: (RecordDatabase) async throws -> Value
+    ) async throws -> Value {
+        if let server {
+            let carrier = RemoteCarrier(
+                server: String(server.hasSuffix("/") ? server.dropLast() : server[...]),
+                key: try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment),
+                path: ServicePath(containerIdentifier: container, environment: environment, scope: database.scope, operation: .queryRecords)
+            )
+            return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }
+        }
+        let audit = CommandAudit("record.\(action)", "\(container) \(environment.rawValue) \(user ?? "public")")
+        return try await options.withStore(mustExist: true, name: user ?? "", audited: audit) { store in
+            let containers = try await store.containers()
+            guard containers.contains(container) else {
+                throw CommandError(unknownContainer: container, data: options.data, among: containers)
+            }
+            let service = CloudService(
+                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
+            )
+            let call = try await call(store, service)
+            if let type, action != "put", action != "import" { try await check(type, store, call) }
+            return try await translating {
+                try await body(RecordDatabase(carrier: FolderCarrier(service: service, call: call), zoneID: zoneID))
+            }
+        }
+    }
+
+    private func call(_ store: SQLiteServerStore, _ service: CloudService) async throws -> Call {
+        var call: Call
+        if let user {
+            guard let account = try await store.account(named: user) else {
+                throw StorageFailure(.unknownName, "there is no user of this name")
+            }
+            let name = try await service.userRecordName(of: account, in: container)
+            call = service.call(
+                Partition(containerIdentifier: container, environment: environment, owner: name),
+                Caller(userRecordName: name, deviceID: "tarn", kind: .user), baseURL: "")
+        } else {
+            call = service.call(
+                Partition(containerIdentifier: container, environment: environment, scope: .public, owner: Partition.publicOwner),
+                Caller(userRecordName: "_tarn", deviceID: "tarn", kind: .operator), baseURL: "")
+        }
+        call.capabilities = [.publicChanges]
+        return call
+    }
+
+    private func check(_ type: String, _ store: SQLiteServerStore, _ call: Call) async throws {
+        let types = try await store.read(call.partition) { try $0.recordTypes() }.filter { $0 != UsersType.name }
+        guard !types.contains(type), type != UsersType.name else { return }
+        let list = types.isEmpty ? "It has no record types yet." : "It has \(types.sorted().joined(separator: ", "))."
+        throw CommandError(
+            "There is no record type named \(type) in \(container), \(environment.rawValue). \(list)"
+                + Suggestion.sentence(for: type, among: types.sorted()))
+    }
+
+    private func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as WireError {
+            throw CommandError(record: error, place: place)
+        }
+    }
+}
+
+enum RecordScope: String, ExpressibleByArgument, CaseIterable {
+    case `public`, `private`
+
+    var scope: DatabaseScope { self == .public ? .public : .private }
+}
+
+extension CommandError {
+    /// A request about records that was refused, with the next step.
+    init(record error: WireError, place: String) {
+        let reason = error.reason.prefix(1).uppercased() + error.reason.dropFirst()
+        let step =
+            switch error.code {
+            case .zoneNotFound: "'tarn zone list' shows the zones of a user."
+            case .accessDenied: "Use the key of an operator."
+            case .quotaExceeded: "Raise the quota with 'tarn user quota', or delete records."
+            case .tryAgainLater, .throttled: "Try again in a moment."
+            case .badRequest
+            where error.reason.contains("queryable") || error.reason.contains("indexable") || error.reason.contains("sortable"):
+                "Add the index with 'tarn schema import', or leave --where and --sort out: then no index is needed."
+            default: "It is about \(place)."
+            }
+        self.init("\(reason). \(step)")
+    }
+}

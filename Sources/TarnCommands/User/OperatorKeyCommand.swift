@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudService
+
+/// `tarn user operator-key`: the key for `--server`.
+struct OperatorKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "operator-key", abstract: "Make a key with which commands on another machine administer this server.",
+        discussion: Help.discussion(
+            """
+            The user has to be an operator. The key has the rights of the console, and what is done with it is in the audit log under \
+            the user's name. It is listed by 'tarn user sessions' and ended by 'tarn user sign-out'. It is printed once.
+            """,
+            examples: "tarn user operator-key mia > operator.key",
+            "tarn record query Note --server https://cloud.example.org --container iCloud.org.example.notes --key-file operator.key"))
+
+    @Argument(help: "Name of the operator.")
+    var name: String
+    @OptionGroup var options: DataOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let (key, expires) = try await options.withStore(
+            mustExist: true, name: name, audited: CommandAudit("user.operator-key", name)
+        ) { store in
+            guard let account = try await store.account(named: name) else {
+                throw StorageFailure(.unknownName, "there is no user of this name")
+            }
+            guard try await store.profile(ofAccount: account)?.isOperator == true else {
+                throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
+            }
+            let service = CloudService(
+                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
+            )
+            return try await service.operatorKey(ofAccount: account)
+        }
+        output.print(
+            secret: key, "key",
+            "Operator's key of \(name), shown once, until \(TimeText.utc(expires)). Store it in a file that only you can read, for --key-file:"
+        )
+    }
+}

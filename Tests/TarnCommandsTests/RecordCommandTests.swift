@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngineSQLite
+import CloudInProcess
+import CloudKit
+import CloudWire
+import Foundation
+import Logging
+import Testing
+
+@testable import TarnCommands
+
+@Suite struct RecordCommandTests {
+    private static let container = "iCloud.org.example.notes"
+
+    @Test(arguments: [
+        ("title == Milk", QueryFilter(.field("title"), .equals, .string("Milk"))),
+        ("title='3'", QueryFilter(.field("title"), .equals, .string("3"))),
+        ("stars>=3", QueryFilter(.field("stars"), .greaterThanOrEquals, .int64(3))),
+        ("stars:double < 3", QueryFilter(.field("stars"), .lessThan, .double(3))),
+        ("price != 3.50", QueryFilter(.field("price"), .notEquals, .double(3.5))),
+        ("due > 2030-01-02T03:04:05Z", QueryFilter(.field("due"), .greaterThan, .timestamp(1_893_553_445_000))),
+        ("list == @shopping", QueryFilter(.field("list"), .equals, .reference(RecordReference(recordName: "shopping")))),
+        ("recordName beginswith note-", QueryFilter(.system(.recordName), .beginsWith, .string("note-"))),
+        ("tag in (red, 'dark, blue')", QueryFilter(.field("tag"), .isIn, .list([.string("red"), .string("dark, blue")], of: .string))),
+        ("tags contains red", QueryFilter(.field("tags"), .listContains, .string("red"))),
+        ("text matches 'two words'", QueryFilter(.field("text"), .containsAllTokens, .string("two words"))),
+        (
+            "place near 48.1,11.5,5000",
+            QueryFilter(.field("place"), .near, .location(RecordLocation(latitude: 48.1, longitude: 11.5)), distance: 5000)
+        ),
+    ])
+    func conditionsAreRead(_ text: String, _ filter: QueryFilter) {
+        #expect(RecordFilter(argument: text)?.filter == filter)
+    }
+
+    @Test(arguments: [
+        "", "title", "== 3", "title ~ 3", "stars:color == 3", "stars:int64 == many", "tag in ()", "tag in (1, red)", "tag in (red",
+        "place near 200,0,1",
+        "ti tle == 3", "tag in ('red)",
+    ])
+    func invalidConditionsAreRefused(_ text: String) {
+        #expect(RecordFilter(argument: text) == nil)
+    }
+
+    @Test func quotationsOfCSVAreRead() throws {
+        let rows = try RecordCSV.rows("a,\"b\"\"c\",\r\n\n\"two\nlines\",\"\",x")
+        #expect(rows.map(\.line) == [1, 3])
+        #expect(rows.map(\.cells) == [["a", "b\"c", nil], ["two\nlines", "", "x"]])
+        #expect(throws: CommandError.self) { try RecordCSV.rows("a\n\"b") }
+    }
+
+    /// An export, imported into another container, is the same export.
+    @Test(arguments: ["jsonl", "csv"]) func exportAndImportAreInverse(_ format: String) async throws {
+        let folder = ScratchFolder("tarn-record")
+        let data = folder.path
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        let source = ["--container", Self.container, "--data", data], copy = ["--container", "iCloud.org.example.copy", "--data", data]
+        for (name, fields) in [
+            ("n1", ["title=Buy milk, \"fresh\"", "stars=3", "price=3.5", "due=2030-01-02T03:04:05.678Z", "list=@shopping"]),
+            ("n2", ["place:location=48.1,11.5", "key:bytes=AAEC", "title='x\ny'"]),
+        ] {
+            #expect(await CommandRun(["record", "put", name] + fields + ["--type", "Note"] + source).status == 0)
+        }
+        let file = data + "/notes.\(format)"
+        #expect(await CommandRun(["record", "export", "--type", "Note", "--format", format, "--output", file] + source).status == 0)
+        #expect(await CommandRun(["record", "put", "other", "a=1", "--type", "Other"] + copy).status == 0)
+        let imported = await CommandRun(["record", "import", file, "--type", "Note"] + copy)
+        #expect(imported.output == "2 records imported\n", "\(imported.notes)")
+        let (first, second) = (
+            await CommandRun(["record", "export", "--type", "Note", "--format", "csv"] + source),
+            await CommandRun(["record", "export", "--type", "Note", "--format", "csv"] + copy)
+        )
+        #expect(first.output.contains("2030-01-02T03:04:05.678Z"))
+        #expect(first.output == second.output)
+    }
+
+    /// A user's own zone, with the record as a device wrote it.
+    @Test func privateRecordsAreReachedInTheDataFolder() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "phone")
+        let client = CloudDatabaseClient(
+            containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
+        let note = Record(recordName: "n1", recordType: "Note", fields: ["title": Field(.string("Milk"))])
+        _ = try await client.modifyRecords(ModifyRecordsRequest(operations: [RecordOperation(.create, note)]), idempotencyKey: "n1")
+        let folder = ScratchFolder("tarn-record")
+        try await cloud.backUp(to: folder.path)
+        try cloud.discard()
+        let place = ["--database", "private", "--user", "mia", "--container", Self.container, "--data", folder.path]
+        let found = await CommandRun(["record", "query", "Note", "--json"] + place)
+        #expect(try Record(json: Array(found.output.utf8)).fields["title"]?.value == .string("Milk"))
+        let nobody = await CommandRun(
+            "record", "query", "Note", "--database", "private", "--user", "mio", "--container", Self.container, "--data", folder.path)
+        #expect(nobody.notes.contains("Did you mean 'mia'?"), "\(nobody.notes)")
+        let audit = await CommandRun("audit", "--json", "--data", folder.path)
+        #expect(audit.output.contains(#""action":"record.query","subject":"\#(Self.container) development mia""#), "\(audit.output)")
+    }
+
+    // MARK: A server
+
+    @Test func anOperatorsKeyReachesAServer() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let data = folder.path
+        for arguments in [["user", "add", "mia"], ["user", "profile", "mia", "--operator"], ["user", "add", "bo"]] {
+            #expect(await CommandRun(arguments + ["--data", data]).status == 0)
+        }
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let server = try LocalServer(
+            data: data, host: "127.0.0.1", port: 0, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let running = Task { try await server.run(endsOnSignals: false) { continuation.yield($0) } }
+        var iterator = ports.makeAsyncIterator()
+        let port = try #require(await iterator.next())
+        let keyFile = data + "/operator.key"
+        let key = await CommandRun("user", "operator-key", "mia", "--data", data)
+        #expect(FileManager.default.createFile(atPath: keyFile, contents: Data(key.output.utf8), attributes: [.posixPermissions: 0o600]))
+        let place = ["--server", "http://127.0.0.1:\(port)", "--key-file", keyFile, "--container", Self.container]
+        let put = await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place)
+        #expect(put.output == "n1: created\n", "\(put.notes)")
+        let found = await CommandRun(["record", "query", "Note", "--json"] + place)
+        #expect(try Record(json: Array(found.output.utf8)).fields["title"]?.value == .string("Milk"), "\(found.notes)")
+        let deleted = await CommandRun(["record", "delete", "n1", "--yes"] + place)
+        #expect(deleted.output == "n1: deleted\n", "\(deleted.notes)")
+        // The server's audit log has each request under the operator's name.
+        let audit = await CommandRun("audit", "--json", "--data", data)
+        #expect(audit.output.contains(#""actor":"mia","network":"127.0.0.1","action":"console.api.records.modify""#), "\(audit.output)")
+
+        // A key file that other users may read is refused.
+        let readable = data + "/readable.key"
+        #expect(FileManager.default.createFile(atPath: readable, contents: Data(key.output.utf8), attributes: [.posixPermissions: 0o644]))
+        let refusedFile = await CommandRun([
+            "record", "query", "Note", "--server", "http://127.0.0.1:\(port)", "--key-file", readable, "--container", Self.container,
+        ])
+        #expect(refusedFile.notes.contains("chmod 600"), "\(refusedFile.notes)")
+        let notOperator = await CommandRun("user", "operator-key", "bo", "--data", data)
+        #expect(notOperator.notes.contains("bo is not an operator"), "\(notOperator.notes)")
+
+        // Without the operator flag, and after a sign-out, the key has no rights.
+        #expect(await CommandRun("user", "profile", "mia", "--no-operator", "--data", data).status == 0)
+        let noOperator = await CommandRun(["record", "query", "Note"] + place)
+        #expect(noOperator.status == 1)
+        #expect(await CommandRun("user", "profile", "mia", "--operator", "--data", data).status == 0)
+        #expect(await CommandRun("user", "sign-out", "mia", "--data", data).status == 0)
+        let ended = await CommandRun(["record", "query", "Note"] + place)
+        #expect(ended.notes.contains("does not accept the operator's key"), "\(ended.notes)")
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test func keysAreShownNowhere() throws {
+        let key = try OperatorKey(file: nil, environment: [OperatorKey.variable: "secret-of-mia"])
+        #expect("\(key)" == "•••")
+        #expect(Mirror(reflecting: key).children.isEmpty)
+        #expect(throws: CommandError.self) { try OperatorKey(file: nil, environment: [:]) }
+        #expect(throws: CommandError.self) { try OperatorKey(file: nil, environment: [OperatorKey.variable: "two words"]) }
+    }
+}

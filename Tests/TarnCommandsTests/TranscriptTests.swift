@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import Foundation
+import Testing
+
+@testable import TarnCommands
+
+/// Output, JSON and errors of commands, as golden files.
+@Suite struct TranscriptTests {
+    private static let container = "iCloud.org.example.notes"
+
+    @Test func accountsAndTokens() async {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        await transcript.run("user", "list", "--data", data)
+        await transcript.run("user", "add", "mia", "--data", data)
+        await transcript.run("user", "add", "mia", "--data", data)
+        await transcript.run("user", "token", "mia", "--device", "phone", "--json", "--data", data)
+        await transcript.run("user", "token", "mai", "--data", data)
+        await transcript.run("user", "list", "--data", data)
+        await transcript.run("user", "list", "--json", "--data", data)
+        await transcript.run("user", "usage", "--data", data)
+        await transcript.run("user", "revoke", "mia", "--device", "phone", "--data", data)
+        await transcript.run("user", "operator-key", "mia", "--data", data)
+        await transcript.run("token", "list", "--data", data)
+        await transcript.run("token", "add", "--container", Self.container, "--label", "site", "--data", data)
+        await transcript.run("token", "list", "--data", data)
+        await transcript.run("token", "list", "--json", "--data", data)
+        await transcript.run("token", "remove", "7", "--data", data)
+        await transcript.run("token", "remove-key", "abc", "--data", data)
+        GoldenFile("transcripts/accounts.txt").expect(transcript.text)
+        // The log has the user of the machine, so it isn't in the golden file.
+        let audit = await CommandRun("audit", "--json", "--data", data)
+        #expect(audit.output.split(separator: "\n").count == 4)
+        #expect(audit.output.contains(#""action":"user.revoke","subject":"mia, phone","outcome":"done""#))
+    }
+
+    /// Names that do not exist are errors with the nearest name.
+    @Test func unknownNames() async throws {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        try Data("DEFINE SCHEMA CREATE ROLE Editors; RECORD TYPE Note (title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE);".utf8)
+            .write(to: URL(filePath: data + "/notes.ckdb"))
+        await transcript.run("container", "list", "--data", data)
+        await transcript.run("schema", "export", "--container", Self.container, "--data", data)
+        await transcript.run("schema", "validate", "--container", Self.container, "--file", data + "/notes.ckdb", "--json", "--data", data)
+        await transcript.run("schema", "import", "--container", Self.container, "--file", data + "/notes.ckdb", "--data", data)
+        await transcript.run("schema", "diff", "--container", "iCloud.org.exmple.notes", "--data", data)
+        await transcript.run("schema", "diff", "--container", Self.container, "--data", data)
+        await transcript.run("schema", "diff", "--container", Self.container, "--json", "--data", data)
+        await transcript.run("user", "roles", "mia", "Editor", "--container", Self.container, "--data", data)
+        await transcript.run("record", "query", "Nots", "--container", Self.container, "--data", data)
+        await transcript.run("zone", "list", "--user", "mia", "--container", Self.container, "--data", data)
+        await transcript.run("zone", "delete", "Nots", "--user", "mia", "--container", Self.container, "--data", data)
+        await transcript.run("serve", "--limit", "recordBytes=abc", "--data", data)
+        await transcript.run("serve", "--limit", "recordByte=1", "--data", data)
+        await transcript.run("serve", "--tls-certificate", "/nope", "--tls-key", "/nope", "--data", data)
+        await transcript.run("store", "check", data + "/tarn.sqlite")
+        GoldenFile("transcripts/unknown-names.txt").expect(transcript.text)
+    }
+
+    @Test func records() async throws {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        let place = ["--container", Self.container, "--data", data]
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        try Data(
+            "DEFINE SCHEMA RECORD TYPE Note (\"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE SORTABLE, stars INT64 QUERYABLE SORTABLE, due TIMESTAMP);"
+                .utf8
+        )
+        .write(to: URL(filePath: data + "/notes.ckdb"))
+        _ = await CommandRun(["schema", "import", "--file", data + "/notes.ckdb"] + place)
+        await transcript.run("record", "put", "n1", "title=Buy milk", "stars=3", "--type", "Note", place[0], place[1], place[2], place[3])
+        await transcript.run(
+            "record", "put", "n2", "title=Call 'mia', now", "stars=5", "due=2030-01-02T03:04:05Z", "--type", "Note", place[0], place[1],
+            place[2], place[3])
+        await transcript.run("record", "put", "n3", "title=Sleep", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "put", "n1", "stars=4", "--json", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", "--where", "stars >= 5", place[0], place[1], place[2], place[3])
+        await transcript.run(
+            "record", "query", "Note", "--where", "title beginswith 'Buy m'", "--sort", "-stars", "--json", place[0], place[1], place[2],
+            place[3])
+        await transcript.run(
+            "record", "query", "Note", "--where", "stars in (3, 4)", "--fields", "stars", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", "--where", "due > 2030-01-01T00:00:00Z", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", "--where", "nonsense", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", "--limit", "1", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "get", "n2", "n9", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "export", "--type", "Note", "--format", "csv", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "delete", "n1", "n9", "--yes", place[0], place[1], place[2], place[3])
+        await transcript.run("container", "list", "--data", data)
+        await transcript.run("container", "list", "--json", "--data", data)
+        await transcript.run("record", "query", "Note", "--database", "private", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "query", "Note", "--server", "cloud", "--container", Self.container)
+        GoldenFile("transcripts/records.txt").expect(transcript.text)
+    }
+
+    @Test func invalidLinesOfAnImportAreNumbered() async throws {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        let place = ["--container", Self.container, "--data", data]
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        _ = await CommandRun(["record", "put", "first", "title=One", "--type", "Note"] + place)
+        let lines = [
+            #"{"recordName":"a","recordType":"Note","fields":{"title":{"value":"A","type":"STRING"}}}"#, "no JSON", "",
+            #"{"recordName":"b","fields":{}}"#, #"{"recordName":"a","recordType":"Note","fields":{}}"#,
+        ]
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: data + "/bad.jsonl"))
+        await transcript.run("record", "import", data + "/bad.jsonl", place[0], place[1], place[2], place[3])
+        try Data("recordName,title:STRING,stars:INT64\na,\"two\nlines\",1\nb,x,many\nc,x\n".utf8).write(
+            to: URL(filePath: data + "/bad.csv"))
+        await transcript.run("record", "import", data + "/bad.csv", "--type", "Note", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "get", "a", place[0], place[1], place[2], place[3])
+        try Data("recordName,title:STRING,stars:INT64\na,\"two\nlines\",1\nb,\"\",\n".utf8).write(to: URL(filePath: data + "/good.csv"))
+        await transcript.run("record", "import", data + "/good.csv", "--type", "Note", "--check", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "import", data + "/good.csv", "--type", "Note", "--json", place[0], place[1], place[2], place[3])
+        await transcript.run("record", "export", "--type", "Note", "--format", "csv", place[0], place[1], place[2], place[3])
+        GoldenFile("transcripts/import.txt").expect(transcript.text)
+    }
+}
