@@ -147,7 +147,8 @@ import Testing
         defer { folder.remove() }
         let backup = folder.url.appendingPathComponent("copy").path
         if isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
-        let saved = try await client.modifyRecords(sage, idempotencyKey: "k1").syncToken
+        let saved = try await client.modifyRecords(
+            encoded: sage.encoded(), operationCount: 1, idempotencyKey: "k1", asking: [.lostHistory]).syncToken
         if !isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
         try await cloud.restore(from: backup)
         #expect(try await changes(client, since: start, saved: nil).get().records.count == (isSavedAfterTheBackup ? 0 : 1))

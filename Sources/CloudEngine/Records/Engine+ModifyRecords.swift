@@ -71,10 +71,12 @@ extension Engine {
         if let before, !followed.isEmpty, let pushed = try pushedChanges(changes, of: batch, in: zone, before, unit, call) {
             for index in followed { told[index].changes = pushed }
         }
+        let nextToken = try nextToken(after: changes, in: zone, batch, unit, call)
+        // A caller that has to fetch all the same remembers that it has saved, in case the server is restored before it does.
+        let isOwed = nextToken == nil && call.capabilities.contains(.lostHistory)
         var outcome = Outcome(
             ModifyRecordsResponse(
-                results: results, syncToken: try currentToken(of: zone, in: unit, call),
-                nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
+                results: results, syncToken: try currentToken(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
             notifications: told, news: batch.news)
         outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
@@ -151,8 +153,10 @@ extension Engine {
     /// not received: it is a start for later changes.
     ///
     /// Source: public reports on `getCurrentSyncToken`.
-    func currentToken(of zone: StoredZone, in view: any PartitionReader, _ call: Call) throws -> String? {
-        guard call.wantsSyncToken, call.partition.scope == .private, !zone.isDefault,
+    ///
+    /// - Parameter isOwed: Whether the caller gets it without asking for it by the address.
+    func currentToken(of zone: StoredZone, isOwed: Bool = false, in view: any PartitionReader, _ call: Call) throws -> String? {
+        guard call.wantsSyncToken || isOwed, call.partition.scope == .private, !zone.isDefault,
             let zone = try view.zone(named: zone.name)
         else { return nil }
         return token(of: zone, try view.state(), try call.feed(of: zone, in: view))

@@ -47,12 +47,14 @@ package struct CloudDatabaseClient: Sendable {
     ///   - groupCount: Number of operations of all requests in the request's save group, if it has one.
     ///   - knownSyncToken: The change token of the zone that the client holds, for
     ///     ``ModifyRecordsResponse/nextSyncToken``.
+    ///   - capabilities: What the response may use: with ``Capability/lostHistory`` it has the zone's token.
     package func modifyRecords(
-        encoded body: [UInt8], operationCount: Int, groupCount: Int? = nil, idempotencyKey: String, knownSyncToken: String? = nil
+        encoded body: [UInt8], operationCount: Int, groupCount: Int? = nil, idempotencyKey: String, knownSyncToken: String? = nil,
+        asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> ModifyRecordsResponse {
         let response = try await post(
             .modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey, knownSyncToken: knownSyncToken,
-            asking: groupCount == nil ? [] : [.wholeSaves])
+            asking: groupCount == nil ? capabilities : capabilities.union([.wholeSaves]))
         func fits(_ decoded: ModifyRecordsResponse) -> Bool {
             switch decoded.saveGroup {
             case nil: decoded.results.count == operationCount

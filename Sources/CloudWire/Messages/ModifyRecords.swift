@@ -79,7 +79,8 @@ package enum RecordResult: Hashable, Sendable {
 /// `.atomicError`.
 package struct ModifyRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
-    /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`.
+    /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`, or the request asks for
+    /// ``Capability/lostHistory`` and there is no ``nextSyncToken``.
     package var syncToken: String?
     /// The token after the request, if the request has the token before it and no other change lies in between.
     package var nextSyncToken: String?
