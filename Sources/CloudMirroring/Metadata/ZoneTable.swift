@@ -14,7 +14,8 @@ enum ZoneTable {
         var zone: MirrorZone
         /// The change token of the last page that was imported.
         var token: String?
-        /// The change token of the last acknowledged export that no import has passed. A restored server may lack its changes.
+        /// A change token that the server's history must contain, in addition to `token`: that of the last acknowledged export which no
+        /// import has passed, or the token before a full fetch. A restored server may lack its changes.
         var exportedToken: String?
         /// Number of the last full fetch that was begun.
         var generation: Int64
@@ -101,10 +102,17 @@ enum ZoneTable {
         return row.zone
     }
 
-    static func beginFullFetch(_ number: Int64, _ writer: StoreWriter) throws {
+    /// Forgets the change token of a zone.
+    ///
+    /// - Parameter expectsHistory: Whether the server's history must contain what the token stands for. The server may have been restored,
+    ///   and a record that it lacks then is not a deleted one.
+    static func beginFullFetch(_ number: Int64, expectsHistory: Bool, _ writer: StoreWriter) throws {
+        let exported = expectsHistory ? "COALESCE(exportedToken, token)" : "NULL"
         try writer.execute(
-            "UPDATE TARN_ZONE SET token = NULL, exportedToken = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
-            [.int(number)])
+            """
+            UPDATE TARN_ZONE SET token = NULL, exportedToken = \(exported), generation = generation + 1, isFullFetch = 1, needsFetch = 1 \
+            WHERE number = ?
+            """, [.int(number)])
         try StagedPageTable.remove(number, writer)
     }
 

@@ -153,7 +153,7 @@ extension MirrorFile {
             .accountAnswer,
         ]
         for key in keys { try StateTable.set(key, .null, writer) }
-        try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+        try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
     }
 
     func allKeys(_ writer: StoreWriter) throws -> [RowKey] {

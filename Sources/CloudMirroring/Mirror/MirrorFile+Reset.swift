@@ -18,9 +18,9 @@ extension MirrorFile {
                 try StateTable.set(.homeDeletion, .null, writer)
             }
             switch reset {
-            case .fetchAgain: try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+            case .fetchAgain: try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: true, writer)
             case .uploadAgain:
-                try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+                try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
                 try sendAgain(MirrorZone.home, writer)
             case .removeRows: return try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, writer, &related)
             }

@@ -53,7 +53,7 @@ extension MirrorFile {
             if removal.unsentObjects == .moveHome { try metadata.moveUnsent(to: MirrorZone.home) }
             try metadata.removeEverything()
         }
-        if removal.fetchesAgain { try ZoneTable.beginFullFetch(zone.number, writer) } else { try ZoneTable.remove(zone.number, writer) }
+        if removal.fetchesAgain { try ZoneTable.beginFullFetch(zone.number, expectsHistory: false, writer) } else { try ZoneTable.remove(zone.number, writer) }
         return keys + duplicates
     }
 
@@ -74,7 +74,7 @@ extension MirrorFile {
             try home.removeRecord(named: name)
             try home.removeDeferredReferences(from: name)
         }
-        try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+        try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
         return keys
     }
 

@@ -92,7 +92,7 @@ extension MirrorFile {
             guard let row = try ZoneTable.row(zone.number, writer) else { return false }
             let isAtBeginning = row.token == nil && !hadPages
             guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return false }
-            try ZoneTable.beginFullFetch(zone.number, writer)
+            try ZoneTable.beginFullFetch(zone.number, expectsHistory: !isHistoryLost, writer)
             // Objects that others share are theirs to send.
             if isHistoryLost, scope == .private { try sendAgain(zone.number, writer) }
             return true
