@@ -34,8 +34,10 @@ enum SyncMetadataFormat: Int64, CaseIterable {
     case stagedPages = 12
     /// Columns in place of signs: relocated records, lists of zones in progress. Redirects that other rows name are flagged.
     case relocatedRecords = 13
+    /// Records have the versions of their encrypted values, and the quarantined ones.
+    case encryptedFields = 14
 
-    static let current = SyncMetadataFormat.relocatedRecords
+    static let current = SyncMetadataFormat.encryptedFields
 }
 
 /// The tables of the sync metadata, in the file of the store whose rows they describe: a row and its metadata are written in one
@@ -65,6 +67,7 @@ enum SyncMetadataSchema {
         } else {
             if isBefore(.systemFields) { try RecordTable.addSystemFields(writer) }
             if isBefore(.relocatedRecords) { try RecordTable.addRelocated(writer) }
+            if isBefore(.encryptedFields) { try RecordTable.addEncrypted(writer) }
             let hasRedirects = try writer.hasTable("TARN_MERGED")
             if isBefore(.relocatedRecords), hasRedirects { try RedirectTable.addReferenced(writer) }
             // Later formats have more tables and indexes.
