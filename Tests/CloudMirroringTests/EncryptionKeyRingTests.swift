@@ -63,7 +63,7 @@ struct EncryptionKeyRingTests {
         let line = Self.line()
         try one.add(line)
         let id = try EncryptionKeyRing(.text(line), container: "iCloud.n").sealingKey().id
-        #expect(try other.key(id) != nil)
+        #expect(try other.hasKey(named: id.text))
         try FileManager.default.removeItem(at: folder)
     }
 

@@ -10,8 +10,17 @@ import Testing
 
 /// Stores that were synced by earlier versions of the library, and by later ones.
 @Suite(.timeLimit(.minutes(10))) struct FormatTests {
+    /// Restores the tables of the format before encrypted values had versions.
+    static let withoutEncryptedFields = ["DROP INDEX TARN_RECORD_UNREADABLE"]
+        + ["encrypted", "isUnreadable"].map { "ALTER TABLE TARN_RECORD DROP COLUMN \($0)" }
+
+    /// Restores the tables of the format before zones had the tokens of their exports.
+    static let withoutExportedTokens = withoutEncryptedFields + ["ALTER TABLE TARN_ZONE DROP COLUMN exportedToken"]
+
+    private static let thirteenthFormat = withoutExportedTokens + ["UPDATE TARN_STATE SET value = 13 WHERE key = 'format'"]
+
     /// Restores the tables of the format before relocated records, lists of zones in progress and redirects had their own columns.
-    static let withoutRelocatedRecords = [
+    static let withoutRelocatedRecords = withoutExportedTokens + [
         "DROP INDEX TARN_RECORD_CURRENT", "DROP INDEX TARN_RECORD_RELOCATED", "UPDATE TARN_RECORD SET pk = -pk WHERE isRelocated = 1",
         "ALTER TABLE TARN_RECORD DROP COLUMN isRelocated", "CREATE UNIQUE INDEX TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         "DROP INDEX TARN_MERGED_REFERENCED", "ALTER TABLE TARN_MERGED DROP COLUMN isReferenced",
@@ -53,7 +62,7 @@ import Testing
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
 
-    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(_ statements: [String]) async throws {
+    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat, thirteenthFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(_ statements: [String]) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)

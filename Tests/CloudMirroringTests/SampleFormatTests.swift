@@ -20,6 +20,8 @@ import Testing
 ///     Post "Old"              deletion pending                 –
 ///     Post "New"              pending                          –
 @Suite(.timeLimit(.minutes(10))) struct SampleFormatTests {
+    private static let samples = ["format12", "format13"]
+
     /// Opens a copy of a sample with another server, and waits for the notification.
     private func device(_ sample: String) async throws -> Device {
         let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
@@ -42,7 +44,7 @@ import Testing
         return rows
     }
 
-    @Test(arguments: ["format12"]) func relocatedRecordsAreMarked(sample: String) async throws {
+    @Test(arguments: samples) func relocatedRecordsAreMarked(sample: String) async throws {
         let device = try await device(sample)
         let trip = try device.read { try #require(try $0.post(titled: "Trip")?.objectID) }
         #expect(try device.container.syncState(of: trip) == .waiting)
@@ -61,7 +63,7 @@ import Testing
         try await device.discard()
     }
 
-    @Test(arguments: ["format12"]) func redirectsThatOtherRowsNameAreFlagged(sample: String) async throws {
+    @Test(arguments: samples) func redirectsThatOtherRowsNameAreFlagged(sample: String) async throws {
         let device = try await device(sample)
         _ = try device.container.syncState(of: try device.read { try #require(try $0.post(titled: "Trip")?.objectID) })
         #expect(
@@ -72,7 +74,7 @@ import Testing
     }
 
     /// The earlier format had the number of a list in progress below zero.
-    @Test(arguments: ["format12"]) func listOfZonesIsStillInProgress(sample: String) async throws {
+    @Test(arguments: samples) func listOfZonesIsStillInProgress(sample: String) async throws {
         let device = try await device(sample)
         _ = try device.container.syncState(of: try device.read { try #require(try $0.post(titled: "Trip")?.objectID) })
         #expect(try rows(device, "SELECT CAST(value AS TEXT) FROM TARN_STATE WHERE key = 'listing'") == ["1"])
@@ -81,7 +83,7 @@ import Testing
     }
 
     /// Objects and their sync states are those of the earlier version.
-    @Test(arguments: ["format12"]) func objectsStay(sample: String) async throws {
+    @Test(arguments: samples) func objectsStay(sample: String) async throws {
         let device = try await device(sample)
         #expect(
             try device.dump == """

@@ -16,17 +16,23 @@ extension Device {
     /// - Parameters:
     ///   - itemsMax: How many items a request has.
     ///   - requestsMax: How many requests carry a batch.
+    ///   - keys: The file with encryption keys; nil for the user's.
     static func sharing(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model,
-        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest, requestsMax: Int = 1
+        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest, requestsMax: Int = 1,
+        keys: URL? = nil
     ) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
         shared.cloudKitContainerOptions?.databaseScope = .shared
         shared.cloudKitContainerOptions?.modelExtensions = extensions
+        if let keys { shared.cloudKitContainerOptions?.encryptionKeys = .file(keys) }
         return try Device(
             name, transport, over: wire, file: file, model: model, beside: [shared],
-            describe: { $0.cloudKitContainerOptions?.modelExtensions = extensions },
+            describe: {
+                $0.cloudKitContainerOptions?.modelExtensions = extensions
+                if let keys { $0.cloudKitContainerOptions?.encryptionKeys = .file(keys) }
+            },
             configure: { environment in
                 environment.limits.operationsPerRequest = itemsMax
                 environment.requestsPerBatch = requestsMax

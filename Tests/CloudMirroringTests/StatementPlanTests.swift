@@ -33,7 +33,7 @@ import Testing
             SELECT i % 50 = 0, 'record-' || i, CASE i % 3 WHEN 0 THEN 'Tag' ELSE 'Post' END, i, i, i % 200 = 0, i / 100, 1 FROM n
             """,
             "UPDATE TARN_RECORD SET stage = 2 WHERE pk % 800 = 0", "UPDATE TARN_RECORD SET stage = 3 WHERE pk % 900 = 0",
-            "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0", "UPDATE TARN_RECORD SET isRelocated = 1 WHERE pk % 700 = 0",
+            "UPDATE TARN_RECORD SET isUnreadable = 1 WHERE pk % 1100 = 0", "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0", "UPDATE TARN_RECORD SET isRelocated = 1 WHERE pk % 700 = 0",
             """
             INSERT OR REPLACE INTO TARN_LINK (zone, name, entities, relationships, first, second, tag, stage, mark, generation) \(numbers(20_000)) \
             SELECT i % 50 = 0, 'link-' || i, 'Post:Tag', 'tags:posts', 'record-' || (i % 8000), 'record-' || (i % 97 * 3), i, i % 200 = 0, i / 100, 1 FROM n

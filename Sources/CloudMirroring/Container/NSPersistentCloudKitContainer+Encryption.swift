@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+public import CloudKit
+import CloudWire
 import Foundation
 import MirroringCore
 public import ObjectGraph
@@ -13,14 +15,84 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
     public func encryptionKeyText(of store: NSPersistentStore) throws -> String { try synced(store).cloud.sealer.keys.text() }
 
+    /// Returns the keys of a store's encrypted attributes in a form for paper: a line for each key, in groups of five characters, with a
+    /// checksum. Print it and store it with the user's documents: it is a secret, and decrypts the server's data.
+    ///
+    /// ``addEncryptionKeys(_:to:)`` reads it. Case, hyphens and spaces between characters do not matter, and O, I and L are read as digits.
+    /// Print it again after a rotation.
+    ///
+    /// - Returns: Lines that begin with `TARN1-`; empty before the first value was encrypted here.
+    /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
+    public func encryptionRecoveryText(of store: NSPersistentStore) throws -> String {
+        try synced(store).cloud.sealer.keys.text { RecoveryLine.text(of: $0) }
+    }
+
     /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
-    /// - Parameter text: The result of ``encryptionKeyText(of:)`` on that device.
-    /// - Throws: `CocoaError` for text without keys, for a store that is not synced, or for a file that cannot be written.
+    /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device.
+    /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a store that is not synced, or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
         try mirror.cloud.sealer.keys.add(text)
         mirror.send(.pushArrived)
+    }
+
+    /// Creates a key that encrypts from now on, for example after a device was lost.
+    ///
+    /// Earlier keys go on decrypting. Values of this store that the server has are encrypted again and sent, unless they are quarantined.
+    /// Other devices need the new key: carry it to them with ``encryptionKeyText(of:)`` and ``addEncryptionKeys(_:to:)``. Until then the new
+    /// values are quarantined there. A device that has the key encrypts with it.
+    ///
+    /// - Parameter reencrypting: Whether present values are encrypted again; else each one is with its next change.
+    /// - Throws: `CocoaError` for a store that is not synced, for keys that the app gave, or for a file that cannot be written. `CKError` on a
+    ///   device without any key while another device's key is missing.
+    ///
+    /// Differs: Apple's container has no such call.
+    public func rotateEncryptionKey(of store: NSPersistentStore, reencrypting: Bool = true) async throws {
+        let mirror = try synced(store)
+        do {
+            try mirror.cloud.sealer.keys.rotate()
+            if reencrypting { try await mirror.onQueue { [file = mirror.file] in try file.encryptAgain() } }
+        } catch {
+            throw Self.told(error)
+        }
+        mirror.storeChanged()
+    }
+
+    /// Creates a key for the zone of one share, and encrypts its present values again. Values of other zones do not open with it.
+    ///
+    /// Call it once the share is saved, to give its participants this key instead of all keys, and again after a participant was removed.
+    /// Give the result of ``encryptionKeyText(for:in:)`` to the participants, and all keys to the user's other devices: until then they have
+    /// the values quarantined.
+    ///
+    /// - Parameter store: The owner's store of the private database.
+    /// - Throws: `CocoaError` for a store that is not synced, for a share that this container did not make, for keys that the app gave, or for
+    ///   a file that cannot be written.
+    ///
+    /// Differs: Apple's container has no such call.
+    public func createEncryptionKey(for share: CKShare, in store: NSPersistentStore) async throws {
+        let mirror = try synced(store)
+        let zone = share.recordID.zoneID.wire
+        guard mirror.file.scope == .private, zone.zoneName.hasPrefix(MirrorNames.shareZonePrefix) else {
+            throw CocoaError(.persistentStoreOperation, sentence: "The owner creates the key, for a share that this container made.")
+        }
+        do {
+            try mirror.cloud.sealer.keys.rotate(ofShare: zone.zoneName)
+            try await mirror.onQueue { [file = mirror.file] in try file.encryptAgain(in: zone) }
+        } catch {
+            throw Self.told(error)
+        }
+        mirror.storeChanged()
+    }
+
+    /// Returns the keys of one share as text, for its participants, who add it with ``addEncryptionKeys(_:to:)`` to their store of the shared
+    /// database. The text is a secret: it decrypts the values of the share.
+    ///
+    /// - Returns: Lines that begin with `tarn-key-3:`; empty for a share without a key of its own, whose participants need the keys of
+    ///   ``encryptionKeyText(of:)``.
+    /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
+    public func encryptionKeyText(for share: CKShare, in store: NSPersistentStore) throws -> String {
+        try synced(store).cloud.sealer.keys.text(ofShare: share.recordID.zoneID.zoneName)
     }
 
     func synced(_ store: NSPersistentStore) throws -> StoreSync {

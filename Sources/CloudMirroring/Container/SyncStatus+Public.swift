@@ -51,6 +51,9 @@ extension NSPersistentCloudKitContainer {
         /// Changes that the server rejected permanently and that are still on this device; see
         /// ``NSPersistentCloudKitContainer/rejectedChanges(in:)``.
         public var rejectedCount = 0
+        /// Objects with encrypted values on the server that this device does not accept; see
+        /// ``NSPersistentCloudKitContainer/unreadableValues(in:)``.
+        public var unreadableCount = 0
         /// The latest change of account, or deletion of the app's data elsewhere, that the app has not acknowledged; see
         /// ``NSPersistentCloudKitContainer/accountChanges(in:)``.
         public var accountChange: NSPersistentCloudKitContainer.AccountChange?
@@ -61,6 +64,7 @@ extension NSPersistentCloudKitContainer.SyncStatus: CustomStringConvertible {
     /// The status as a line for people, such as `exporting 20 of 200` or `offline, 3 waiting`.
     public var description: String {
         let waiting = (pendingCount > 0 ? ", \(pendingCount) waiting" : "") + (incompleteCount > 0 ? ", \(incompleteCount) incomplete" : "")
+            + (unreadableCount > 0 ? ", \(unreadableCount) unreadable" : "")
         return switch activity {
         case .idle: "idle\(waiting)"
         case .starting: "starting\(waiting)"
@@ -89,6 +93,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         lastSuccess = status.lastSuccess
         incompleteCount = status.incompleteCount
         rejectedCount = status.rejectedCount
+        unreadableCount = status.unreadableCount
         accountChange = status.accountChange.map { NSPersistentCloudKitContainer.AccountChange($0) }
     }
 
@@ -117,6 +122,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         pendingCount = statuses.reduce(0) { $0 + $1.pendingCount }
         incompleteCount = statuses.reduce(0) { $0 + $1.incompleteCount }
         rejectedCount = statuses.reduce(0) { $0 + $1.rejectedCount }
+        unreadableCount = statuses.reduce(0) { $0 + $1.unreadableCount }
         accountChange = statuses.compactMap(\.accountChange).max { $0.date < $1.date }.map { NSPersistentCloudKitContainer.AccountChange($0) }
         let successes = statuses.map(\.lastSuccess)
         lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()

@@ -3,8 +3,10 @@
 
 import CloudKit
 import CloudWire
+import Crypto
 import Foundation
 import MirroringCore
+import SystemSupport
 
 extension SyncDatabase {
     /// Concurrent transfers of assets.
@@ -21,46 +23,83 @@ extension SyncDatabase {
         }
         if upload.content.byteCount < Self.mappedBytesMin {
             let bytes = upload.content.bytes
-            return try await sent(.bytes(upload.isEncrypted ? try sealer.seal(bytes, of: item.recordName, upload.field) : bytes))
+            guard upload.isEncrypted else { return try await sent(.bytes(bytes)) }
+            let sealed = try sealer.seal(bytes, number: 0, of: item.recordName, upload.field, in: place(zoneID))
+            return try await sent(.bytes(sealed)).checked(SHA256.hash(data: sealed))
         }
         let file = try AssetFile()
         defer { file.remove() }
+        var hash = SHA256()
         if upload.isEncrypted {
-            try sealer.sealPieces(of: upload.content, of: item.recordName, upload.field) { try file.write($0) }
+            try sealer.sealPieces(of: upload.content, of: item.recordName, upload.field, in: place(zoneID)) { bytes in
+                hash.update(data: bytes)
+                try file.write(bytes)
+            }
         } else {
             try upload.content.forEachPiece(of: SealedPieces.pieceBytes) { try file.write($0) }
         }
         try file.close()
-        return try await sent(.file(file.url))
+        let asset = try await sent(.file(file.url))
+        return upload.isEncrypted ? try asset.checked(hash.finalize()) : asset
     }
 
     // MARK: Download
 
-    func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [(AssetValue, Data)] {
-        try await inParallel(needs, atMost: Self.transfersMax) { need in
-            if need.asset.size >= Self.mappedBytesMin { return (need.asset, try await mapped(need)) }
-            let bytes = try await client.downloadAsset(need.asset)
-            return (need.asset, Data(need.isEncrypted ? try sealer.open(bytes, of: need.recordName, need.field) : bytes))
+    /// Contents of assets, and the encrypted ones that do not open.
+    struct Download: Sendable {
+        var contents: [(AssetValue, Data)] = []
+        var unreadable: [UnreadableAsset] = []
+    }
+
+    /// Downloads assets of one zone.
+    func download(_ needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> Download {
+        var download = Download()
+        for (need, content) in zip(needs, try await inParallel(needs, atMost: Self.transfersMax) { try await content(of: $0, in: zone) }) {
+            switch content {
+            case .success(let data): download.contents.append((need.asset, data))
+            case .failure(let error):
+                download.unreadable.append(UnreadableAsset(recordName: need.recordName, field: need.field, reason: error.reason))
+            }
+        }
+        return download
+    }
+
+    private struct Unreadable: Error {
+        let reason: UnreadableReason
+    }
+
+    private func content(of need: ImportNeeds.AssetNeed, in zone: ZoneID) async throws -> Result<Data, Unreadable> {
+        if need.asset.size >= Self.mappedBytesMin { return try await mapped(need, in: zone) }
+        let bytes = try await client.downloadAsset(need.asset)
+        return need.isEncrypted ? try opened(bytes, need, in: zone) : .success(Data(bytes))
+    }
+
+    private func opened(_ bytes: [UInt8], _ need: ImportNeeds.AssetNeed, in zone: ZoneID) throws -> Result<Data, Unreadable> {
+        switch try sealer.open(bytes, of: need.recordName, need.field, in: place(zone)) {
+        case .opened(let bytes, _, _): .success(Data(bytes))
+        case .unreadable(let reason): .failure(Unreadable(reason: reason))
         }
     }
 
     /// Returns the content of an asset in an unlinked file, which is freed with the last reference to it.
-    private func mapped(_ need: ImportNeeds.AssetNeed) async throws -> Data {
+    private func mapped(_ need: ImportNeeds.AssetNeed, in zone: ZoneID) async throws -> Result<Data, Unreadable> {
         let file = try AssetFile()
         defer { file.remove() }
         try file.close()
         try await client.downloadAsset(need.asset, to: file.url)
         let content = try AssetFile.mapped(file.url)
-        if !need.isEncrypted { return content }
-        guard content.first == SealedPieces.version else {
+        if !need.isEncrypted { return .success(content) }
+        guard let version = content.first, SealedPieces.versions.contains(version) else {
             // Earlier versions of this library encrypted every asset as one piece.
-            return Data(try sealer.open([UInt8](content), of: need.recordName, need.field))
+            return try opened([UInt8](content), need, in: zone)
         }
         let opened = try AssetFile()
         defer { opened.remove() }
-        try sealer.openPieces(content, of: need.recordName, need.field) { try opened.write($0) }
+        if let reason = try sealer.openPieces(content, of: need.recordName, need.field, in: place(zone), { try opened.write($0) }) {
+            return .failure(Unreadable(reason: reason))
+        }
         try opened.close()
-        return try AssetFile.mapped(opened.url)
+        return .success(try AssetFile.mapped(opened.url))
     }
 }
 
@@ -93,7 +132,8 @@ func inParallel<Item: Sendable, Output: Sendable>(
 extension SyncDatabase {
     /// Downloads assets with addresses that may have expired.
     ///
-    /// - Returns: Also the names of the records that no longer have them.
+    /// - Returns: Also the names of the records that no longer have them, or whose contents do not open. Those are quarantined when the page
+    ///   of the record is fetched again.
     func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>) {
         let names = Set(needs.map(\.recordName)).sorted()
         var assets: [String: [AssetValue]] = [:]
@@ -113,6 +153,17 @@ extension SyncDatabase {
                 missing.insert(need.recordName)
             }
         }
-        return (try await download(there), missing)
+        let download = try await download(there, in: zone)
+        return (download.contents, missing.union(download.unreadable.map(\.recordName)))
+    }
+}
+
+extension AssetValue {
+    /// Returns the asset if its checksum is that of the sent bytes: a record's encrypted field names the content by it.
+    fileprivate func checked(_ digest: SHA256.Digest) throws -> AssetValue {
+        guard fileChecksum.lowercased() == Hex.text(digest) else {
+            throw CloudFailure(.serverRejectedRequest, "the checksum of the uploaded asset differs from that of the sent bytes")
+        }
+        return self
     }
 }

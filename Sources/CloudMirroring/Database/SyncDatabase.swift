@@ -63,6 +63,9 @@ struct SyncDatabase: Sendable {
         for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
     }
 
+    /// Where encrypted values of a zone belong.
+    func place(_ zone: ZoneID) -> RecordSealer.Place { RecordSealer.Place(environment: client.environment, zone: zone) }
+
     func hasHomeZone() async throws -> Bool {
         let answer = try await client.lookupZones(ZonesLookupRequest(zones: [ZoneID(zoneName: MirrorNames.zone)]))
         return answer.zones.contains { if case .zone = $0 { true } else { false } }
@@ -89,7 +92,7 @@ struct SyncDatabase: Sendable {
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
         switch answer.zones.first {
         case .changes(let changes):
-            var page = try page(changes, askedWith: token, generation: generation)
+            var page = try page(changes, of: zone.zone.id, askedWith: token, generation: generation)
             page.exportedToken = zone.exportedToken
             return page
         case .failure(_, let error):
@@ -98,9 +101,9 @@ struct SyncDatabase: Sendable {
         }
     }
 
-    private func page(_ changes: ZoneChanges, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
+    private func page(_ changes: ZoneChanges, of zone: ZoneID, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
         var page = ImportPage(
-            records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) },
+            records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping, in: place(zone)) },
             deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
             moreComing: changes.moreComing, generation: generation, remaining: changes.remaining)
         // A new device knows none of them: their rows are made while the page before is written.
@@ -111,7 +114,7 @@ struct SyncDatabase: Sendable {
     /// Returns the changes of a notification; nil if they are of another zone than the home zone.
     func page(pushed: PushedChanges) throws -> ImportPage? {
         guard client.scope == .private, pushed.page.zoneID.zoneName == MirrorNames.zone else { return nil }
-        var page = try page(pushed.page, askedWith: pushed.previousSyncToken)
+        var page = try page(pushed.page, of: ZoneID(zoneName: MirrorNames.zone), askedWith: pushed.previousSyncToken)
         page.database = ImportPage.DatabaseStep(from: pushed.previousDatabaseToken, to: pushed.databaseToken)
         return page
     }
@@ -183,7 +186,8 @@ struct SyncDatabase: Sendable {
                 return request.encoded()
             }
         }
-        let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
+        let records = items.map(\.record)
+        let sealed = try items.map { try sealer.sealed($0.record, versions: $0.versions, in: place(batch.zone.id)) }
         let request = ExportBatch.Request(key: key, bodies: bodies(sealed), plainBodies: sealed == records ? nil : bodies(records), counts: counts)
         return ExportBatch(items: items, zone: batch.zone, syncToken: batch.syncToken, phase: .written(request))
     }
@@ -249,7 +253,7 @@ struct SyncDatabase: Sendable {
     private func take(_ response: ModifyRecordsResponse, into answer: inout Response) throws {
         for result in response.results {
             switch result {
-            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
+            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(record.withoutEncryptedFields)
             case .failure(let name, let error, _): answer.outcomes[name] = .refused(CloudFailure(error))
             }
         }
@@ -278,6 +282,14 @@ struct SyncDatabase: Sendable {
 }
 
 extension Record {
+    /// The record without encrypted values: the device knows those that it sent, and a response to a save has no other news of them.
+    fileprivate var withoutEncryptedFields: Record {
+        guard fields.values.contains(where: { $0.isEncrypted }) else { return self }
+        var record = self
+        record.fields = fields.filter { !$0.value.isEncrypted }
+        return record
+    }
+
     fileprivate var assetFields: [String] { fields.compactMap { if case .asset? = $0.value.value { $0.key } else { nil } } }
 }
 

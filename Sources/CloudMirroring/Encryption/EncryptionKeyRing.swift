@@ -18,6 +18,8 @@ final class EncryptionKeyRing: Sendable {
     struct KeyID: Hashable, Sendable {
         static let byteCount = 8
         let bytes: [UInt8]
+
+        var text: String { Hex.text(bytes) }
     }
 
     private struct Entry {
@@ -51,6 +53,8 @@ final class EncryptionKeyRing: Sendable {
         var isRead = false
         /// The version of the file that holds all entries and is on the disk; nil as long as that is not known.
         var durable: FileVersion?
+        /// Keys of other devices that received values need, with the zones of the values.
+        var missing: [KeyID: Set<String>] = [:]
     }
 
     /// How long another process may hold the lock of the file.
@@ -84,60 +88,132 @@ final class EncryptionKeyRing: Sendable {
 
     // MARK: Using keys
 
-    /// Returns the key that encrypts: the first one of the file. Creates it if the file has none; the file is durable then.
+    /// Returns the key that encrypts: that of the latest rotation, or the first one of the file. Creates it if the file has none; the file is
+    /// durable then.
+    ///
+    /// A share's zone may have a key of its own, which encrypts there.
     ///
     /// A file that was deleted while the ring held its keys is written again, so that their values can still be decrypted.
-    func sealingKey() throws -> (id: KeyID, key: SymmetricKey) {
+    func sealingKey(in zone: String = "") throws -> (id: KeyID, key: SymmetricKey) {
         try state.withLock { state in
             if !state.isRead { try read(&state) }
-            if let url, state.entries.isEmpty || state.durable == nil || state.durable != FileVersion(url) {
+            // A first key here would be a second key of the user, which other devices lack.
+            if lacksKey(state, zone) { throw Self.missingKey }
+            let isFirst = !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
+            if let url, isFirst || state.durable == nil || state.durable != FileVersion(url) {
                 do {
-                    try update(&state, url) { $0.isEmpty ? [Self.newKey()] : [] }
+                    try update(&state, url) { keys in keys.contains { $0.zone == nil || $0.zone == zone } ? [] : [Self.newKey()] }
                 } catch let failure as CloudFailure {
                     throw failure
                 } catch {
                     throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be written")
                 }
             }
-            guard let first = state.entries.first else {
+            guard let first = Self.encrypting(state.entries, zone) else {
                 throw CloudFailure(.accountTemporarilyUnavailable, "the key file has no key")
             }
             return (first.id, first.key)
         }
     }
 
-    /// - Returns: nil for a key that is not on this device.
-    func key(_ id: KeyID) throws -> SymmetricKey? {
+    /// Whether a new key would be one that other devices lack, or the share's key is not here.
+    private func lacksKey(_ state: State, _ zone: String) -> Bool {
+        if state.missing.isEmpty || state.entries.contains(where: { $0.value.zone == zone }) { return false }
+        let isShare = zone.hasPrefix(MirrorNames.shareZonePrefix)
+        return !state.entries.contains { $0.value.zone == nil } || isShare && state.missing.values.contains { $0.contains(zone) }
+    }
+
+    enum Found {
+        case key(SymmetricKey)
+        /// The key is that of another zone: a person who has it has no say here.
+        case ofAnotherZone
+        case missing
+    }
+
+    func key(_ id: KeyID, in zone: String) throws -> Found {
         try state.withLock { state in
-            if let known = state.entries.first(where: { $0.id == id }) { return known.key }
-            try read(&state)
-            return state.entries.first { $0.id == id }?.key
+            if !state.entries.contains(where: { $0.id == id }) { try read(&state) }
+            guard let entry = state.entries.first(where: { $0.id == id }) else {
+                state.missing[id, default: []].insert(zone)
+                return .missing
+            }
+            state.missing[id] = nil
+            return entry.value.zone == nil || entry.value.zone == zone ? .key(entry.key) : .ofAnotherZone
         }
+    }
+
+    /// - Parameter name: A ``KeyID/text``.
+    func hasKey(named name: String) throws -> Bool {
+        guard let bytes = Hex.bytes(name), bytes.count == KeyID.byteCount else { return false }
+        return try state.withLock { state in
+            let id = KeyID(bytes: bytes)
+            if !state.entries.contains(where: { $0.id == id }) { try read(&state) }
+            return state.entries.contains { $0.id == id }
+        }
+    }
+
+    /// Why values are not encrypted on a device without any key.
+    static var missingKey: CloudFailure {
+        CloudFailure(
+            .accountTemporarilyUnavailable,
+            "data was encrypted on another device with a key that is not here; add that device's keys with addEncryptionKeys(_:to:)")
     }
 
     // MARK: Carrying keys to other devices
 
-    /// All keys as text, one a line.
-    func text() throws -> String {
+    /// Keys as text, one a line.
+    ///
+    /// - Parameters:
+    ///   - zone: The zone of a share, for its own keys; nil for all keys.
+    ///   - line: The form of a key.
+    func text(ofShare zone: String? = nil, _ line: (EncryptionKey) -> String = \.line) throws -> String {
         let keys = try keys()
         let held = state.withLock { $0.entries.map(\.value) }
-        return (keys + held.filter { !keys.contains($0) }).map { $0.line + "\n" }.joined()
+        return (keys + held.filter { !keys.contains($0) }).filter { zone == nil || $0.zone == zone }.map { line($0) + "\n" }.joined()
     }
 
     /// Adds keys of another device after those that are there.
     func add(_ text: String) throws {
         let new = try EncryptionKey.parse(text)
         guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
-        guard let url else {
-            throw CocoaError(
-                .featureUnsupported,
-                userInfo: [NSLocalizedDescriptionKey: "The keys of this store are given by the app; give it the new ones with the others."])
-        }
+        guard let url else { throw Self.given }
         try state.withLock { state in try update(&state, url) { _ in new } }
     }
 
-    private static func newKey() -> EncryptionKey {
-        EncryptionKey(bytes: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) })
+    /// Creates a key that encrypts from now on. The present keys go on decrypting.
+    ///
+    /// - Parameter zone: The zone of a share, which gets a key of its own; nil for all other zones.
+    func rotate(ofShare zone: String? = nil) throws {
+        guard let url else { throw Self.given }
+        try state.withLock { state in
+            if !state.isRead { try read(&state) }
+            // Another device's keys come first: the values of that device would stay unreadable.
+            if lacksKey(state, zone ?? "") { throw Self.missingKey }
+            try update(&state, url) { keys in
+                let generation = keys.filter { $0.zone == zone }.map(\.generation).max() ?? 0
+                guard generation < .max else { throw CocoaError(.fileWriteUnknown) }
+                return [Self.newKey(generation: generation + 1, zone: zone)]
+            }
+        }
+    }
+
+    /// Devices that rotated at the same time choose the same one of their keys, once they have each other's.
+    private static func encrypting(_ all: [Entry], _ zone: String) -> Entry? {
+        let own = all.filter { $0.value.zone == zone }
+        let entries = own.isEmpty ? all.filter { $0.value.zone == nil } : own
+        guard let latest = entries.map(\.value.generation).max() else { return nil }
+        let candidates = entries.filter { $0.value.generation == latest }
+        return latest == 0 ? candidates.first : candidates.min { $0.id.text < $1.id.text }
+    }
+
+    private static func newKey(generation: UInt32 = 0, zone: String? = nil) -> EncryptionKey {
+        EncryptionKey(bytes: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }, generation: generation, zone: zone)
+    }
+
+    private static var given: CocoaError {
+        CocoaError(
+            .featureUnsupported,
+            userInfo: [NSLocalizedDescriptionKey: "The keys of this store are given by the app; give it the new ones with the others."])
     }
 
     private func keys() throws -> [EncryptionKey] {
@@ -178,12 +254,12 @@ final class EncryptionKeyRing: Sendable {
     /// Reads the file under its lock, adds keys, and makes it durable.
     ///
     /// - Parameter new: Keys to add to those that there are.
-    private func update(_ state: inout State, _ url: URL, _ new: ([EncryptionKey]) -> [EncryptionKey]) throws {
+    private func update(_ state: inout State, _ url: URL, _ new: ([EncryptionKey]) throws -> [EncryptionKey]) throws {
         try DurableFile.createFolder(url.deletingLastPathComponent(), disk: disk)
         try FileLock(path: url.path + "-lock").withLock(limit: Self.lockTimeLimit) {
             let stored = try Self.keys(in: url)
             var keys = stored + state.entries.map(\.value).filter { !stored.contains($0) }
-            keys += new(keys).filter { !keys.contains($0) }
+            keys += try new(keys).filter { !keys.contains($0) }
             if keys == stored {
                 // The process that wrote it may have died before the file was durable.
                 if !stored.isEmpty { try DurableFile.synchronize(url, disk: disk) }

@@ -8,13 +8,15 @@ import Foundation
 /// random salt (HKDF with SHA-256), and AES-GCM for each piece.
 ///
 ///     1 byte      8 bytes   16 bytes   then for each piece
-///     version 2   key id    salt       n bytes, 16 bytes of tag
+///     version 4   key id    salt       n bytes, 16 bytes of tag
 ///
 /// Pieces have ``pieceBytes`` bytes, the last one the rest. A piece's nonce is its number and whether it is the last, so
-/// that none can be left out, doubled, put elsewhere or taken for the end. Container, record and field go into the
-/// derived key: elsewhere the content cannot be decrypted.
+/// that none can be left out, doubled, put elsewhere or taken for the end. Container, environment, zone, record and field go into the
+/// derived key: elsewhere the content cannot be decrypted. Version 2, without environment and zone, is decrypted and not written any more.
 struct SealedPieces {
-    static let version: UInt8 = 2
+    static let version: UInt8 = 4
+    static let firstVersion: UInt8 = 2
+    static let versions = [firstVersion, version]
     static let pieceBytes = 1 << 20
     private static let saltBytes = 16
     private static let tagBytes = 16
@@ -22,17 +24,21 @@ struct SealedPieces {
     static let headerBytes = 1 + EncryptionKeyRing.KeyID.byteCount + saltBytes
 
     struct Header {
+        let version: UInt8
         let keyID: EncryptionKeyRing.KeyID
         let salt: [UInt8]
 
         init(keyID: EncryptionKeyRing.KeyID, salt: [UInt8]) {
+            version = SealedPieces.version
             self.keyID = keyID
             self.salt = salt
         }
 
         /// nil for another format.
         init?(_ sealed: Data) {
-            guard sealed.count >= SealedPieces.headerBytes + SealedPieces.tagBytes, sealed.first == SealedPieces.version else { return nil }
+            guard sealed.count >= SealedPieces.headerBytes + SealedPieces.tagBytes, let first = sealed.first, SealedPieces.versions.contains(first)
+            else { return nil }
+            version = first
             let rest = sealed.dropFirst()
             keyID = EncryptionKeyRing.KeyID(bytes: [UInt8](rest.prefix(EncryptionKeyRing.KeyID.byteCount)))
             salt = [UInt8](rest.dropFirst(EncryptionKeyRing.KeyID.byteCount).prefix(SealedPieces.saltBytes))
@@ -58,8 +64,8 @@ struct SealedPieces {
 
     private init(_ header: Header, _ key: SymmetricKey, context: [UInt8], count: Int) {
         self.key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key, salt: header.salt, info: Array("tarn pieces 2\u{0}".utf8) + context, outputByteCount: 32)
-        self.header = [Self.version] + header.keyID.bytes + header.salt
+            inputKeyMaterial: key, salt: header.salt, info: context, outputByteCount: 32)
+        self.header = [header.version] + header.keyID.bytes + header.salt
         self.count = UInt64(max(count, 1))
     }
 

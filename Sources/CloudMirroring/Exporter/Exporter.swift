@@ -142,6 +142,8 @@ struct Exporter: Sendable {
         if verdict.failure?.code == .permissionFailure { PermissionUpdates(sync: sync).requestSoon() }
         sync.state.withLock { [verdict] in $0.exporter.pendingCount.subtract(verdict.accepted + verdict.failed) }
         sync.permissions.forget()
+        // Sent values replace quarantined ones.
+        try await sync.countUnreadable()
         return .batchSettled(verdict, next: next)
     }
 

@@ -22,6 +22,8 @@ struct Importer: Sendable {
         /// Numbers of the zones that were searched for staged pages of an earlier process.
         var zonesLookedUp: Set<Int64> = []
         var pushed = PushedPages()
+        /// Whether quarantined values were fetched again in this launch.
+        var hasRetriedUnreadable = false
         /// When the permissions in the public database were last requested.
         var permissionsRequested = Date.distantPast
     }
@@ -51,6 +53,7 @@ struct Importer: Sendable {
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
         let isListed = round.isListed || file.scope == .public
         let isDone = isListed && round.isHomeRead && !round.isHomeWithheld && !isMoreShared
+        if isDone { try await UnreadableRetry(sync: sync).run(database) }
         return .pageApplied(records: records, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)
     }
 

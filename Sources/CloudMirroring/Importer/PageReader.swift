@@ -43,8 +43,10 @@ struct PageReader: Sendable {
         of row: ZoneTable.Row, pushed: ImportPage? = nil, _ database: SyncDatabase
     ) async throws -> (chain: ImportChain, received: Int, isPushed: Bool) {
         var chain = try await chain(of: row)
-        if chain.isEmpty, let pushed, pushed.follows(row.token, generation: chain.generation) {
-            chain.append(pushed, try await contents(for: pushed, of: chain, database))
+        if chain.isEmpty, var pushed, pushed.follows(row.token, generation: chain.generation) {
+            let download = try await database.download(try await assetsNeeded(by: pushed, of: chain), in: row.zone.id)
+            pushed.quarantine(download.unreadable)
+            chain.append(pushed, download.contents)
             return (chain, pushed.changeCount, true)
         }
         var next = row
@@ -59,7 +61,9 @@ struct PageReader: Sendable {
             sync.state.withLock { [page] in $0.importer.remaining.giveBack(page.changeCount - smaller.changeCount) }
             page = smaller
         }
-        chain.append(page, try await database.download(needed))
+        let download = try await database.download(needed, in: row.zone.id)
+        page.quarantine(download.unreadable)
+        chain.append(page, download.contents)
         if page.moreComing, chain.bytes > sync.environment.stagingBytesMax {
             let staged = chain
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
@@ -126,10 +130,6 @@ struct PageReader: Sendable {
         return try await sync.onQueue { [file] in try file.assetsNeeded(by: page, of: chain) }
     }
 
-    private func contents(for page: ImportPage, of chain: ImportChain, _ database: SyncDatabase) async throws -> [(AssetValue, Data)] {
-        try await database.download(try await assetsNeeded(by: page, of: chain))
-    }
-
     /// Returns how many records to request instead if the assets of a page are too large; nil if they are not, or if the first record
     /// alone is.
     static func recordsThatFit(_ page: ImportPage, _ needed: [ImportNeeds.AssetNeed]) -> Int? {
@@ -153,7 +153,7 @@ struct PageReader: Sendable {
             try Task.checkCancellation()
             let ending = events.endingNow(), complete = chain, names = withheld
             switch try await sync.onQueue({ [file] in try file.apply(complete, withholding: names, ending: ending) }) {
-            case .applied(let records, let commit, let zone, let isListed, let hasShare):
+            case .applied(let records, let commit, let zone, let isListed, let hasShare, let unreadable):
                 sync.state.withLock { $0.importer.chains[row.zone.number] = nil }
                 events.didStore(ending)
                 if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
@@ -161,6 +161,8 @@ struct PageReader: Sendable {
                 // Records that change no row may still have to be sent on, or permit a rejected change.
                 if commit.isEmpty, records > 0 || hasShare { sync.storeChanged() }
                 try await sync.countWithheld()
+                if !unreadable.isEmpty { sync.state.withLock { $0.details.newlyUnreadable.formUnion(unreadable) } }
+                try await sync.countUnreadable()
                 return Applied(records: records, isRead: chain.isComplete, isListed: isListed)
             case .dropped: return try await dropChain(of: row.zone)
             case .lacksAssets(let needs, let waiting):

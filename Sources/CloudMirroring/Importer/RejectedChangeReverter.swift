@@ -48,16 +48,19 @@ struct RejectedChangeReverter: Sendable {
         guard let token = row.token else { return CloudFailure(.zoneBusy, "the zone was not imported yet", retryAfter: .seconds(1)) }
         let database = try sync.openDatabase()
         let (records, missing, failure) = try await database.lookUp(reversion.namesToFetch, in: row.zone.id)
-        let page = reversion.page(found: records, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
+        var page = reversion.page(found: records, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
         if page.reverted.isEmpty { return failure }
+        let needed = try await sync.onQueue { [file = sync.file, page] in try file.assetsNeeded(by: page, of: ImportChain(page, of: row.zone)) }
+        let download = try await database.download(needed, in: row.zone.id)
+        page.quarantine(download.unreadable)
         var chain = ImportChain(page, of: row.zone)
-        let needed = try await sync.onQueue { [file = sync.file, chain] in try file.assetsNeeded(by: page, of: chain) }
-        chain.add(try await database.download(needed))
+        chain.add(download.contents)
         switch try await sync.onQueue({ [file = sync.file, chain] in try file.apply(chain, ending: nil) }) {
-        case .applied(_, let commit, let zone, _, _):
+        case .applied(_, let commit, let zone, _, _, _):
             if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
             sync.merge(commit)
             try await sync.countWithheld()
+            try await sync.countUnreadable()
             return failure
         case .dropped, .lacksAssets:
             sync.state.withLock { $0.importer.homeRow = nil }
@@ -86,7 +89,7 @@ extension SyncDatabase {
             for result in results {
                 switch result {
                 case .record(let record) where record.isDeleted: missing.insert(record.recordName)
-                case .record(let record): records.append(try sealer.opened(record, mapping))
+                case .record(let record): records.append(try sealer.opened(record, mapping, in: place(zone)))
                 case .failure(let name, let error, _) where error.code == .notFound: missing.insert(name)
                 case .failure(_, let error, _): failure = failure ?? CloudFailure(error)
                 }

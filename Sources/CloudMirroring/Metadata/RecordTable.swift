@@ -17,7 +17,7 @@ enum RecordTable {
         CREATE TABLE IF NOT EXISTS TARN_RECORD (zone INTEGER NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, \
         pk INTEGER NOT NULL, isRelocated INTEGER NOT NULL DEFAULT 0, tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, \
         mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, creator TEXT, created INTEGER, parent TEXT, \
-        share TEXT, PRIMARY KEY (zone, name))
+        share TEXT, encrypted TEXT, isUnreadable INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (zone, name))
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_CURRENT ON TARN_RECORD (entity, pk) WHERE isRelocated = 0",
         // Not unique: for a moment of an undone relocation, both records of a row are relocated ones.
@@ -27,14 +27,18 @@ enum RecordTable {
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_DELETION ON TARN_RECORD (zone, mark) WHERE stage = \(MirrorStage.needsDelete.rawValue)",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_MISSING ON TARN_RECORD (zone, name) WHERE stage = \(MirrorStage.missing.rawValue)",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE failure IS NOT NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_UNREADABLE ON TARN_RECORD (isUnreadable) WHERE isUnreadable = 1",
     ]
 
     static let columns =
-        "name, entity, pk, isRelocated, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share"
+        "name, entity, pk, isRelocated, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share, encrypted"
 
     fileprivate static let rowStatements = NamedRowStatements(
         "TARN_RECORD", subject: ["entity", "pk", "isRelocated"],
-        ["tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator", "created", "parent", "share"])
+        [
+            "tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator", "created", "parent", "share", "encrypted",
+            "isUnreadable",
+        ])
 
     /// Adds the columns of ``SyncMetadataFormat/systemFields``.
     static func addSystemFields(_ writer: StoreWriter) throws {
@@ -49,6 +53,13 @@ enum RecordTable {
         try writer.execute("DROP INDEX IF EXISTS TARN_RECORD_ROW")
         try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN isRelocated INTEGER NOT NULL DEFAULT 0")
         try writer.execute("UPDATE TARN_RECORD SET isRelocated = 1, pk = -pk WHERE pk < 0")
+    }
+
+    /// Adds the columns of ``SyncMetadataFormat/encryptedFields``.
+    static func addEncrypted(_ writer: StoreWriter) throws {
+        for column in ["encrypted TEXT", "isUnreadable INTEGER NOT NULL DEFAULT 0"] {
+            try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN \(column)")
+        }
     }
 
     /// Clears all rejections. Rejected records are retried once in each launch: the server's schema or rules may have changed.
@@ -161,6 +172,7 @@ extension SyncMetadataReader {
             state.generation = row.int(11)
             state.system = RecordSystemFields(
                 creator: row.text(12), created: row.optionalInt(13), parent: row.text(14), share: row.text(15))
+            state.encrypted = EncryptedFields(text: row.text(16))
             if row.int(3) == 1 { state.role = .source(isObjectDeleted: try !self.isLive(state.key)) }
             if mapping.isRanked(entity.index) { state.ranks = try ranks(of: state.key) }
             if mapping.isUnique(entity.index), !state.isRelocated { state.merged = try merged(into: name) }
@@ -197,6 +209,19 @@ extension SyncMetadataReader {
         var name: String?
         try reader.query("SELECT MAX(name) FROM TARN_RECORD WHERE zone = ?", [.int(zone)]) { name = $0.text(0) }
         return name
+    }
+
+    /// Returns the records with quarantined values, in no particular order.
+    func unreadable() throws -> [RecordState] {
+        // The index over them, not the whole zone.
+        try records("+zone = ? AND isUnreadable = 1", [.int(zone)])
+    }
+
+    /// Returns the number of records with quarantined values, in all zones.
+    func unreadableCount() throws -> Int {
+        var count = 0
+        try reader.query("SELECT COUNT(*) FROM TARN_RECORD WHERE isUnreadable = 1") { count = Int($0.int(0)) }
+        return count
     }
 
     func recordCount() throws -> Int {
@@ -273,6 +298,7 @@ extension SyncMetadataWriter {
                 .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
                 .optional(state.system.creator),
                 state.system.created.map { .int($0) } ?? .null, .optional(state.system.parent), .optional(state.system.share),
+                .optional(state.encrypted.text), .int(state.encrypted.hasQuarantined ? 1 : 0),
             ], writer)
     }
 

@@ -36,8 +36,10 @@ enum SyncMetadataFormat: Int64, CaseIterable {
     case relocatedRecords = 13
     /// Zones have the token of their last acknowledged export.
     case exportedTokens = 14
+    /// Records have the versions of their encrypted values, and the quarantined ones.
+    case encryptedFields = 15
 
-    static let current = SyncMetadataFormat.exportedTokens
+    static let current = SyncMetadataFormat.encryptedFields
 }
 
 /// The tables of the sync metadata, in the file of the store whose rows they describe: a row and its metadata are written in one
@@ -68,6 +70,7 @@ enum SyncMetadataSchema {
             if isBefore(.systemFields) { try RecordTable.addSystemFields(writer) }
             if isBefore(.relocatedRecords) { try RecordTable.addRelocated(writer) }
             if isBefore(.exportedTokens) { try ZoneTable.addExportedToken(writer) }
+            if isBefore(.encryptedFields) { try RecordTable.addEncrypted(writer) }
             let hasRedirects = try writer.hasTable("TARN_MERGED")
             if isBefore(.relocatedRecords), hasRedirects { try RedirectTable.addReferenced(writer) }
             // Later formats have more tables and indexes.

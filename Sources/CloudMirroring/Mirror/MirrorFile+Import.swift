@@ -17,7 +17,9 @@ extension MirrorFile {
         ///   - zone: The row of the zone after the pages.
         ///   - isListed: Whether no other zone changed since they were listed.
         ///   - hasShare: Whether the zone's share was among the records.
-        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool)
+        ///   - unreadable: Values that were quarantined.
+        case applied(
+            records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool, unreadable: Set<Unreadable>)
         /// The pages are duplicates, or stale.
         case dropped
         /// Contents that weren't needed when the pages were fetched, or that an earlier process had; `waiting` are records of no page,
@@ -47,6 +49,7 @@ extension MirrorFile {
                 guard try chain.pages.allSatisfy({ try prepareReverting($0, of: chain.zone, writer) }) else { return .dropped }
                 var joined = JoinedCommit(store: store.number)
                 var records = 0, isListed = false, hasShare = false
+                let quarantined = try unreadable(in: chain.zone, writer)
                 var lists: Set<OrderedList> = []
                 var suspects: Set<RowKey> = []
                 try forEachPage(of: chain, writer) { page, isLast in
@@ -62,7 +65,8 @@ extension MirrorFile {
                 if chain.stagedCount > 0 { try StagedPageTable.remove(number, writer) }
                 if let ending { try EventTable.end(ending, writer) }
                 return .applied(
-                    records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare)
+                    records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare,
+                    unreadable: try unreadable(in: chain.zone, writer).filter { !quarantined.contains($0) })
             }
         } catch let error as AssetsLacking {
             return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))

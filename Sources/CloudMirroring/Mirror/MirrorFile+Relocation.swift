@@ -75,15 +75,22 @@ extension MirrorFile {
         return connected.keys
     }
 
-    /// - Throws: `CloudFailure` with `.alreadyShared` if an object that is connected with the rows is in another share.
+    /// - Throws: `CloudFailure` with `.alreadyShared` if an object that is connected with the rows is in another share, `.invalidArguments` if
+    ///   one has an encrypted value that waits for its key.
     func checkShareable(_ keys: [RowKey], into target: Int64?) throws -> Committed<Void> {
         try write { writer, related in
             try scan(writer, &related)
-            _ = try connected(keys, writer) { zone in
+            let moving = try connected(keys, writer) { zone in
                 guard zone == MirrorZone.home || zone == target else {
                     throw CloudFailure(.alreadyShared, "an object, or one that is connected with it, is shared already")
                 }
                 return zone == MirrorZone.home
+            }
+            guard mapping.hasEncryptedFields else { return }
+            let metadata = reader(writer)
+            for key in moving where try metadata.record(of: key)?.encrypted.missingKeys.isEmpty == false {
+                throw CloudFailure(
+                    .invalidArguments, "an object has an encrypted value without its key; add the key with addEncryptionKeys(_:to:) and share it then")
             }
         }
     }

@@ -31,6 +31,7 @@ struct AccountSetUp: Sendable {
         try await finishRestoration()
         var memory = try await sync.onQueue { [file] in try file.open() }
         try await sync.countWithheld()
+        try await sync.countUnreadable()
         // A change that could not be carried out is in no file; it stays in the status while the set-up is retried.
         let isUnwritten = sync.state.withLock { $0.details.accountChange?.outcome == .unresolved }
         let isStored = try await sync.onQueue { [file] in try !file.accountChanges().isEmpty }

@@ -21,7 +21,11 @@ struct OperationRun: Sendable {
         }
         // A local operation that succeeds proves nothing about the server.
         if failure != nil || event != nil { sync.state.withLock { $0.details.lastFailure = failure } }
-        recorder.end(event, failure)
+        let quarantined = sync.state.withLock { state in
+            defer { state.details.newlyUnreadable = [] }
+            return state.details.newlyUnreadable
+        }
+        recorder.end(event, failure ?? CloudFailure(quarantining: quarantined))
         return outcome
     }
 

@@ -225,6 +225,7 @@ final class StoreSync: Sendable {
             var status = machineStatus
             status.incompleteCount = state.details.withheldCount
             status.rejectedCount = state.details.rejectedCount
+            status.unreadableCount = state.details.unreadableCount
             status.accountChange = state.details.accountChange
             guard status.activity == .idle, let success = status.lastSuccess,
                 abs(success.timeIntervalSince(state.details.storedSuccess)) >= Self.successInterval
@@ -246,6 +247,12 @@ final class StoreSync: Sendable {
         guard file.mapping.keepsIncomplete else { return }
         let count = try await onQueue { try self.file.incompleteCount() }
         state.withLock { $0.details.withheldCount = count }
+    }
+
+    func countUnreadable() async throws {
+        guard file.mapping.hasEncryptedFields else { return }
+        let count = try await onQueue { try self.file.unreadableCount() }
+        state.withLock { $0.details.unreadableCount = count }
     }
 
     // MARK: The file's queue

@@ -42,6 +42,10 @@ struct StatusDetails {
     var withheldCount = 0
     /// Changes that the server rejected permanently.
     var rejectedCount = 0
+    /// Objects with encrypted values that are quarantined.
+    var unreadableCount = 0
+    /// Values that the present operation has quarantined.
+    var newlyUnreadable: Set<MirrorFile.Unreadable> = []
     /// The latest account change that the app has not acknowledged.
     var accountChange: AccountChange?
     /// The event of the operation that made ``accountChange``.

@@ -61,6 +61,8 @@ package struct RecordState: Hashable, Sendable {
     package var ranks: [String: String] = [:]
     /// Names of records that this one supersedes.
     package var merged = MergedNames()
+    /// Versions of encrypted values, and the quarantined ones.
+    package var encrypted = EncryptedFields()
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName

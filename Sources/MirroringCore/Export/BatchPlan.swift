@@ -117,7 +117,8 @@ extension ExportBatch.Item {
         _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: RelocationStamp?
     ) {
         let isNew = state.changeTag == nil
-        let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)
+        let changes = RecordChanges(
+            of: local, entity: entity, ancestor: state.ancestor, encrypted: state.encrypted, isNew: isNew, limits: limits)
         guard !changes.isEmpty else { return nil }
         var fields = changes.fields
         if isNew {
@@ -138,6 +139,9 @@ extension ExportBatch.Item {
                 fields: fields),
             uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
+        for property in entity.encryptedProperties(in: record.fields, uploads: uploads) {
+            versions[property.fieldName] = state.encrypted.nextVersion(of: property.fieldName)
+        }
     }
 
     fileprivate init?(_ link: LinkState) {

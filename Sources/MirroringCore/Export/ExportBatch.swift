@@ -65,6 +65,8 @@ package struct ExportBatch: Hashable, Sendable {
         /// The transaction of the latest change in the item. A record that changed later stays pending.
         let mark: Int64
         package let isLink: Bool
+        /// The numbers of the encrypted values that the item sends, by inline field; empty for an item of the outbox.
+        package internal(set) var versions: [String: UInt64] = [:]
         /// Digests of the uploaded assets of a written item.
         private(set) var digests: [String: ContentDigest] = [:]
 
@@ -80,6 +82,7 @@ package struct ExportBatch: Hashable, Sendable {
         package func written(with assets: [String: AssetValue]) -> Item {
             var item = Item(operation: operation, record: with(assets), uploads: [], mark: mark, isLink: isLink)
             item.digests = uploadedDigests
+            item.versions = versions
             return item
         }
 

@@ -202,5 +202,6 @@ extension RecordState {
         modified = record.modified
         system = system.updated(by: record)
         failure = nil
+        for property in entity.encryptedProperties(in: sent, uploads: []) { encrypted.advance(property.fieldName) }
     }
 }

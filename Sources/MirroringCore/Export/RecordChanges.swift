@@ -31,15 +31,20 @@ struct RecordChanges {
         var inlineBytes: Int { isAsset ? 0 : content.byteCount }
     }
 
-    /// - Parameter isNew: Whether the server has no such record yet: all keys are sent.
-    init(of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, isNew: Bool, limits: Limits) {
+    /// - Parameters:
+    ///   - isNew: Whether the server has no such record yet: all keys are sent.
+    ///   - encrypted: Fields whose values wait for their key are not sent, unless the record is new.
+    init(
+        of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool, limits: Limits
+    ) {
         var placed = entity.properties.compactMap { property -> Placed? in
             let content = local.content(of: property)
             // Its target gets a name from the next scan of history, which marks this record again.
             if case .unnamed = content { return nil }
             let before = isNew ? .absent : property.content(in: ancestor.fields)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            let isChanged = isNew || !property.isSame(content, as: before, digest: digest)
+            let isChanged = isNew || encrypted.isReplacing(property.fieldName) || !property.isSame(content, as: before, digest: digest)
+            if !isNew, let entry = encrypted[property.fieldName], entry.problem != nil, !isChanged || !encrypted.maySend(property.fieldName) { return nil }
             var isAsset = false
             if property.assetFieldName != nil {
                 if isChanged {

@@ -112,7 +112,7 @@ package struct ImportNeeds: Sendable {
                 wantRow(state.key)
                 // A restored object needs all of them, as does a reverted one.
                 details.assets += assets(of: record, entity: mapping.entities[state.key.entityIndex] ?? entity, ancestor: Ancestor())
-            } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
+            } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil || state.encrypted.hasQuarantined {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity
                 details.assets += assets(of: record, entity: known, ancestor: state.ancestor)

@@ -56,6 +56,9 @@ package enum MirrorNames {
     /// device sends them.
     package static let awaited = "ckAwaited"
 
+    /// In a received record and in stored ones, never on the server: versions and quarantine of its encrypted values.
+    package static let encryption = "ckEncryption"
+
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }
 

@@ -165,7 +165,7 @@ extension EntityMapping {
         }
         if isUnderstood { return Ancestor(fields: fields) }
         var ancestor = Ancestor()
-        for (name, field) in fields {
+        for (name, field) in fields where name != MirrorNames.encryption {
             guard let value = field.value else { continue }
             let canonical: Field =
                 if case .asset(let asset) = value { Field(.asset(asset.canonical), isEncrypted: field.isEncrypted) } else { field }

@@ -16,6 +16,7 @@ package struct RecordMapping: Sendable {
     package let entities: [Int: EntityMapping]
     package let links: [LinkKind: LinkMapping]
     private let roots: [String: Int]
+    package let hasEncryptedFields: Bool
     /// What of the model goes beyond Apple's rules; the server has to offer it.
     package let extensions: ModelExtensions
     /// Decides on an attribute that two devices changed; nil leaves it to the attribute's policy.
@@ -40,6 +41,7 @@ package struct RecordMapping: Sendable {
         }
         self.entities = entities
         self.links = links
+        hasEncryptedFields = entities.values.contains(where: \.hasEncryptedFields)
         roots = Dictionary(
             included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].name), $0.root) },
             uniquingKeysWith: { first, _ in first })
@@ -122,6 +124,18 @@ package final class EntityMapping: Sendable {
     }
 
     func property(named name: String) -> PropertyMapping? { properties.first { $0.name == name } }
+
+    /// Returns the encrypted properties that a request sets or clears.
+    func encryptedProperties(in fields: [String: Field], uploads: [ExportBatch.Upload]) -> [PropertyMapping] {
+        guard hasEncryptedFields else { return [] }
+        let uploaded = Set(uploads.map(\.field))
+        return properties.filter { property in
+            guard property.isEncrypted else { return false }
+            if fields[property.fieldName] != nil { return true }
+            guard let asset = property.assetFieldName else { return false }
+            return fields[asset] != nil || uploaded.contains(asset)
+        }
+    }
 }
 
 /// How one attribute or to-one relationship becomes a field. A class, since each field of each record goes by one: handing it on

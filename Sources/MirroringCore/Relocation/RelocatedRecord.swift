@@ -19,6 +19,7 @@ package struct RelocatedRecord: Hashable, Sendable {
         // Fields of newer versions of the app are sent unchanged; everything else is sent from the row.
         destination.ancestor.fields = [:]
         destination.ancestor.digests = [:]
+        destination.encrypted = EncryptedFields()
         destination.modified = nil
         destination.failure = nil
         destination.generation = 0
@@ -41,7 +42,11 @@ package struct RelocatedRecord: Hashable, Sendable {
     }
 
     /// Returns `false` for an object that is being deleted, here or by another device.
-    package static func isRelocatable(_ state: RecordState) -> Bool { state.stage != .needsDelete && state.stage != .missing }
+    ///
+    /// An object with a value that waits for its key stays, too: the destination record could not have the value.
+    package static func isRelocatable(_ state: RecordState) -> Bool {
+        state.stage != .needsDelete && state.stage != .missing && state.encrypted.missingKeys.isEmpty
+    }
 }
 
 /// The records of an object after its relocation is undone: another device deleted the source record, so the object is deleted as any
@@ -90,6 +95,8 @@ extension RecordState {
         state.changeTag = ""
         state.failure = nil
         state.generation = 0
+        // Versions count in one zone.
+        state.encrypted = EncryptedFields()
         return state
     }
 

@@ -31,6 +31,8 @@ package struct SyncStatus: Hashable, Sendable {
     package var incompleteCount = 0
     /// Changes that the server rejected permanently and that are still on the device.
     package var rejectedCount = 0
+    /// Objects with encrypted values that are quarantined.
+    package var unreadableCount = 0
     /// The latest account change that the app has not acknowledged.
     package var accountChange: AccountChange?
     /// Whether the store does not sync because the user is signed out.

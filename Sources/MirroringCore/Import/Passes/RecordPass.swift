@@ -23,6 +23,8 @@ struct RecordPass {
     }
 
     private var result = Result()
+    /// Versions and quarantine of the present record's encrypted values; nil for a record without any.
+    private var encrypted: EncryptedFields?
 
     static func run(_ work: inout ImportWorkspace) -> Result {
         var pass = RecordPass()
@@ -30,9 +32,12 @@ struct RecordPass {
         return pass.result
     }
 
-    private mutating func apply(_ record: Record, _ work: inout ImportWorkspace) {
-        guard let named = work.mapping.entity(of: record) else { return }
-        ObjectRekey.resolveOppositeMerge(by: record, in: &work)
+    private mutating func apply(_ received: Record, _ work: inout ImportWorkspace) {
+        guard let named = work.mapping.entity(of: received) else { return }
+        ObjectRekey.resolveOppositeMerge(by: received, in: &work)
+        let known = work.objects[received.recordName]
+        var record = received
+        encrypted = named.hasEncryptedFields ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
         let isReverted = work.isReverted(record.recordName)
         if isReverted, let state = work.objects[record.recordName], state.stage == .needsDelete, work.rows[state.key] == nil {
             return insert(record, named, &work)
@@ -47,7 +52,8 @@ struct RecordPass {
             separate(record.recordName, &work)
             return insert(record, named, &work)
         }
-        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted else { return }
+        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted || state.encrypted.hasQuarantined
+        else { return }
         // An object keeps its entity if a record has another type later.
         let entity = work.mapping.entities[state.key.entityIndex] ?? named
         var merge = RecordMerge(
@@ -68,6 +74,7 @@ struct RecordPass {
         passOnSuperseded(by: record, &work)
         let mergedFor = state.ancestor.unapplied[MirrorNames.mergedFor]
         Self.adopt(record, into: &state, entity: merge.entity, digests: [:], work.page)
+        if let encrypted { state.encrypted = encrypted }
         state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
         work.objects.put(state)
     }
@@ -103,7 +110,8 @@ struct RecordPass {
         state.take(outcome.taken)
         if let names = outcome.mergedNames { state.merged = names }
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
-        if state.stage != .needsDelete { state.stage = outcome.isLocalAhead ? .needsUpload : .uploaded }
+        if let encrypted { state.encrypted = encrypted }
+        if state.stage != .needsDelete { state.stage = outcome.isLocalAhead || state.encrypted.isReplacingAny ? .needsUpload : .uploaded }
         state.failure = nil
         work.objects.put(state)
     }
@@ -116,6 +124,7 @@ struct RecordPass {
         state.take(new.own)
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
+        if let encrypted { state.encrypted = encrypted }
         work.objects.insert(state)
         for (property, target) in new.references { result.references.append(Reference(source: record.recordName, property: property, target: target)) }
     }

@@ -117,6 +117,7 @@ extension EntityMapping {
         var record = Record(recordName: state.recordName, recordType: recordType, recordChangeTag: state.changeTag)
         record.fields = state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known }
         record.modified = state.modified
+        record.encryption = state.encrypted
         return record
     }
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Why an encrypted value of the server is quarantined.
+package enum UnreadableReason: Hashable, Sendable {
+    /// The key with this name, in hexadecimal digits, is not on this device.
+    case missingKey(String)
+    /// The value is damaged, forged, or was written for another field, record, zone or environment.
+    case damaged
+    /// The value was read before, and this device knows a newer one.
+    case stale
+}
+
+/// The versions of the encrypted values of one record, and the quarantined ones among them.
+///
+/// A device that encrypts a value gives it the number after the highest one that it knows of the field. On an honest server the numbers of
+/// a field only rise, since a save needs the record's current change tag.
+///
+/// Keys are the names of inline fields, also for a value that is in an asset.
+package struct EncryptedFields: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        /// The highest number that this device has accepted; 0 for a value of the formats without numbers.
+        package var version: UInt64
+        /// A part of the accepted value's authentication tag, in hexadecimal digits; nil for a value of this device.
+        package var tag: String?
+        /// Why the server's present value is quarantined; nil for an accepted one.
+        package var problem: UnreadableReason?
+        /// Whether the next export sends this device's value: in place of a quarantined one, or with another key.
+        package var isReplacing = false
+
+        package init(version: UInt64, tag: String? = nil, problem: UnreadableReason? = nil) {
+            self.version = version
+            self.tag = tag
+            self.problem = problem
+        }
+    }
+
+    package private(set) var entries: [String: Entry] = [:]
+
+    package init() {}
+
+    package subscript(field: String) -> Entry? {
+        get { entries[field] }
+        set { entries[field] = newValue }
+    }
+
+    package subscript(field: String, default entry: Entry) -> Entry {
+        get { entries[field, default: entry] }
+        set { entries[field] = newValue }
+    }
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// The quarantined values by field, in the order of names.
+    package var quarantined: [(field: String, reason: UnreadableReason)] {
+        entries.compactMap { field, entry in entry.problem.map { (field, $0) } }.sorted { $0.field < $1.field }
+    }
+
+    package var hasQuarantined: Bool { entries.values.contains { $0.problem != nil } }
+
+    /// Names of the keys that quarantined values need.
+    package var missingKeys: Set<String> {
+        Set(entries.values.compactMap { if case .missingKey(let key)? = $0.problem { key } else { nil } })
+    }
+
+    /// Whether an export may send the field: a value that only lacks its key is not replaced by an older one.
+    func maySend(_ field: String) -> Bool {
+        guard let entry = entries[field], case .missingKey? = entry.problem else { return true }
+        return entry.isReplacing
+    }
+
+    package var isReplacingAny: Bool { entries.values.contains(where: \.isReplacing) }
+
+    package func isReplacing(_ field: String) -> Bool { entries[field]?.isReplacing == true }
+
+    /// The number of the next value of a field.
+    func nextVersion(of field: String) -> UInt64 {
+        let version = entries[field]?.version ?? 0
+        return version == .max ? version : version + 1
+    }
+
+    /// Adopts that the server stored the next value of a field.
+    mutating func advance(_ field: String) { entries[field] = Entry(version: nextVersion(of: field)) }
+
+    // MARK: Text
+
+    /// The stored form: a line with field, version, tag and reason for each field; nil without entries.
+    package var text: String? {
+        if entries.isEmpty { return nil }
+        return entries.sorted { $0.key < $1.key }.map { field, entry in
+            var line = "\(field) \(entry.version) \(entry.tag ?? "-")"
+            switch entry.problem {
+            case .missingKey(let key): line += " key:\(key)"
+            case .damaged: line += " damaged"
+            case .stale: line += " stale"
+            case nil: break
+            }
+            return line + (entry.isReplacing ? " replace" : "")
+        }.joined(separator: "\n")
+    }
+
+    /// Lines of another form are skipped.
+    package init(text: String?) {
+        for line in text?.split(separator: "\n") ?? [] {
+            let parts = line.split(separator: " ")
+            guard parts.count >= 3, let version = UInt64(parts[1]) else { continue }
+            var entry = Entry(version: version, tag: parts[2] == "-" ? nil : String(parts[2]))
+            var isKnown = true
+            for part in parts[3...] {
+                switch part {
+                case "damaged": entry.problem = .damaged
+                case "stale": entry.problem = .stale
+                case "replace": entry.isReplacing = true
+                case let key where key.hasPrefix("key:"): entry.problem = .missingKey(String(key.dropFirst(4)))
+                default: isKnown = false
+                }
+            }
+            if isKnown { entries[String(parts[0])] = entry }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+// A quarantined value leaves the rest of its record alone: the merge sees the merge base in its place, so that the row keeps its value and
+// no export sends the field.
+//
+//     server's value        version against the accepted one    the row gets     state
+//     opens                 greater, or the same value          the value        accepted
+//     opens                 smaller, or another value of it     nothing          quarantined, stale
+//     absent                any was accepted                    nothing          quarantined, stale
+//     does not open         –                                   nothing          quarantined
+
+extension Record {
+    /// What the border found out about the record's encrypted values, in a field that never is on the server: it travels with the record
+    /// through staged pages and withheld records.
+    package var encryption: EncryptedFields {
+        get {
+            guard case .string(let text)? = fields[MirrorNames.encryption]?.value else { return EncryptedFields() }
+            return EncryptedFields(text: text)
+        }
+        set { fields[MirrorNames.encryption] = newValue.text.map { Field(.string($0)) } }
+    }
+
+    /// Takes a value out of the record, and notes the reason.
+    ///
+    /// - Parameter field: The inline field, or that of the asset.
+    package mutating func quarantine(_ field: String, _ reason: UnreadableReason) {
+        let suffix = MirrorNames.assetSuffix
+        let inline = field.hasSuffix(suffix) ? String(field.dropLast(suffix.count)) : field
+        fields[inline] = nil
+        fields[inline + suffix] = nil
+        var found = encryption
+        found[inline] = EncryptedFields.Entry(version: found[inline]?.version ?? 0, problem: reason)
+        encryption = found
+    }
+
+    /// Replaces values that are unreadable, or older than the accepted ones, by those of the merge base.
+    ///
+    /// - Parameter state: The stored metadata of the record; nil for a new one.
+    /// - Returns: The versions and quarantined values from now on.
+    mutating func withholdQuarantined(_ entity: EntityMapping, since state: RecordState?) -> EncryptedFields {
+        let found = encryption
+        encryption = EncryptedFields()
+        let known = state?.encrypted ?? EncryptedFields()
+        let base = state?.ancestor ?? Ancestor()
+        var settled = EncryptedFields()
+        for property in entity.properties where property.isEncrypted {
+            let field = property.fieldName
+            let accepted = known[field]
+            var problem = found[field]?.problem
+            if problem == nil, let accepted, accepted.version > 0, !isFresh(found[field], property, since: accepted, base) { problem = .stale }
+            guard let problem else {
+                if var entry = found[field] {
+                    entry.isReplacing = accepted?.isReplacing ?? false
+                    settled[field] = entry
+                }
+                continue
+            }
+            fields[field] = base.fields[field]
+            if let asset = property.assetFieldName { fields[asset] = base.fields[asset] }
+            var entry = EncryptedFields.Entry(version: accepted?.version ?? 0, tag: accepted?.tag, problem: problem)
+            entry.isReplacing = accepted?.isReplacing ?? false
+            settled[field] = entry
+        }
+        return settled
+    }
+
+    private func isFresh(
+        _ found: EncryptedFields.Entry?, _ property: PropertyMapping, since accepted: EncryptedFields.Entry, _ base: Ancestor
+    ) -> Bool {
+        guard let found, found.version >= accepted.version else { return false }
+        if found.version > accepted.version { return true }
+        if let tag = accepted.tag { return tag == found.tag }
+        // A value of this device. Without a merge base it is unknown which one.
+        return base.fields.isEmpty || Self.isSame(property.content(in: fields), property.content(in: base.fields))
+    }
+
+    private static func isSame(_ one: RemoteContent, _ other: RemoteContent) -> Bool {
+        if case .inline(.double(let one)) = one, case .inline(.double(let other)) = other { return one.bitPattern == other.bitPattern }
+        return one == other
+    }
+}
+
+extension ImportPage {
+    /// Quarantines values of which the contents did not open.
+    package mutating func quarantine(_ assets: [UnreadableAsset]) {
+        if assets.isEmpty { return }
+        let byRecord = Dictionary(grouping: assets, by: \.recordName)
+        for (index, record) in records.enumerated() {
+            guard let unreadable = byRecord[record.recordName] else { continue }
+            var record = record
+            for asset in unreadable { record.quarantine(asset.field, asset.reason) }
+            replace(at: index, with: record)
+        }
+    }
+}
+
+/// An encrypted asset that did not open.
+package struct UnreadableAsset: Hashable, Sendable {
+    package let recordName: String
+    package let field: String
+    package let reason: UnreadableReason
+
+    package init(recordName: String, field: String, reason: UnreadableReason) {
+        self.recordName = recordName
+        self.field = field
+        self.reason = reason
+    }
+}
+
+extension RecordState {
+    /// Marks the encrypted values that the server has, and that this device accepted, to be sent again.
+    ///
+    /// - Returns: Whether there are any.
+    package mutating func encryptAgain(_ entity: EntityMapping) -> Bool {
+        var isAny = false
+        for property in entity.encryptedProperties(in: ancestor.fields, uploads: []) where encrypted[property.fieldName]?.problem == nil {
+            encrypted[property.fieldName, default: EncryptedFields.Entry(version: 0)].isReplacing = true
+            isAny = true
+        }
+        if isAny, stage == .uploaded { stage = .needsUpload }
+        return isAny
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+@testable import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import MirroringCore
+import Testing
+
+/// A share with a key of its own: its participants read and write it, and nothing else.
+@Suite(.timeLimit(.minutes(10))) struct ShareKeyTests {
+    @Test func participantReadsAndWritesWithTheKeyOfTheShare() async throws {
+        let cloud = try InProcessCloud()
+        let (hers, his) = (EncryptedPosts.keyFile(), EncryptedPosts.keyFile())
+        let mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: EncryptedPosts.model, keys: hers)
+        let bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: EncryptedPosts.model, keys: his)
+        try mia.edit { context in
+            context.insert("Post", ["title": "Trip", "content": "the sea"])
+            context.insert("Post", ["title": "Diary", "content": "mine alone"])
+        }
+        try await mia.sync()
+        let share = try await mia.share("Trip")
+        try await mia.sync()
+        try await bo.join(share)
+        try await bo.sync()
+        #expect(try bo.unreadable == ["content missingKey"])
+
+        try await mia.container.createEncryptionKey(for: share, in: mia.own)
+        try await mia.sync()
+        let text = try mia.container.encryptionKeyText(for: share, in: mia.own)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 1)
+        #expect(lines.allSatisfy { $0.hasPrefix("tarn-key-3:com.apple.coredata.cloudkit.share.") })
+        try bo.container.addEncryptionKeys(text, to: bo.others)
+        try await bo.sync()
+        #expect(try bo.unreadable == [])
+        #expect(try bo.text("content", of: "Trip") == "the sea")
+        try bo.set("content", of: "Trip", to: "the mountains")
+        // His own values have a key of his own.
+        try bo.edit { $0.insert("Post", ["title": "his", "content": "his alone"]) }
+        for device in [bo, mia] { try await device.sync() }
+        #expect(try mia.text("content", of: "Trip") == "the mountains")
+        #expect(try mia.unreadable == [])
+        let ring = EncryptionKeyRing(.file(hers), container: Device.containerIdentifier)
+        let zone = share.recordID.zoneID.zoneName
+        for record in try await cloud.records(ofType: "CD_Post") {
+            guard case .bytes(let bytes)? = record.fields["CD_content"]?.value, case .string(let title)? = record.fields["CD_title"]?.value else { continue }
+            let id = EncryptionKeyRing.KeyID(bytes: Array(bytes[1..<9]))
+            let isOfShare = try ring.sealingKey(in: zone).id == id
+            #expect(isOfShare == (title == "Trip"), "\(title)")
+        }
+        for device in [mia, bo] { try await device.discard() }
+        for file in [hers, his] { try FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+    }
+
+    /// A participant with the key, together with the server, cannot write into other zones of the owner.
+    @Test func keyOfAShareOpensNothingElsewhere() throws {
+        let zone = MirrorNames.shareZonePrefix + "1", key = Data(repeating: 7, count: 32).base64EncodedString()
+        func sealer(_ text: String) throws -> RecordSealer {
+            RecordSealer(keys: EncryptionKeyRing(try .text(text), container: "iCloud.n"), container: "iCloud.n")
+        }
+        let home = RecordSealer.Place(environment: .development, zone: ZoneID(zoneName: "home"))
+        let forger = try sealer("tarn-key-1:\(key)"), owner = try sealer("tarn-key-3:\(zone):1:\(key)")
+        let forged = try forger.seal([1, 65], number: 1, of: "R", "f", in: home)
+        guard case .unreadable(.damaged) = try owner.open(forged, of: "R", "f", in: home) else {
+            Issue.record("a forged value was accepted")
+            return
+        }
+        let share = RecordSealer.Place(environment: .development, zone: ZoneID(zoneName: zone))
+        guard case .opened(let bytes, _, _) = try owner.open(try owner.seal([1, 65], number: 1, of: "R", "f", in: share), of: "R", "f", in: share) else {
+            Issue.record("the value of the share does not open")
+            return
+        }
+        #expect(bytes == [1, 65])
+    }
+
+    @Test func malformedKeysOfSharesAreRefused() throws {
+        let key = Data(repeating: 7, count: 32).base64EncodedString(), zone = MirrorNames.shareZonePrefix + "1"
+        for text in ["tarn-key-3:\(key)", "tarn-key-3:\(zone):\(key)", "tarn-key-3:home:1:\(key)", "tarn-key-3:\(zone):x:\(key)", "tarn-key-3:\(zone):1:AA"] {
+            #expect(throws: CocoaError.self) { try NSPersistentCloudKitContainerOptions.EncryptionKeys.text(text) }
+        }
+        #expect(try EncryptionKey.parse("tarn-key-3:\(zone):1:\(key)").map(\.line) == ["tarn-key-3:\(zone):1:\(key)"])
+    }
+}
