@@ -166,7 +166,7 @@ import ValueSimulation
         replica.apply(page([link("l2", "p:t", tag: "2")], after: "1", to: "2", generation: nil), from: server)
         #expect(replica.pairs.isEmpty)
         replica.scan()
-        #expect(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" } == ["forceDelete l1", "forceDelete l2"])
+        #expect(Set(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" }) == ["forceDelete l1", "forceDelete l2"])
     }
 
     @Test func aLinkWaitsForBothItsEnds() {
