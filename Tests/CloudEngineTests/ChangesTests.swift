@@ -150,7 +150,8 @@ import Testing
         #expect(third.zones[0].zoneID == ZoneID(zoneName: "Shed", ownerRecordName: "_mia"))
         #expect(try await bench.databaseChanges().zones.map(\.zoneID.zoneName) == ["Garden"])
         let paged = try await bench.databaseChanges(since: start.syncToken, limit: 1)
-        #expect(paged.zones.map(\.zoneID.zoneName) == ["Garden"] && paged.moreComing)
+        #expect(paged.zones.map(\.zoneID.zoneName) == ["Garden"])
+        #expect(paged.moreComing)
     }
 
     @Test func aZoneMadeAgainStartsEmptyAndExpiresTheOldTokens() async throws {
@@ -197,7 +198,8 @@ import Testing
             }
         #expect(try await bench.zoneChanges(since: made(1, 1)).error == nil, "the token this test makes by hand is good")
         let error = try await bench.zoneChanges(since: bad).error
-        #expect(error?.code == .badRequest && error?.nativeCode == .changeTokenExpired)
+        #expect(error?.code == .badRequest)
+        #expect(error?.nativeCode == .changeTokenExpired)
         let ofDatabase = await refusal { try await bench.databaseChanges(since: item == .ofDatabase ? good : bad) }
         #expect(ofDatabase?.nativeCode == .changeTokenExpired)
     }

@@ -87,8 +87,10 @@ import Testing
         guard case .query(let match) = notification.subject else { return }
         let cut = String(repeating: "x", count: 100)
         #expect(match.fields == ["name": .string(cut), "height": .double(2)])
-        #expect(notification.alert?.localizationArgs == [cut, ""] && notification.alert?.soundName == "bell")
-        #expect(!notification.isContentAvailable && notification.userRecordName == "_mia")
+        #expect(notification.alert?.localizationArgs == [cut, ""])
+        #expect(notification.alert?.soundName == "bell")
+        #expect(!notification.isContentAvailable)
+        #expect(notification.userRecordName == "_mia")
         #expect(try PushNotification(json: notification.encoded()) == notification)
 
         wish.additionalFields = ["a", "b", "c", "d"]

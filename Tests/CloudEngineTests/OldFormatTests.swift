@@ -38,7 +38,8 @@ import Testing
             let records = try view.records(ChangeSlice(after: 0), in: zone.key, includingDeleted: false, limit: 100, bytesMax: .max)
             return (try view.state().usage.records, records.reduce(0) { $0 + Int64(RecordSize.bytes(of: $1.record)) })
         }
-        #expect(kept == measured && kept > 0)
+        #expect(kept == measured)
+        #expect(kept > 0)
         try bench.store.close()
     }
 
@@ -97,7 +98,9 @@ import Testing
         let (roles, grants, quota) = try await bench.read(mia) { _, view, _ in
             (try view.roles(ofUser: owner), try view.grants(ofType: "Plant"), try view.quota(ofUser: owner))
         }
-        #expect(roles == ["gardener"] && grants?.byRole == ["_icloud": .create] && quota == 1_000_000)
+        #expect(roles == ["gardener"])
+        #expect(grants?.byRole == ["_icloud": .create])
+        #expect(quota == 1_000_000)
         #expect(try await bench.store.profiles().map(\.emailAddress) == ["mia@example.org"])
         #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
         let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }

@@ -83,7 +83,8 @@ import Testing
         }
         let kept = try await usage(bench)
         #expect(try await measured(bench) == kept)
-        #expect(kept.records > 0 && kept.assets > 0)
+        #expect(kept.records > 0)
+        #expect(kept.assets > 0)
     }
 
     @Test func whatGoesWithOthersIsCountedToo() async throws {

@@ -42,8 +42,11 @@ import Testing
         let conflicts = try phone.container.conflicts()
         #expect(conflicts.count == 1)
         let conflict = try #require(conflicts.first)
-        #expect(conflict.entityName == "Post" && conflict.propertyName == "content" && conflict.winner == .valueSetHere)
-        #expect(conflict.losingValue as? String == "tablet" && conflict.losingDate != nil)
+        #expect(conflict.entityName == "Post")
+        #expect(conflict.propertyName == "content")
+        #expect(conflict.winner == .valueSetHere)
+        #expect(conflict.losingValue as? String == "tablet")
+        #expect(conflict.losingDate != nil)
         try phone.edit { context in
             let object = try phone.container.restoreLosingValue(of: conflict, in: context)
             #expect(object.objectID == conflict.objectID)
@@ -132,7 +135,8 @@ import Testing
         try await exchange(tablet, phone)
         #expect(try phone.read { try $0.post(titled: "Renamed") == nil })
         let conflicts = try phone.container.conflicts()
-        #expect(Set(conflicts.map(\.propertyName)) == ["content", "title"] && conflicts.allSatisfy { $0.winner == .deletionElsewhere && $0.objectID == nil })
+        #expect(Set(conflicts.map(\.propertyName)) == ["content", "title"])
+        #expect(conflicts.allSatisfy { $0.winner == .deletionElsewhere && $0.objectID == nil })
         try phone.edit { _ = try phone.container.restoreLosingValue(of: conflicts[0], in: $0) }
         try await exchange(phone, tablet)
         #expect(try tablet.read { try $0.post(titled: "Renamed")?.value(forKey: "content") as? String } == "long work")

@@ -58,7 +58,8 @@ import Testing
             let post = context.insert("Post", ["title": "Preview"])
             try context.save()
             #expect(try context.all("Post").count == 1)
-            #expect(container.canUpdateRecord(forManagedObjectWith: post.objectID) && container.record(for: post.objectID) == nil)
+            #expect(container.canUpdateRecord(forManagedObjectWith: post.objectID))
+            #expect(container.record(for: post.objectID) == nil)
         }
         try await container.sync(timeout: .seconds(600))
         #expect(transport.log == [])
@@ -164,13 +165,16 @@ import Testing
         try await tablet.settles { transport.log.contains("records/modify") }
         let ids = try tablet.read { try $0.all("Post").map(\.objectID) }
         let record = try #require(tablet.container.record(for: ids[0]))
-        #expect(record.recordType == "CD_Post" && record["CD_title"] as? String == "Known")
-        #expect(record.recordID.zoneID.zoneName == "com.apple.coredata.cloudkit.zone" && record.recordChangeTag != nil)
+        #expect(record.recordType == "CD_Post")
+        #expect(record["CD_title"] as? String == "Known")
+        #expect(record.recordID.zoneID.zoneName == "com.apple.coredata.cloudkit.zone")
+        #expect(record.recordChangeTag != nil)
         #expect(tablet.container.recordIDs(for: ids) == [ids[0]: record.recordID])
         transport.goOffline()
         try tablet.edit { $0.insert("Tag", ["name": "unsent"]) }
         let tag = try tablet.read { try $0.all("Tag").map(\.objectID)[0] }
-        #expect(tablet.container.record(for: tag) == nil && tablet.container.canUpdateRecord(forManagedObjectWith: tag))
+        #expect(tablet.container.record(for: tag) == nil)
+        #expect(tablet.container.canUpdateRecord(forManagedObjectWith: tag))
         try await tablet.discard()
     }
 

@@ -44,7 +44,8 @@ import Testing
         #expect(record.fields["CD_title"]?.value == .string("open"))
         for name in ["CD_content", "CD_rank", "CD_weight", "CD_timestamp"] {
             guard case .bytes(let bytes)? = record.fields[name]?.value else { Issue.record("\(name) is not sealed"); continue }
-            #expect(record.fields[name]?.isEncrypted == true && bytes.count > 37)
+            #expect(record.fields[name]?.isEncrypted == true)
+            #expect(bytes.count > 37)
         }
         for needle in [Array(secret.utf8), Array(Data(secret.utf8).base64EncodedString().utf8), [UInt8](photo.prefix(700))] {
             #expect(!wire.bodies.contains { $0.firstRange(of: needle) != nil })
@@ -114,6 +115,7 @@ import Testing
         }
         let line = "tarn-key-1:" + Data(repeating: 7, count: 32).base64EncodedString()
         let keys = try NSPersistentCloudKitContainerOptions.EncryptionKeys.text("\n# mine\n\(line)\n\(line)\n")
-        #expect(!"\(keys)".contains("Bwc") && !String(reflecting: keys).contains("Bwc"))
+        #expect(!"\(keys)".contains("Bwc"))
+        #expect(!String(reflecting: keys).contains("Bwc"))
     }
 }

@@ -148,7 +148,8 @@ import Testing
         }
         let hidden = try await bo.modify([RecordOperation(.create, plant("a", to: "own"))], of: mia, atomic: false)
         let absent = try await bo.modify([RecordOperation(.create, plant("b", to: "none"))], of: mia, atomic: false)
-        #expect(hidden.map(\.outcome) == ["VALIDATING_REFERENCE_ERROR"] && absent.map(\.outcome) == hidden.map(\.outcome))
+        #expect(hidden.map(\.outcome) == ["VALIDATING_REFERENCE_ERROR"])
+        #expect(absent.map(\.outcome) == hidden.map(\.outcome))
         let visible = try await bo.modify([RecordOperation(.create, plant("c", to: "sage"))], of: mia, atomic: false)
         #expect(visible.map(\.outcome) == ["saved"])
         #expect(try await mia.modify([RecordOperation(.forceDelete, .plant("own"))]).map(\.outcome) == ["deleted"])
@@ -165,8 +166,10 @@ import Testing
         let first = await mia.send(.public, .modifyRecords, body, key: "k1")
         let again = await mia.send(.public, .modifyRecords, body, key: "k1")
         let others = await bo.send(.public, .modifyRecords, body, key: "k1")
-        #expect(first.status == 200 && again.body == first.body)
-        #expect(others.status == 200 && others.body != first.body)
+        #expect(first.status == 200)
+        #expect(again.body == first.body)
+        #expect(others.status == 200)
+        #expect(others.body != first.body)
     }
 
     @Test func aParticipantsDeviceNameSilencesNoDeviceOfTheOwner() async throws {

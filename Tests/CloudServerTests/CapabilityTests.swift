@@ -50,9 +50,11 @@ import Testing
             let plants = ["a", "b", "c"].map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) }
             for plant in plants { #expect(try await write(server, plant, token: mia) == ["saved"]) }
             let first = try await changes(server, as: nil, limit: 2)
-            #expect(picture(first) == "+a +b" && first.moreComing)
+            #expect(picture(first) == "+a +b")
+            #expect(first.moreComing)
             let rest = try await changes(server, since: first.syncToken, as: nil)
-            #expect(picture(rest) == "+c" && !rest.moreComing)
+            #expect(picture(rest) == "+c")
+            #expect(!rest.moreComing)
             _ = try await write(
                 server, RecordOperation(.forceDelete, Record(recordName: "b")), RecordOperation(.forceUpdate, Record(recordName: "a", recordType: "Plant")),
                 token: mia)
@@ -61,7 +63,8 @@ import Testing
 
             let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: .defaultZone)])
             let plain = try await server.send("POST", "\(Self.publicDatabase)/changes/zone", token: mia, body: request.encoded())
-            #expect(plain.status == 400 && plain.error?.reason == "endpoint not applicable in the database type 'publicdb'")
+            #expect(plain.status == 400)
+            #expect(plain.error?.reason == "endpoint not applicable in the database type 'publicdb'")
         }
     }
 
@@ -130,7 +133,8 @@ import Testing
             }
             let (first, token) = try await remaining(since: nil, .remainingCount)
             let (second, next) = try await remaining(since: token, .remainingCount)
-            #expect(first == 6 && second == 2)
+            #expect(first == 6)
+            #expect(second == 2)
             #expect(try await remaining(since: next, .remainingCount).0 == 0)
             #expect(try await remaining(since: nil, .serverTime).0 == nil)
         }

@@ -50,11 +50,13 @@ import Testing
             let garden = try await Garden(server)
             #expect(try await garden.get("/public/zones/list").status == 200)
             let refused = try await garden.get("/private/zones/list")
-            #expect(refused.status == 421 && refused.error?.code == .authenticationRequired)
+            #expect(refused.status == 421)
+            #expect(refused.error?.code == .authenticationRequired)
             #expect(refused.error?.redirectURL?.contains("/signin?flow=") == true)
             let unknown = try await server.send(
                 "GET", "\(Self.root)/public/zones/list?ckAPIToken=\(String(repeating: "0", count: 64))", token: nil)
-            #expect(unknown.status == 401 && unknown.error?.code == .authenticationFailed)
+            #expect(unknown.status == 401)
+            #expect(unknown.error?.code == .authenticationFailed)
             let elsewhere = try await server.send(
                 "GET", "/database/1/\(LiveServer.container)/production/public/zones/list?ckAPIToken=\(garden.apiToken)",
                 token: nil)
@@ -76,7 +78,8 @@ import Testing
                 try await garden.get("/private/zones/list", webToken: second).headers.first(name: HeaderNames.webAuthToken))
             server.clock.advance(seconds: 200)
             let expired = try await garden.get("/private/zones/list", webToken: first)
-            #expect(expired.status == 421 && expired.error?.redirectURL != nil)
+            #expect(expired.status == 421)
+            #expect(expired.error?.redirectURL != nil)
             #expect(try await garden.get("/private/zones/list", webToken: third).status == 200)
             try await server.service.signOut(token: third)
             #expect(try await garden.get("/private/zones/list", webToken: third).status == 421)
@@ -154,8 +157,10 @@ import Testing
     @Test func tokensInAddressesMayBeEncoded() {
         #expect(QueryItems("ckWebAuthToken=a%2Bb%2Fc%3D")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("ckWebAuthToken=a+b/c=")["ckWebAuthToken"] == "a+b/c=")
-        #expect(QueryItems("a=1&a=2&b")["a"] == "1" && QueryItems("a&b")["b"] == "")
-        #expect(QueryItems("a=%4")["a"] == nil && QueryItems("a=%ff")["a"] == nil)
+        #expect(QueryItems("a=1&a=2&b")["a"] == "1")
+        #expect(QueryItems("a&b")["b"] == "")
+        #expect(QueryItems("a=%4")["a"] == nil)
+        #expect(QueryItems("a=%ff")["a"] == nil)
         #expect(QueryItems(form: Array("name=Mia+Ott&x=%2B".utf8))["name"] == "Mia Ott")
     }
 
@@ -166,7 +171,8 @@ import Testing
                 await #expect(throws: WireError.self) { try await garden.signIn(password: "wrong") }
             }
             let waiting = await Self.refusal { try await garden.signIn() }
-            #expect(waiting?.code == .throttled && waiting?.retryAfter != nil)
+            #expect(waiting?.code == .throttled)
+            #expect(waiting?.retryAfter != nil)
             server.clock.advance(seconds: 3)
             _ = try await garden.signIn()
             let unknown = await Self.refusal {

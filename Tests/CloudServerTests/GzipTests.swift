@@ -45,17 +45,21 @@ import Testing
             let path = "\(LiveServer.database)/records/lookup"
             let plain = try await Self.send(server, "POST", path, token: token, body: message)
             let compressed = try await Self.send(server, "POST", path, token: token, body: message, headers: Self.accepting)
-            #expect(plain.headers["Content-Encoding"].isEmpty && plain.headers["Vary"].contains { $0.contains("Accept-Encoding") })
-            #expect(compressed.headers["Content-Encoding"] == ["gzip"] && compressed.headers["Vary"].contains { $0.contains("Accept-Encoding") })
+            #expect(plain.headers["Content-Encoding"].isEmpty)
+            #expect(plain.headers["Vary"].contains { $0.contains("Accept-Encoding") })
+            #expect(compressed.headers["Content-Encoding"] == ["gzip"])
+            #expect(compressed.headers["Vary"].contains { $0.contains("Accept-Encoding") })
             #expect(compressed.body.count < plain.body.count / 2)
             #expect(compressed.headers["Content-Length"] == ["\(compressed.body.count)"])
             #expect(try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
             // Small responses, errors, and responses to clients without gzip are not compressed.
             let zones = try await Self.send(server, "GET", "\(LiveServer.database)/zones/list", token: token, headers: Self.accepting)
-            #expect(zones.status == 200 && zones.headers["Content-Encoding"].isEmpty)
+            #expect(zones.status == 200)
+            #expect(zones.headers["Content-Encoding"].isEmpty)
             for header in ["identity", "gzip;q=0", "br", "*;q=0, deflate", ""] {
                 let answer = try await Self.send(server, "POST", path, token: token, body: message, headers: [("Accept-Encoding", header)])
-                #expect(answer.headers["Content-Encoding"].isEmpty && answer.body == plain.body, "\(header)")
+                #expect(answer.headers["Content-Encoding"].isEmpty, "\(header)")
+                #expect(answer.body == plain.body, "\(header)")
             }
             let document = try await Self.send(server, "GET", "/openapi.json", headers: Self.accepting)
             #expect(document.headers["Content-Encoding"] == ["gzip"])
@@ -86,7 +90,8 @@ import Testing
     @Test func whatDoesNotBecomeSmallerIsSentAsItIs() throws {
         var random = SeededNumbers(seed: 7)
         let noise = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }
-        #expect(Gzip.compressed(noise) == nil && Gzip.compressed([]) == nil)
+        #expect(Gzip.compressed(noise) == nil)
+        #expect(Gzip.compressed([]) == nil)
         for count in [1, 2, 100, 65_536, 3_000_000] {
             let bytes = [UInt8](repeating: 7, count: count)
             guard let compressed = Gzip.compressed(bytes) else {

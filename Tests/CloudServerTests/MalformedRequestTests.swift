@@ -144,8 +144,10 @@ import Testing
             for path in ["\(LiveServer.database)/zones/modify", "/device/1/\(LiveServer.container)/development/tokens/create"] {
                 for coding in ["gzip", "br", "identity, gzip", "x"] {
                     let answer = try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)])
-                    #expect(answer.status == 415 && answer.error?.code == .badRequest, "\(path) with \(coding): \(answer.status)")
-                    #expect(answer.error?.reason.contains("identity") == true && answer.headers.first(name: "Accept-Encoding") == "identity")
+                    #expect(answer.status == 415, "\(path) with \(coding): \(answer.status)")
+                    #expect(answer.error?.code == .badRequest, "\(path) with \(coding): \(answer.status)")
+                    #expect(answer.error?.reason.contains("identity") == true)
+                    #expect(answer.headers.first(name: "Accept-Encoding") == "identity")
                     #expect(answer.error?.uuid?.isEmpty == false)
                 }
             }
@@ -163,7 +165,8 @@ import Testing
             let token = try await server.addUser("mia")
             let path = "\(LiveServer.database)/zones/modify"
             let over = try await server.send("POST", path, token: token, body: Array(repeating: 0x20, count: 1001))
-            #expect(over.status == 413 && over.error?.nativeCode == .limitExceeded)
+            #expect(over.status == 413)
+            #expect(over.error?.nativeCode == .limitExceeded)
             let most = try await server.send(
                 "POST", path, token: token,
                 body: Array(#"{"operations":[]}"#.utf8) + Array(repeating: 0x20, count: 1000 - 17))

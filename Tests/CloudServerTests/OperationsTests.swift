@@ -100,12 +100,18 @@ import Testing
         let sent = try collected.spans()
         #expect(sent.count == 2)
         let first = sent[0]
-        #expect(first["traceId"]?.string == "4bf92f3577b34da6a3ce929d0e0e4736" && first["parentSpanId"]?.string == "00f067aa0ba902b7")
-        #expect(first["spanId"]?.string == "abababababababab" && first["name"]?.string == "POST records/modify" && first["kind"] == .number(2))
-        #expect(first["startTimeUnixNano"]?.string == "1899999999988000000" && first["endTimeUnixNano"]?.string == "1900000000000000000")
+        #expect(first["traceId"]?.string == "4bf92f3577b34da6a3ce929d0e0e4736")
+        #expect(first["parentSpanId"]?.string == "00f067aa0ba902b7")
+        #expect(first["spanId"]?.string == "abababababababab")
+        #expect(first["name"]?.string == "POST records/modify")
+        #expect(first["kind"] == .number(2))
+        #expect(first["startTimeUnixNano"]?.string == "1899999999988000000")
+        #expect(first["endTimeUnixNano"]?.string == "1900000000000000000")
         let attributes = Dictionary(uniqueKeysWithValues: (first["attributes"]?.list ?? []).map { ($0["key"]?.string ?? "", $0["value"] ?? .null) })
-        #expect(attributes["http.response.status_code"]?["intValue"]?.string == "409" && attributes["error.type"]?["stringValue"]?.string == "CONFLICT")
-        #expect(attributes["http.route"]?["stringValue"]?.string == "records/modify" && attributes["tarn.request"]?["stringValue"]?.string == "U-1")
+        #expect(attributes["http.response.status_code"]?["intValue"]?.string == "409")
+        #expect(attributes["error.type"]?["stringValue"]?.string == "CONFLICT")
+        #expect(attributes["http.route"]?["stringValue"]?.string == "records/modify")
+        #expect(attributes["tarn.request"]?["stringValue"]?.string == "U-1")
         #expect(first["status"] == nil && sent[1]["status"] == .object(["code": .number(2)]) && sent[1]["parentSpanId"] == nil)
     }
 
@@ -150,7 +156,8 @@ import Testing
                 await written.flush()
             }
             let text = try String(contentsOfFile: path, encoding: .utf8)
-            #expect(text.split(separator: "\n").count == 2 && text.hasSuffix("\n"))
+            #expect(text.split(separator: "\n").count == 2)
+            #expect(text.hasSuffix("\n"))
         }
         for wrong in ["collector", "ftp://x", "file:", "http://"] { #expect(throws: CommandError.self) { try SpanTarget(wrong) } }
     }
@@ -193,7 +200,8 @@ import Testing
         let setting = try #require(ServerSettings.all.first { $0.name == name })
         let inFile = try ServerSettings(file: file, environment: [:])
         let inEnvironment = try ServerSettings(file: nil, environment: [setting.variable: value])
-        #expect("\(inFile)" == "\(inEnvironment)" && "\(inFile)" != "\(ServerSettings())")
+        #expect("\(inFile)" == "\(inEnvironment)")
+        #expect("\(inFile)" != "\(ServerSettings())")
         #expect("\(try ServerSettings(file: nil, environment: ["TARN_CONFIG": file]))" == "\(inFile)")
         #expect(ServeCommand.helpMessage().contains(setting.variable))
         guard name != "operations-token" else { return }
@@ -232,10 +240,14 @@ import Testing
         logger[metadataKey: "always"] = "1"
         logger.info("a \"quoted\"\n\u{1}text", metadata: ["endpoint": "records/modify"])
         let text = lines.withLock { $0 }
-        #expect(text.hasSuffix("\n") && text.dropLast().allSatisfy { $0 != "\n" })
+        #expect(text.hasSuffix("\n"))
+        #expect(text.dropLast().allSatisfy { $0 != "\n" })
         let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String])
-        #expect(object["message"] == "a \"quoted\"\n\u{1}text" && object["level"] == "info" && object["always"] == "1")
-        #expect(object["endpoint"] == "records/modify" && object["time"]?.hasSuffix("Z") == true)
+        #expect(object["message"] == "a \"quoted\"\n\u{1}text")
+        #expect(object["level"] == "info")
+        #expect(object["always"] == "1")
+        #expect(object["endpoint"] == "records/modify")
+        #expect(object["time"]?.hasSuffix("Z") == true)
     }
 
     @Test func aServerWithACertificateSpeaksTLSFromSignInToPush() async throws {
@@ -320,6 +332,7 @@ import Testing
         #expect(refusal(["TARN_OPERATIONS_ACCESS": "friends"])?.contains("token, local or all") == true)
         #expect(refusal(["TARN_LOG_FORMAT": "xml"])?.contains("text or json") == true)
         let settings = try ServerSettings(file: nil, environment: ["TARN_OPERATIONS_ACCESS": "all", "TARN_LOG_FORMAT": "json"])
-        #expect(settings.access.scope == .all && settings.logsJSON)
+        #expect(settings.access.scope == .all)
+        #expect(settings.logsJSON)
     }
 }

@@ -57,7 +57,8 @@ import Testing
             #expect(short.status == 200)
             let query = try await server.send(
                 "POST", Self.queryPath, token: nil, body: Self.query, headers: Self.headers(key, Self.querySignature))
-            #expect(query.error?.code != .authenticationFailed && query.error?.code != .authenticationRequired)
+            #expect(query.error?.code != .authenticationFailed)
+            #expect(query.error?.code != .authenticationRequired)
         }
     }
 
@@ -90,7 +91,8 @@ import Testing
     func whatIsNoDateIsRefusedWithASentence(_ date: String) async throws {
         try await Self.withKey { server, key in
             let answer = try await server.send("GET", Self.listPath, token: nil, headers: Self.headers(key, Self.listSignature, date: date))
-            #expect(answer.status == 401 && answer.error?.reason.contains("2030-01-02T03:04:05Z") == true)
+            #expect(answer.status == 401)
+            #expect(answer.error?.reason.contains("2030-01-02T03:04:05Z") == true)
         }
     }
 
@@ -113,7 +115,8 @@ import Testing
             #expect(try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers).status == 200)
             for more in [[], [(HeaderNames.idempotencyKey, "another")]] {
                 let again = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers + more)
-                #expect(again.status == 401 && again.error?.code == .authenticationFailed)
+                #expect(again.status == 401)
+                #expect(again.error?.code == .authenticationFailed)
             }
             #expect(try await Self.count(server, token: token) == 1)
         }
@@ -126,7 +129,9 @@ import Testing
             let headers = try signer.headers(Self.modifyPath, Self.note) + [(HeaderNames.idempotencyKey, "once")]
             let first = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers)
             let again = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers)
-            #expect(first.status == 200 && again.status == 200 && first.body == again.body)
+            #expect(first.status == 200)
+            #expect(again.status == 200)
+            #expect(first.body == again.body)
             #expect(try await Self.count(server, token: token) == 1)
             for more in [[], [(HeaderNames.idempotencyKey, "another")]] {
                 let other = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers.dropLast() + more)
@@ -199,7 +204,8 @@ import Testing
         try await Self.withSigner { server, signer in
             func reason(_ headers: [(String, String)], body: [UInt8] = Self.query) async throws -> String {
                 let answer = try await server.send("POST", Self.queryPath, token: nil, body: body, headers: headers)
-                #expect(answer.status == 401 && answer.error?.code == .authenticationFailed)
+                #expect(answer.status == 401)
+                #expect(answer.error?.code == .authenticationFailed)
                 return answer.error?.reason ?? ""
             }
             let hash = Data(SHA256.hash(data: Self.query)).base64EncodedString()

@@ -20,9 +20,13 @@ import ValueSimulation
         // Everything arrives, no answer comes back, the device starts again.
         _ = replica.send(first, to: &server)
         replica.scan()
-        #expect(operations(replica.planBatch()) == operations(first) && first.items.count == 3)
+        #expect(operations(replica.planBatch()) == operations(first))
+        #expect(first.items.count == 3)
         replica.sync(&server)
-        #expect(server.creations == 3 && replica.pendingRecords.isEmpty && replica.pendingLinks.isEmpty && replica.conflicts.isEmpty)
+        #expect(server.creations == 3)
+        #expect(replica.pendingRecords.isEmpty)
+        #expect(replica.pendingLinks.isEmpty)
+        #expect(replica.conflicts.isEmpty)
     }
 
     @Test func whatWasMadeAndDeletedBetweenTwoExportsIsNotSent() {
@@ -31,7 +35,8 @@ import ValueSimulation
         replica.set("title", of: post, to: .string("t"))
         replica.delete(post)
         replica.scan()
-        #expect(replica.planBatch().items.isEmpty && replica.records.isEmpty)
+        #expect(replica.planBatch().items.isEmpty)
+        #expect(replica.records.isEmpty)
     }
 
     @Test func whatWhoDeletesAnObjectCouldNotSeeOfItIsInTheLog() {
@@ -49,8 +54,10 @@ import ValueSimulation
         deleter.sync(&server)
         maker.sync(&server)
         deleter.sync(&server)
-        #expect(deleter.conflicts.map(\.property) == ["imageData"] && deleter.conflicts.map(\.winner) == [.localDeletion])
-        #expect(deleter.conflicts.map(\.losing) == server.records.keys.map { .string($0) } && deleter.parked.isEmpty)
+        #expect(deleter.conflicts.map(\.property) == ["imageData"])
+        #expect(deleter.conflicts.map(\.winner) == [.localDeletion])
+        #expect(deleter.conflicts.map(\.losing) == server.records.keys.map { .string($0) })
+        #expect(deleter.parked.isEmpty)
     }
 
     @Test func aDeletionTakesItsLinkRecordsAlong() {
@@ -64,7 +71,9 @@ import ValueSimulation
         replica.scan()
         #expect(operations(replica.planBatch()).allSatisfy { $0.hasPrefix("forceDelete ") || $0.hasPrefix("delete ") })
         replica.sync(&server)
-        #expect(server.records.count == 1 && server.links.isEmpty && replica.links.isEmpty)
+        #expect(server.records.count == 1)
+        #expect(server.links.isEmpty)
+        #expect(replica.links.isEmpty)
     }
 
     @Test func whatIsSavedWhileABatchIsUnderWayIsSentByTheNext() {
@@ -106,7 +115,9 @@ import ValueSimulation
         var outcomes = replica.send(batch, to: &server).outcomes
         outcomes["A1"] = .refused(CloudFailure(.invalidArguments, "wrong type"))
         let verdict = replica.settle(batch, outcomes, [:])
-        #expect(verdict.accepted == 1 && verdict.failed == 1 && replica.records["A1"]?.failure == "wrong type")
+        #expect(verdict.accepted == 1)
+        #expect(verdict.failed == 1)
+        #expect(replica.records["A1"]?.failure == "wrong type")
         #expect(replica.planBatch().items.isEmpty)
         replica.set("title", of: post, to: .string("good"))
         replica.scan()
@@ -149,6 +160,8 @@ import ValueSimulation
         replica.insert("Post")
         replica.scan()
         let verdict = replica.settle(replica.planBatch(), ["A1": .refused(CloudFailure(.limitExceeded, "too large"))], [:])
-        #expect(verdict.failed == 1 && !verdict.isTooLarge && replica.pendingRecords.isEmpty)
+        #expect(verdict.failed == 1)
+        #expect(!verdict.isTooLarge)
+        #expect(replica.pendingRecords.isEmpty)
     }
 }

@@ -36,7 +36,8 @@ import ValueSimulation
     @Test func aChildThatArrivesBeforeItsParentIsLinkedWhenTheParentComes() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")])], to: "1", more: true), from: server)
-        #expect(replica.dump == "Attachment a" && replica.parked.count == 1)
+        #expect(replica.dump == "Attachment a")
+        #expect(replica.parked.count == 1)
         replica.apply(page([record("p", "Post", ["title": .string("P")])], after: "1", to: "2"), from: server)
         #expect(replica.dump == "Attachment a  post → p\nPost p  title \"P\"  views 7")
         #expect(replica.parked.isEmpty)
@@ -70,7 +71,8 @@ import ValueSimulation
         replica.apply(page([record("a", "Attachment", ["post": .string("late")]), record("p", "Post")], to: "1"), from: server)
         if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") { replica.set("post", of: attachment, to: .reference(post)) }
         replica.apply(page([record("late", "Post", tag: "2")], after: "1", to: "2", generation: nil), from: server)
-        #expect(replica.dump.hasPrefix("Attachment a  post → p") && replica.parked.isEmpty)
+        #expect(replica.dump.hasPrefix("Attachment a  post → p"))
+        #expect(replica.parked.isEmpty)
         replica.scan()
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_post": Field(.string("p"))]])
     }
@@ -87,12 +89,14 @@ import ValueSimulation
         var replica = Replica("A")
         let first = page([record("p", "Post", ["title": .string("old")])], to: "1")
         let second = page([record("p", "Post", tag: "2", ["title": .string("new")])], after: "1", to: "2", generation: nil)
-        #expect(replica.apply(first, from: server) && replica.apply(second, from: server))
+        #expect([first, second].map { replica.apply($0, from: server) } == [true, true])
         let (dump, token) = (replica.dump, replica.token)
-        #expect(!replica.apply(first, from: server) && !replica.apply(second, from: server))
+        #expect([first, second].map { replica.apply($0, from: server) } == [false, false])
         // The same state again, under a new token.
         replica.apply(page([record("p", "Post", tag: "2", ["title": .string("new")])], after: "2", to: "3", generation: nil), from: server)
-        #expect(replica.dump == dump && token == "2" && replica.conflicts.isEmpty)
+        #expect(replica.dump == dump)
+        #expect(token == "2")
+        #expect(replica.conflicts.isEmpty)
     }
 
     @Test func unknownTypesEntitiesAndFieldsArePassedOverAndKept() {
@@ -132,13 +136,15 @@ import ValueSimulation
         replica.setLinked(true, second, "posts", post)
         replica.scan()
         let written = replica.planBatch().items.map(\.record)
-        #expect(written.count == 2 && written.allSatisfy { $0.fields["CD_entityNames"] == Field(.string("Post;Tag")) })
+        #expect(written.count == 2)
+        #expect(written.allSatisfy { $0.fields["CD_entityNames"] == Field(.string("Post;Tag")) })
         other.apply(page(records + written, to: "1"), from: server)
         #expect(other.dump.split(separator: "\n").suffix(2) == ["tags:posts notes:1 – t", "tags:posts notes:1 – u"])
         // The separators of one record need not be alike.
         var third = Replica("C")
         third.apply(page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
-        #expect(third.links.keys.sorted() == ["l", "m"] && third.pairs.count == 1)
+        #expect(third.links.keys.sorted() == ["l", "m"])
+        #expect(third.pairs.count == 1)
     }
 
     @Test func aPairExistsWhileAnyRecordForItExists() {
@@ -148,7 +154,8 @@ import ValueSimulation
         replica.apply(page([], deleted: ["l1"], after: "1", to: "2", generation: nil), from: server)
         #expect(replica.pairs.count == 1)
         replica.apply(page([], deleted: ["l2"], after: "2", to: "3", generation: nil), from: server)
-        #expect(replica.pairs.isEmpty && replica.links.isEmpty)
+        #expect(replica.pairs.isEmpty)
+        #expect(replica.links.isEmpty)
     }
 
     @Test func aPairThatWasTakenApartHereStaysApart() {
@@ -159,7 +166,7 @@ import ValueSimulation
         replica.apply(page([link("l2", "p:t", tag: "2")], after: "1", to: "2", generation: nil), from: server)
         #expect(replica.pairs.isEmpty)
         replica.scan()
-        #expect(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" } == ["forceDelete l1", "forceDelete l2"])
+        #expect(Set(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" }) == ["forceDelete l1", "forceDelete l2"])
     }
 
     @Test func aLinkWaitsForBothItsEnds() {
@@ -186,7 +193,8 @@ import ValueSimulation
             page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post"), record("q", "Post")], to: "1"), from: server)
         let moved = record("a", "Attachment", tag: "2", ["post": .string("q")])
         replica.apply(page([moved], deleted: ["p"], after: "1", to: "2", generation: nil), from: server)
-        #expect(replica.dump == "Attachment a  post → q\nPost q  views 7" && replica.conflicts.isEmpty)
+        #expect(replica.dump == "Attachment a  post → q\nPost q  views 7")
+        #expect(replica.conflicts.isEmpty)
         replica.scan()
         #expect(replica.planBatch().items.isEmpty)
     }

@@ -45,7 +45,8 @@ import ValueSimulation
         pair.tablet.set("title", of: pair.onTablet, to: .string("tablet"))
         pair.phone.set("content", of: pair.onPhone, to: .string("phone"))
         pair.meet()
-        #expect(pair.tablet.dump == "Post T1  content \"phone\"  title \"tablet\"  views 7" && pair.phone.dump == pair.tablet.dump)
+        #expect(pair.tablet.dump == "Post T1  content \"phone\"  title \"tablet\"  views 7")
+        #expect(pair.phone.dump == pair.tablet.dump)
         #expect(pair.conflicts.isEmpty)
     }
 
@@ -54,7 +55,8 @@ import ValueSimulation
         pair.tablet.set("title", of: pair.onTablet, to: .string("tablet"))
         pair.phone.set("title", of: pair.onPhone, to: .string("phone"))
         pair.meet()
-        #expect(pair.tablet.dump == "Post T1  content \"old\"  title \"phone\"  views 7" && pair.phone.dump == pair.tablet.dump)
+        #expect(pair.tablet.dump == "Post T1  content \"old\"  title \"phone\"  views 7")
+        #expect(pair.phone.dump == pair.tablet.dump)
         #expect(pair.conflicts == ["P: Post.title lost string(\"tablet\"), local"])
         #expect(pair.phone.conflicts[0].losingStamp?.deviceID == "T" && pair.phone.conflicts[0].recordName == "T1")
     }
@@ -67,7 +69,9 @@ import ValueSimulation
             pair[keyPath: device].set("content", of: key, to: .null)
         }
         pair.meet()
-        #expect(pair.phone.dump == "Post T1  title \"same\"  views 7" && pair.tablet.dump == pair.phone.dump && pair.conflicts.isEmpty)
+        #expect(pair.phone.dump == "Post T1  title \"same\"  views 7")
+        #expect(pair.tablet.dump == pair.phone.dump)
+        #expect(pair.conflicts.isEmpty)
     }
 
     @Test(arguments: [true, false]) func deletionBeatsEditsOnBothSides(deleterIsFirst: Bool) {
@@ -80,7 +84,9 @@ import ValueSimulation
             pair.tablet.set("title", of: pair.onTablet, to: .string("edited"))
         }
         pair.meet()
-        #expect(pair.tablet.dump.isEmpty && pair.phone.dump.isEmpty && pair.server.records.isEmpty)
+        #expect(pair.tablet.dump.isEmpty)
+        #expect(pair.phone.dump.isEmpty)
+        #expect(pair.server.records.isEmpty)
         #expect(pair.conflicts == ["P: Post.title lost string(\"edited\"), \(deleterIsFirst ? "remoteDeletion" : "localDeletion")"])
     }
 
@@ -91,9 +97,11 @@ import ValueSimulation
         pair.phone.set("title", of: pair.onPhone, to: .string("too late"))
         // Sent before the deletion was heard of.
         pair.phone.export(to: &pair.server)
-        #expect(pair.phone.records["T1"]?.stage == .missing && !pair.phone.dump.isEmpty)
+        #expect(pair.phone.records["T1"]?.stage == .missing)
+        #expect(!pair.phone.dump.isEmpty)
         pair.phone.importAll(from: pair.server)
-        #expect(pair.phone.dump.isEmpty && pair.phone.records.isEmpty)
+        #expect(pair.phone.dump.isEmpty)
+        #expect(pair.phone.records.isEmpty)
         #expect(pair.conflicts == ["P: Post.title lost string(\"too late\"), remoteDeletion"])
     }
 
@@ -107,7 +115,9 @@ import ValueSimulation
         #expect(pair.server.records.count == 1)
         pair.tablet.sync(&pair.server)
         pair.phone.importAll(from: pair.server)
-        #expect(pair.tablet.dump.isEmpty && pair.phone.dump.isEmpty && pair.server.records.isEmpty)
+        #expect(pair.tablet.dump.isEmpty)
+        #expect(pair.phone.dump.isEmpty)
+        #expect(pair.server.records.isEmpty)
         #expect(pair.conflicts == ["T: Post.title lost string(\"earlier\"), localDeletion"])
     }
 
@@ -117,7 +127,10 @@ import ValueSimulation
         pair.phone.setLinked(true, pair.onPhone, "tags", tag)
         pair.tablet.delete(pair.onTablet)
         pair.meet()
-        #expect(pair.tablet.dump == pair.phone.dump && pair.phone.dump.hasPrefix("Tag "))
-        #expect(pair.server.links.isEmpty && pair.phone.links.isEmpty && pair.tablet.links.isEmpty)
+        #expect(pair.tablet.dump == pair.phone.dump)
+        #expect(pair.phone.dump.hasPrefix("Tag "))
+        #expect(pair.server.links.isEmpty)
+        #expect(pair.phone.links.isEmpty)
+        #expect(pair.tablet.links.isEmpty)
     }
 }

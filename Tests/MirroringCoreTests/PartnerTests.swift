@@ -55,7 +55,8 @@ import ValueSimulation
         pair.onTablet("T1", has: "T5")
         pair.onPhone("T2", has: "T5")
         pair.meet(pageSize: pageSize)
-        #expect(pair.isSound && pair.images == ["T2–T5", "T3–T4"])
+        #expect(pair.isSound)
+        #expect(pair.images == ["T2–T5", "T3–T4"])
         #expect(Set(pair.phone.conflicts.map { "\($0.recordName).\($0.property)" }) == ["T5.attachment", "T1.imageData"])
         #expect(pair.tablet.conflicts.isEmpty)
     }
@@ -65,7 +66,8 @@ import ValueSimulation
         pair.onTablet("T1", has: "T4")
         pair.onPhone("T3", has: nil)
         pair.meet(pageSize: pageSize)
-        #expect(pair.isSound && pair.images == [])
+        #expect(pair.isSound)
+        #expect(pair.images == [])
     }
 
     @Test(arguments: [1, 2, 3, 200]) func eachMayHaveGivenTheOthersPartnerAway(pageSize: Int) {
@@ -75,7 +77,8 @@ import ValueSimulation
         pair.onPhone("T2", has: "T4")
         pair.onPhone("T1", has: "T5")
         pair.meet(pageSize: pageSize)
-        #expect(pair.isSound && pair.images == ["T1–T5", "T2–T4"])
+        #expect(pair.isSound)
+        #expect(pair.images == ["T1–T5", "T2–T4"])
     }
 
     @Test(arguments: [1, 2, 3, 200]) func aNewPartnerLetsGoLikeOneThatIsKnown(pageSize: Int) {
@@ -84,6 +87,7 @@ import ValueSimulation
         if let image = pair.tablet.key(named: "T5") { pair.tablet.set("imageData", of: new, to: .reference(image)) }
         pair.onPhone("T2", has: "T5")
         pair.meet(pageSize: pageSize)
-        #expect(pair.isSound && pair.images == ["T2–T5", "T3–T4"])
+        #expect(pair.isSound)
+        #expect(pair.images == ["T2–T5", "T3–T4"])
     }
 }

@@ -17,14 +17,19 @@ import Testing
         let types = ["A", "B"]
         var position = QueryPosition()
         var request = position.request(of: types, limit: 2)
-        #expect(request.query.recordType == "A" && request.query.filters.isEmpty && request.continuationMarker == nil && request.resultsLimit == 2)
+        #expect(request.query.recordType == "A")
+        #expect(request.query.filters.isEmpty)
+        #expect(request.continuationMarker == nil)
+        #expect(request.resultsLimit == 2)
         #expect(request.query.sorts == [QuerySort(.system(.modifiedTimestamp))])
         var goesOn = position.advance("A", records: [record(50_000), record(60_000)], marker: "m a r k", types: types)
         #expect(goesOn)
         // It is kept as text after every page.
         position = QueryPosition(position.text)
         request = position.request(of: types, limit: 2)
-        #expect(request.query.recordType == "A" && request.continuationMarker == "m a r k" && request.query.filters.isEmpty)
+        #expect(request.query.recordType == "A")
+        #expect(request.continuationMarker == "m a r k")
+        #expect(request.query.filters.isEmpty)
         goesOn = position.advance("A", records: [record(70_000)], marker: nil, types: types)
         #expect(goesOn)
         position = QueryPosition(position.text)
@@ -36,7 +41,8 @@ import Testing
         request = position.request(of: types, limit: 2)
         #expect(request.query.filters == [QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(40_000))])
         goesOn = position.advance("A", records: [], marker: nil, types: types)
-        #expect(goesOn && position.request(of: types, limit: 2).query.filters.isEmpty)
+        #expect(goesOn)
+        #expect(position.request(of: types, limit: 2).query.filters.isEmpty)
     }
 
     @Test func whatIsNoPositionBeginsAgain() {
@@ -46,7 +52,9 @@ import Testing
         // A type that the model has lost, or that is read first now.
         let position = QueryPosition("query 1\nGone 5 mark\nA 40000")
         let request = position.request(of: ["A"], limit: 1)
-        #expect(request.query.recordType == "A" && request.continuationMarker == nil && request.query.filters.count == 1)
+        #expect(request.query.recordType == "A")
+        #expect(request.continuationMarker == nil)
+        #expect(request.query.filters.count == 1)
     }
 
     /// Positions that an earlier version stored, of records with impossible times.

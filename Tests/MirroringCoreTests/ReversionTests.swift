@@ -50,15 +50,19 @@ import ValueSimulation
         let post = try #require(mine.keys(of: "Post").first)
         mine.set("title", of: post, to: .string("mine"))
         reject(&mine)
-        #expect(changes(mine).map(\.kind) == [.update] && changes(mine).map(\.reason) == ["not yours"])
+        #expect(changes(mine).map(\.kind) == [.update])
+        #expect(changes(mine).map(\.reason) == ["not yours"])
         // A later value of the other device stays hidden until then.
         let theirPost = try #require(theirs.keys(of: "Post").first)
         theirs.set("title", of: theirPost, to: .string("theirs"))
         theirs.sync(&server)
         revert(changes(mine), &mine, server)
-        #expect(mine.dump == theirs.dump && mine.dump != before)
-        #expect(changes(mine).isEmpty && mine.records.values.allSatisfy { $0.stage == .uploaded })
-        #expect(mine.conflicts.map(\.losing) == [.string("mine")] && mine.conflicts.map(\.winner) == [.remote])
+        #expect(mine.dump == theirs.dump)
+        #expect(mine.dump != before)
+        #expect(changes(mine).isEmpty)
+        #expect(mine.records.values.allSatisfy { $0.stage == .uploaded })
+        #expect(mine.conflicts.map(\.losing) == [.string("mine")])
+        #expect(mine.conflicts.map(\.winner) == [.remote])
         theirs.set("title", of: theirPost, to: .string("again"))
         theirs.sync(&server)
         mine.sync(&server)
@@ -71,11 +75,14 @@ import ValueSimulation
         reject(&mine)
         let rejected = changes(mine)
         // The post, the link, and the attachment with the reference that the deletion cleared.
-        #expect(rejected.filter { $0.kind == .deletion }.count == 2 && rejected.filter { $0.kind == .update }.count == 1)
+        #expect(rejected.filter { $0.kind == .deletion }.count == 2)
+        #expect(rejected.filter { $0.kind == .update }.count == 1)
         revert(rejected, &mine, server)
-        #expect(mine.dump == theirs.dump && changes(mine).isEmpty)
+        #expect(mine.dump == theirs.dump)
+        #expect(changes(mine).isEmpty)
         mine.sync(&server)
-        #expect(mine.dump == theirs.dump && server.records.count == 4)
+        #expect(mine.dump == theirs.dump)
+        #expect(server.records.count == 4)
         theirs.sync(&server)
         #expect(mine.dump == theirs.dump)
     }
@@ -88,10 +95,13 @@ import ValueSimulation
         reject(&mine)
         #expect(changes(mine).map(\.kind) == [.insertion, .insertion])
         revert(changes(mine), &mine, server)
-        #expect(mine.dump == theirs.dump && changes(mine).isEmpty)
+        #expect(mine.dump == theirs.dump)
+        #expect(changes(mine).isEmpty)
         #expect(mine.conflicts.contains { $0.losing == .string("new") })
         mine.sync(&server)
-        #expect(server.records.count == 4 && mine.records.values.allSatisfy { $0.stage == .uploaded } && mine.links.count == 1)
+        #expect(server.records.count == 4)
+        #expect(mine.records.values.allSatisfy { $0.stage == .uploaded })
+        #expect(mine.links.count == 1)
     }
 
     @Test func rejectedLinksAreUndoneBothWays() throws {
@@ -99,9 +109,11 @@ import ValueSimulation
         let post = try #require(mine.keys(of: "Post").first), tag = try #require(mine.keys(of: "Tag").first)
         mine.setLinked(false, post, "tags", tag)
         reject(&mine)
-        #expect(changes(mine).map(\.kind) == [.deletion] && changes(mine).allSatisfy(\.isLink))
+        #expect(changes(mine).map(\.kind) == [.deletion])
+        #expect(changes(mine).allSatisfy { $0.isLink })
         revert(changes(mine), &mine, server)
-        #expect(mine.dump == theirs.dump && changes(mine).isEmpty)
+        #expect(mine.dump == theirs.dump)
+        #expect(changes(mine).isEmpty)
     }
 
     @Test func whatTheServerHasNoMoreIsDeleted() throws {
@@ -111,7 +123,8 @@ import ValueSimulation
         theirs.delete(try #require(theirs.keys(of: "Post").first))
         theirs.sync(&server)
         revert(changes(mine), &mine, server)
-        #expect(mine.keys(of: "Post").isEmpty && mine.conflicts.contains { $0.losing == .string("mine") })
+        #expect(mine.keys(of: "Post").isEmpty)
+        #expect(mine.conflicts.contains { $0.losing == .string("mine") })
         mine.sync(&server)
         #expect(mine.dump == theirs.dump)
     }
@@ -119,7 +132,10 @@ import ValueSimulation
     @Test func aFullFetchInProgressGoesOn() {
         let reversion = Reversion(of: [])
         let page = reversion.page(found: [], missing: [], token: "t", generation: 3)
-        #expect(page.moreComing && page.generation == 3 && page.askedWith == "t" && page.token == "t")
+        #expect(page.moreComing)
+        #expect(page.generation == 3)
+        #expect(page.askedWith == "t")
+        #expect(page.token == "t")
         #expect(!reversion.page(found: [], missing: [], token: "t", generation: nil).moreComing)
     }
 }

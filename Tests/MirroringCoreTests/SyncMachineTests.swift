@@ -153,7 +153,8 @@ import Testing
     @Test func eventsDuringAnOperationWaitForItsEnd() {
         var script = Script.idle
         #expect(script.tell(.pushArrived) == ["fetchPage pushed", "[importing(done: 0, total: nil)]"])
-        #expect(script.tell(.pushArrived) == [] && script.tell(.storeChanged) == [])
+        #expect(script.tell(.pushArrived) == [])
+        #expect(script.tell(.storeChanged) == [])
         #expect(script.page(1) == ["fetchPage pushed"])
         #expect(script.page(0) == ["plan(8)", "[idle]"])
     }
@@ -167,7 +168,9 @@ import Testing
         #expect(late.plan(1, pending: 1) == [])
         #expect(script.tell(.resumed) == ["fetchPage", "[importing(done: 0, total: nil)]"])
         script = before
-        #expect(script.tell(.stopped) == ["cancel", "[paused]"] && script.tell(.pushArrived) == [] && script.fire() == [])
+        #expect(script.tell(.stopped) == ["cancel", "[paused]"])
+        #expect(script.tell(.pushArrived) == [])
+        #expect(script.fire() == [])
     }
 
     @Test func offlineItCountsPendingChangesAndRetriesWithBackoff() {
@@ -175,11 +178,13 @@ import Testing
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
         #expect(script.fail(.networkUnavailable) == ["wait 1.0", "[offline 1 pending]"])
-        #expect(script.tell(.storeChanged) == ["count"] && script.tell(.pendingCounted(2)) == ["[offline 2 pending]"])
+        #expect(script.tell(.storeChanged) == ["count"])
+        #expect(script.tell(.pendingCounted(2)) == ["[offline 2 pending]"])
         // It says offline until the server has answered.
         #expect(script.fire() == ["plan(8)"])
         #expect(script.fail(.networkFailure).first == "wait 2.0")
-        #expect(script.fire().first == "plan(8)" && script.fail(.networkFailure).first == "wait 4.0")
+        #expect(script.fire().first == "plan(8)")
+        #expect(script.fail(.networkFailure).first == "wait 4.0")
         // The push stream is open again: the delay ends, and missed changes are fetched first.
         #expect(script.tell(.pushConnected).first == "fetchPage")
         #expect(script.fail(.networkFailure).first == "wait 1.0")
@@ -191,7 +196,8 @@ import Testing
         #expect(script.tell(.storeChanged) == [])
         #expect(script.fail(.incompatibleVersion) == ["count", "listen", "[error(reason: \"reason\")]"])
         #expect(script.tell(.pendingCounted(3)) == ["[error(reason: \"reason\") 3 pending]"])
-        #expect(script.tell(.pushConnected) == ["setUp", "[starting 3 pending]"] && script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
+        #expect(script.tell(.pushConnected) == ["setUp", "[starting 3 pending]"])
+        #expect(script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
     }
 
     @Test func aCountBehindAnExportIsStale() {
@@ -226,16 +232,19 @@ import Testing
     @Test func anOpenPushStreamEndsABackoffButNotADelayOfTheServer() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
-        #expect(script.fail(.serviceUnavailable).first == "wait 1.0" && script.tell(.pushArrived) == [])
+        #expect(script.fail(.serviceUnavailable).first == "wait 1.0")
+        #expect(script.tell(.pushArrived) == [])
         #expect(script.tell(.pushConnected).first == "fetchPage")
-        #expect(script.fail(.serviceUnavailable, retryAfter: .seconds(60)).first == "wait 60.0" && script.tell(.pushConnected) == [])
+        #expect(script.fail(.serviceUnavailable, retryAfter: .seconds(60)).first == "wait 60.0")
+        #expect(script.tell(.pushConnected) == [])
     }
 
     @Test func aFailedSetUpOpensThePushStream() {
         var script = Script()
         _ = script.tell(.started)
         #expect(script.fail(.notAuthenticated) == ["listen", "[error(reason: \"reason\")]"])
-        #expect(script.tell(.pushConnected).first == "setUp" && script.finish(.done).first == "fetchPage")
+        #expect(script.tell(.pushConnected).first == "setUp")
+        #expect(script.finish(.done).first == "fetchPage")
         script = Script()
         _ = script.tell(.started)
         #expect(script.fail(.badContainer) == ["[error(reason: \"reason\")]"])
@@ -318,7 +327,8 @@ import Testing
         #expect(script.fail(.changeTokenExpired) == ["reset(fetchAgain)", "[starting]"])
         #expect(script.finish(.done) == ["fetchPage", "[importing(done: 0, total: nil)]"])
         #expect(script.fail(.zoneNotFound).first == "reset(uploadAgain)")
-        #expect(script.finish(.done) == ["setUp"] && script.finish(.done) == ["fetchPage", "[importing(done: 0, total: nil)]"])
+        #expect(script.finish(.done) == ["setUp"])
+        #expect(script.finish(.done) == ["fetchPage", "[importing(done: 0, total: nil)]"])
         #expect(script.fail(.userDeletedZone).first == "reset(removeRows)")
         // A reset that fails is tried again.
         #expect(script.fail(.serviceUnavailable, retryAfter: .seconds(7)).first == "wait 7.0")
@@ -329,9 +339,11 @@ import Testing
         var script = Script.idle
         _ = script.tell(.pushArrived)
         #expect(script.fail(.notAuthenticated) == ["[error(reason: \"reason\")]"])
-        #expect(script.tell(.storeChanged) == ["count"] && script.tell(.pushArrived).first == "fetchPage")
+        #expect(script.tell(.storeChanged) == ["count"])
+        #expect(script.tell(.pushArrived).first == "fetchPage")
         #expect(script.fail(.badContainer) == ["[error(reason: \"reason\")]"])
-        #expect(script.tell(.pushArrived) == [] && script.tell(.resumed) == [])
+        #expect(script.tell(.pushArrived) == [])
+        #expect(script.tell(.resumed) == [])
     }
 
     @Test func waitersResumeWhenIdleOrHalted() {

@@ -68,7 +68,9 @@ import ValueSimulation
             merger.sync(&server)
             maker.sync(&server)
         }
-        #expect(maker.dump == merger.dump && maker.pairs.count == 1 && server.links.count == 1)
+        #expect(maker.dump == merger.dump)
+        #expect(maker.pairs.count == 1)
+        #expect(server.links.count == 1)
     }
 
     @Test func whatGoesOnAfterADeletionHasItsOwnValues() throws {
@@ -93,7 +95,8 @@ import ValueSimulation
             merger.sync(&server)
             deleter.sync(&server)
         }
-        #expect(deleter.dump == merger.dump && server.records.values.count { $0.recordType == "CD_Tag" } == 1)
+        #expect(deleter.dump == merger.dump)
+        #expect(server.records.values.count { $0.recordType == "CD_Tag" } == 1)
         #expect(merger.value("color", of: try Self.key("Tag", of: merger)) == .string("new"))
     }
 }

@@ -130,7 +130,9 @@ import Testing
         let query = Query.plants(QueryFilter(.field("count"), .equals, .int64(3)))
         var request = QueryRecordsRequest(query: query, zoneID: Bench.garden, desiredKeys: ["count"])
         let record = try #require(try await bench.query(request).results[0].record)
-        #expect(record.fields == ["count": Field(.int64(3))] && record.zoneID?.zoneName == "Garden" && record.created != nil)
+        #expect(record.fields == ["count": Field(.int64(3))])
+        #expect(record.zoneID?.zoneName == "Garden")
+        #expect(record.created != nil)
         request.desiredKeys = []
         #expect(try await bench.query(request).results[0].record?.fields == [:])
     }

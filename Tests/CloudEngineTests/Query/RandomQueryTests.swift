@@ -192,7 +192,8 @@ struct QueryWorld {
             for sorts in orders {
                 let query = Query(recordType: "Plant", filters: filters, sorts: sorts)
                 let found = try await bench.names(query, limit: 190).names
-                #expect(Set(found).count == found.count && found.count == oracle.matches(query).count, "\(query)")
+                #expect(Set(found).count == found.count, "\(query)")
+                #expect(found.count == oracle.matches(query).count, "\(query)")
                 let isInOrder = oracle.isInOrder(found.compactMap { byName[$0] }, query)
                 #expect(isInOrder, "\(query)")
             }
@@ -209,9 +210,11 @@ struct QueryWorld {
         try await bench.indexSystemFields()
         let query = Query.plants(QueryFilter(.field("t"), .notEquals, .string("y")), by: [QuerySort(.field("n"))])
         let (names, pages) = try await bench.names(query)
-        #expect(names == ["p1100"] && pages >= 11)
+        #expect(names == ["p1100"])
+        #expect(pages >= 11)
         let grouped = Query.plants(QueryFilter(.field("t"), .notEquals, .string("y")), by: [QuerySort(.field("n")), QuerySort(.field("t"))])
         let again = try await bench.names(grouped)
-        #expect(again.names == ["p1100"] && again.pages >= 11)
+        #expect(again.names == ["p1100"])
+        #expect(again.pages >= 11)
     }
 }

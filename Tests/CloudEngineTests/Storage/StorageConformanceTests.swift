@@ -78,7 +78,9 @@ import Testing
                 #expect(try view.subscriptions().isEmpty && view.recordTypes().isEmpty)
                 return (try view.state(), try !view.records(named: ["z"], in: 1).isEmpty)
             }
-            #expect(state.counter == 6 && state.usage == StoredBytes() && !isThere)
+            #expect(state.counter == 6)
+            #expect(state.usage == StoredBytes())
+            #expect(!isThere)
         }
     }
 
@@ -215,7 +217,8 @@ import Testing
                     names.enumerated().map { Self.record($0.element, last - Int64($0.offset)) }, in: 1, at: 1)
             }
             let found = try await storage.read(Self.mia) { try $0.records(named: names + ["n", "aa"], in: 1) }
-            #expect(Set(found.keys) == Set(names) && found.allSatisfy { $0.key == $0.value.record.recordName })
+            #expect(Set(found.keys) == Set(names))
+            #expect(found.allSatisfy { $0.key == $0.value.record.recordName })
         }
     }
 
@@ -240,7 +243,9 @@ import Testing
                 #expect(try view.zones(changedAfter: 1, limit: 1).map(\.name) == ["Two"])
                 #expect(try view.zones(changedAfter: 1, limit: 9).map(\.name) == ["Two", "Three"], "not the default zone")
                 let two = try #require(try view.zone(named: "Two"))
-                #expect(two.isDeleted && two.deletionReason == .purged && two.usage == StoredBytes(records: 1, assets: 10))
+                #expect(two.isDeleted)
+                #expect(two.deletionReason == .purged)
+                #expect(two.usage == StoredBytes(records: 1, assets: 10))
                 #expect(try view.state().usage == StoredBytes(records: 2, assets: 30))
             }
         }
@@ -308,7 +313,8 @@ import Testing
                 #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 2) == [2])
                 #expect(try unit.subscriptions() == [subscription] && unit.subscription(id: "s") == subscription)
                 let fields = try unit.schema(ofType: "Plant")?.fields
-                #expect(fields?["f"]?.type == "STRING" && fields?["g"]?.isEncrypted == true, "what is known stays")
+                #expect(fields?["f"]?.type == "STRING", "what is known stays")
+                #expect(fields?["g"]?.isEncrypted == true, "what is known stays")
                 #expect(try unit.schema(ofType: "Bed") == nil && unit.recordTypes() == ["Bare", "Plant"])
                 #expect(try unit.schema(ofType: "Bare") == RecordTypeSchema(), "a type without fields is known")
                 try unit.removeSubscription(id: "s")

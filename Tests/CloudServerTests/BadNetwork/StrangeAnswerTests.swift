@@ -61,7 +61,8 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
             #expect(error?.code == .serverRejectedRequest)
             #expect(error?.localizedDescription == "BRAND_NEW: because")
             #expect(try results[b.recordID]?.get().recordChangeTag == "t")
-            #expect(a.recordChangeTag == nil && a.changedKeys() == ["count"], "what was not saved is still to be saved")
+            #expect(a.recordChangeTag == nil, "what was not saved is still to be saved")
+            #expect(a.changedKeys() == ["count"], "what was not saved is still to be saved")
         }
     }
 

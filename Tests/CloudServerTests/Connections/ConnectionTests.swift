@@ -66,7 +66,8 @@ import Testing
             let raw = try RawConnection(port: server.port)
             await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: 1000") + "{")
             let answer = try await raw.readToEnd()
-            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("the body arrives too slowly"))
+            #expect(answer.hasPrefix("HTTP/1.1 400"))
+            #expect(answer.contains("the body arrives too slowly"))
             try await stillAnswers(server, token)
         }
     }
@@ -150,7 +151,8 @@ import Testing
                 await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
                 answer = try await raw.readToEnd()
             }
-            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("the body breaks off, or is no HTTP"), "\(answer)")
+            #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
+            #expect(answer.contains("the body breaks off, or is no HTTP"), "\(answer)")
             try await stillAnswers(server, token)
         }
     }
@@ -207,7 +209,8 @@ import Testing
                 parts[8] = wrong
                 parts[7] = "download"
                 let answer = try await server.send("GET", parts.joined(separator: "/"), token: token)
-                #expect([400, 403, 404].contains(answer.status) && !answer.text.contains("secret"), "\(wrong)")
+                #expect([400, 403, 404].contains(answer.status), "\(wrong)")
+                #expect(!answer.text.contains("secret"), "\(wrong)")
             }
             // A name that a client chooses is never part of a path.
             for name in ["../../x", "a/b", "..", "\u{0}"] {

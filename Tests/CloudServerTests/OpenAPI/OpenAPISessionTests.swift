@@ -61,7 +61,8 @@ import Testing
             let record = #"{"recordName":"sage","recordType":"Plant","fields":{\#(Self.fields)}}"#
             let made = try await session.send("private/records/modify", #"{\#(zone),"operations":[{"operationType":"create","record":\#(record)}]}"#)
             let saved = made["records"]?.list.first?["fields"]
-            #expect(saved?["texts"]?["type"]?.string == "STRING_LIST" && saved?["texts"]?["value"]?.list.compactMap(\.string) == ["a, b", "c"])
+            #expect(saved?["texts"]?["type"]?.string == "STRING_LIST")
+            #expect(saved?["texts"]?["value"]?.list.compactMap(\.string) == ["a, b", "c"])
 
             try await session.send("private/records/lookup", #"{\#(zone),"records":[{"recordName":"sage"},{"recordName":"none"}]}"#)
             try await session.send("private/records/lookup", #"{\#(zone),"records":[{"recordName":"sage"}],"numbersAsStrings":true}"#)
@@ -71,7 +72,8 @@ import Testing
             try await session.send("private/records/changes", #"{\#(zone)}"#)
             try await session.send("private/zones/changes", "{}")
             let zones = try await session.send("private/zones/list")
-            #expect(zones["moreComing"] == .flag(false) && zones["syncToken"]?.string != nil)
+            #expect(zones["moreComing"] == .flag(false))
+            #expect(zones["syncToken"]?.string != nil)
             try await session.send("private/changes/database", #"{"syncToken":"\#(zones["syncToken"]?.string ?? "")"}"#)
             try await session.send("public/zones/list")
             try await session.send("private/zones/lookup", #"{"zones":[{"zoneName":"Garden"},{"zoneName":"None"}]}"#)
@@ -114,7 +116,8 @@ import Testing
             if !field.contains("STRING"), !field.contains("INT64") { #expect(try await save("first", field)?["type"]?.string == "EMPTY_LIST") }
             _ = try await save("second", #"{"value":["herb"]}"#)
             let saved = try await save("third", field)
-            #expect(saved?["type"]?.string == "STRING_LIST" && saved?["value"]?.list == [])
+            #expect(saved?["type"]?.string == "STRING_LIST")
+            #expect(saved?["value"]?.list == [])
             let read = try await session.send("private/records/lookup", #"{"records":[{"recordName":"third"}]}"#)
             #expect(read["records"]?.list.first?["fields"]?["tags"]?["type"]?.string == "STRING_LIST")
         }
@@ -128,7 +131,9 @@ import Testing
                 for body in [#"{"apnsEnvironment":"development"}"#, #"{"apnsEnvironment":"development","apnsToken":""}"#] {
                     let answer = try await server.send("POST", path, token: token, body: Array(body.utf8))
                     if root == "device" || answer.status != 404 {
-                        #expect(answer.status == 400 && answer.error?.code == .badRequest && answer.error?.reason.contains("apnsToken") == true)
+                        #expect(answer.status == 400)
+                        #expect(answer.error?.code == .badRequest)
+                        #expect(answer.error?.reason.contains("apnsToken") == true)
                     }
                 }
             }
