@@ -7,6 +7,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import SystemSupport
 
 /// The transport over HTTP. All containers of the process share its connection pool.
 package struct HTTPTransport: CloudTransport {
@@ -95,6 +96,8 @@ package struct HTTPTransport: CloudTransport {
 
     // MARK: Requests
 
+    private static let userAgent = "Tarn/\(TarnVersion.current)"
+
     /// - Parameter heard: Called whenever a piece of a file was accepted.
     private func httpRequest(
         _ request: TransportRequest, _ heard: @escaping @Sendable () -> Void = {}
@@ -112,6 +115,8 @@ package struct HTTPTransport: CloudTransport {
         }
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers.all { outgoing.headers.add(name: header.name, value: header.value) }
+        // Operators see it in lists of devices.
+        outgoing.headers.replaceOrAdd(name: "User-Agent", value: Self.userAgent)
         switch request.body {
         case .none: break
         case .bytes(let bytes): outgoing.body = .bytes(ByteBuffer(bytes: bytes))

@@ -61,6 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
     var operationsAccess: String?
     @Option(help: ServeCommand.help("public-address", "url"))
     var publicAddress: String?
+    @Option(help: ServeCommand.help("console-address", "address"))
+    var consoleAddress: String?
     @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
     var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
@@ -94,7 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
+            ("public-address", publicAddress), ("console-address", consoleAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
             ("containers", containers), ("development", development),
         ] {
             if let value { try settings.set(name, to: value) }
@@ -120,11 +122,18 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, containerRules: settings.containerRules,
+                publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress, traces: traceTarget, offered: settings.offered, containerRules: settings.containerRules,
                 logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
-        try await server.run(endsOnSignals: true) { port in
+        let console = settings.consoleAddress
+        try await server.run(
+            endsOnSignals: true,
+            onConsole: { port in
+                // To standard error: the one line of standard output is for programs.
+                Output.note("tarn: console on \(scheme)://\(console?.shown(port: port) ?? "")")
+            }
+        ) { port in
             Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
         }
     }
@@ -142,6 +151,7 @@ struct LocalServer {
     private let access: OperationsAccess
     private let proxies: TrustedProxies
     private let publicAddress: PublicAddress?
+    private let consoleAddress: ListenAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
@@ -153,7 +163,7 @@ struct LocalServer {
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases),
+        publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases),
         containerRules: ContainerRules = ContainerRules(), logger: Logger
     ) throws {
         self.identity = identity
@@ -163,6 +173,7 @@ struct LocalServer {
         self.access = access
         self.proxies = proxies
         self.publicAddress = publicAddress
+        self.consoleAddress = consoleAddress
         self.data = data
         self.host = host
         self.port = port
@@ -185,7 +196,10 @@ struct LocalServer {
     /// Runs until a signal comes or the task is cancelled.
     ///
     /// - Throws: `CommandError` if the port cannot be had.
-    func run(endsOnSignals: Bool, onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+    func run(
+        endsOnSignals: Bool, onConsole: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        onListening: @escaping @Sendable (_ port: Int) async -> Void
+    ) async throws {
         let surroundings = CloudService.Surroundings.system
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
@@ -208,22 +222,32 @@ struct LocalServer {
                 ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
             ]
         }
+        let console = Console(service: service, storage: store)
+        var services: [any ServiceLifecycle.Service] = []
+        if let consoleAddress {
+            // The public address is that of the apps' clients.
+            services.append(
+                try CloudServer.application(
+                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port, identity: identity,
+                    metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
+        }
         let application = try CloudServer.application(
-            service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
+            service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
             store: store, service: service, hub: hub, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
-            services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
+            services: services + [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
         // Who sends a request without ever ending it does not keep the server from stopping.
         configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
         let group = ServiceGroup(configuration: configuration)
         do {
             try await group.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw CommandError("Port \(port) is in use: choose another with --port, or 0 to let the system choose.")
+            let other = consoleAddress.map { ", or port \($0.port) of the console with --console-address" } ?? ""
+            throw CommandError("Port \(port) is in use: choose another with --port\(other), or 0 to let the system choose.")
         } catch let error as IOError where error.errnoCode == EACCES {
             throw CommandError("Port \(port) is not allowed to you: choose one above 1023 with --port.")
         } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {

@@ -59,7 +59,8 @@ import Testing
             let guid = try #require(try await mia.lookup("share")[0].record?.sharing.shortGUID)
             _ = try await bo.accept(guid)
             _ = try await upload(mia, .private, named: "unused")
-            let query = QueryRecordsRequest(query: Query(recordType: "Plant"), zoneID: mia.zone())
+            let query = QueryRecordsRequest(
+                query: Query(recordType: "Plant", filters: [QueryFilter(.field("name"), .equals, .string("herb"))]), zoneID: mia.zone())
             _ = try await mia.ask(.private, .queryRecords, query, QueryRecordsResponse.self)
             var token = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, .plant("herb"))], zoneID: mia.zone())
             token.clientChangeToken = [7]
@@ -180,6 +181,13 @@ import Testing
 
     @Test func aKeptPublicRecordHasNoCreatorAndIsFoundByNone() async throws {
         let life = try await Life()
+        let everybody = Partition(
+            containerIdentifier: Village.container, environment: .development, scope: .public, owner: Partition.publicOwner)
+        try await life.village.store.write(everybody) { unit in
+            var schema = try #require(try unit.schema(ofType: "Post"))
+            schema.systemIndexes[.createdUserRecordName] = [.queryable]
+            try unit.save(schema, ofType: "Post")
+        }
         let byCreator = { (name: String) in
             Query(recordType: "Post", filters: [QueryFilter(.system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: name, action: .none)))])
         }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// The version of this release: of the programs, of the packages, and of the newest dated section of `CHANGELOG.md`.
+///
+/// It is neither on the wire nor in a file: formats, capabilities and operations have versions of their own.
+/// `Documentation/Compatibility.md` says which changes raise it.
+package enum TarnVersion {
+    package static let current = "0.2.0"
+}
