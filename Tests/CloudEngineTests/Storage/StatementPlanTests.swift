@@ -101,6 +101,7 @@ import Testing
             PlanException("SELECT part, user, zone_name FROM share_news WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, user, device, save, number FROM staged_requests WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, id FROM subscriptions WHERE instr…", because: "An account is removed, by a reader."),
+            PlanException("SELECT rowid FROM record_versions WHERE instr…", because: "An account is removed, by a reader."),
             PlanException("SELECT id FROM uploads WHERE part = ?", because: "An account is removed; uploads are removed after a day."),
             PlanException("SELECT time, actor, network, action, subject, outcome FROM audit WHERE actor…", because: "An account is exported."),
             PlanException("SELECT rowid, key, length(key) + length(body) FROM answers…", because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
