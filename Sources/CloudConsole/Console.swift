@@ -10,6 +10,18 @@ import CloudWire
 /// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, and
 /// the link of the first run.
 package struct Console: PageResponder {
+    /// The pages that one address serves.
+    package enum Part: Sendable {
+        case all
+        /// Sign-in for web apps, links of shares and `/cloudkit.js`, without the operator's console.
+        case apps
+        /// The operator's console alone, and nothing of the service but what its pages need.
+        case console
+    }
+
+    /// Paths of the service that the console's address has: files of assets, which its pages show and send, and its own state.
+    private static let servicePaths = [AssetPath.prefix, "/health", "/ready"]
+
     let service: CloudService
     let storage: any AdministrationStorage
     let log = RequestLog()
@@ -19,6 +31,7 @@ package struct Console: PageResponder {
     let started: Int64
     let settings: [(name: String, value: String)]
     private let measures: @Sendable () async -> ServerMeasures?
+    private var part = Part.all
 
     /// - Parameters:
     ///   - settings: What the server was started with, for the page of settings. No secrets.
@@ -44,7 +57,27 @@ package struct Console: PageResponder {
         if let measures = await measures() { history.add(measures, now: service.now) }
     }
 
+    /// The same pages with the same log, for an address that serves a part of them.
+    package func serving(_ part: Part) -> Console {
+        var console = self
+        console.part = part
+        return console
+    }
+
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
+        let isConsole = request.path == "/" || request.path == "/console" || request.path.hasPrefix("/console/")
+        switch part {
+        case .all: return await page(for: request)
+        case .apps: return isConsole ? nil : await page(for: request)
+        case .console:
+            if Self.servicePaths.contains(where: request.path.hasPrefix) { return nil }
+            let isFile = request.method == "GET" && WebFile(rawValue: String(request.path.dropFirst())) != nil
+            guard isConsole || isFile else { return Page.problem("this address has the console only", status: 404) }
+            return await page(for: request) ?? Page.problem("there is no such page", status: 404)
+        }
+    }
+
+    private func page(for request: ServiceRequest) async -> ServiceResponse? {
         // Nearly all requests are for the service.
         if request.path.hasPrefix("/database/") { return nil }
         if request.method == "GET", let file = WebFile(rawValue: String(request.path.dropFirst())), let response = Page.file(file) {

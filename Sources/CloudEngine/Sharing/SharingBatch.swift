@@ -52,6 +52,8 @@ struct SharingBatch {
         let name = operation.record.recordName
         if let current {
             guard try canSee(current) else {
+                // As for a free name, where the participant may not create: the error must not tell that the record exists.
+                if [.create, .forceUpdate, .forceReplace].contains(operation.kind) { _ = try shareOfNewRecord(operation) }
                 throw operation.kind == .create
                     ? WireError(.accessDenied, "the participant may not write here") : WireError(.notFound, "record not found")
             }
@@ -75,19 +77,26 @@ struct SharingBatch {
         }
         guard operation.kind != .delete, operation.kind != .forceDelete, operation.kind != .update, operation.kind != .replace
         else { return }
+        if let share = try shareOfNewRecord(operation) { shareNames[name] = share }
+    }
+
+    /// The share in which a participant creates a record; nil in a zone that is shared as a whole.
+    ///
+    /// - Throws: `WireError` with `.accessDenied` where the participant may not create it.
+    private func shareOfNewRecord(_ operation: RecordOperation) throws -> String? {
         guard operation.record.recordType != ShareDetails.recordType else {
             throw WireError(.accessDenied, "only the owner shares")
         }
         guard access.visibleShares != nil else {
             guard access.canWriteAnything else { throw WireError(.accessDenied, "the participant may only read") }
-            return
+            return nil
         }
         guard let parent = operation.record.sharing.parent, let share = try share(of: parent),
             access.canWrite(parent, share: share)
         else {
             throw WireError(.accessDenied, "a participant's new record needs a parent in a share that the participant may write")
         }
-        shareNames[name] = share
+        return share
     }
 
     /// The share after the caller has left it; nil if the operation does not leave a share.

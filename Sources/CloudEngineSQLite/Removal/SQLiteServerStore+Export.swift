@@ -85,7 +85,7 @@ extension SQLiteServerStore {
         try await reading { db in
             guard let part = try SQLiteUnit.part(of: partition, db) else { return [] }
             let rows = try Row.fetchCursor(
-                db, sql: "SELECT rowid, body FROM records WHERE rowid > ? AND part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid",
+                db, sql: "SELECT rowid, body FROM records WHERE rowid > ? AND +part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid",
                 arguments: [number, part, Data(userRecordName.utf8)])
             var found: [(Int64, CloudWire.Record)] = []
             while found.count < Self.removalRowsMax, let row = try rows.next() {

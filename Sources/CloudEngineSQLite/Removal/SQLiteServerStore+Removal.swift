@@ -70,10 +70,12 @@ extension SQLiteServerStore: RemovalStorage {
         for name in removal.userRecordNames.values.sorted() {
             for table in tables where table.hasUser { try await remove(table, user: name, willRun) }
             try await forgetName(name, willRun)
+            try await forgetVersions(containing: name, removal, willRun)
         }
         // Answers have shares in them, and thus addresses.
         for address in [removal.emailAddress, removal.phoneNumber].compactMap({ $0 }) {
             try await forgetAnswers(containing: address, willRun)
+            try await forgetShareVersions(containing: address, willRun)
         }
         for part in removal.partitions.keys.sorted() {
             let uploads = try await reading { try String.fetchAll($0, sql: "SELECT id FROM uploads WHERE part = ?", arguments: [part]) }

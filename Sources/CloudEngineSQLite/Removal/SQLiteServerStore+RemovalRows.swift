@@ -156,7 +156,7 @@ extension SQLiteServerStore {
         try unit.run("UPDATE OR REPLACE record_references SET target = ? WHERE part = ? AND zone = ? AND target = ?", targets)
     }
 
-    /// Removes a record name from roles, subscriptions, stored answers, waiting requests and record versions.
+    /// Removes a record name from roles, subscriptions, stored answers and waiting requests.
     func forgetName(_ name: String, _ willRun: @Sendable () async throws -> Void) async throws {
         try await willRun()
         let subscriptions = try await reading { db in
@@ -177,7 +177,6 @@ extension SQLiteServerStore {
             }
         }
         try await forgetAnswers(containing: name, willRun)
-        try await forgetVersions(containing: name, willRun)
     }
 
     /// Deletes what is stored for a day at most: answers, and requests that wait for the rest of their group.
@@ -207,8 +206,27 @@ extension SQLiteServerStore {
         }
     }
 
-    /// Versions of shares and of the person's record are deleted; in others the name is replaced.
-    private func forgetVersions(containing name: String, _ willRun: @Sendable () async throws -> Void) async throws {
+    /// Deletes versions of shares with an address of the person.
+    func forgetShareVersions(containing address: String, _ willRun: @Sendable () async throws -> Void) async throws {
+        let rows = try await reading { db in
+            try Int64.fetchAll(
+                db,
+                sql: "SELECT rowid FROM record_versions WHERE instr(body, ?) > 0 AND instr(lower(CAST(body AS TEXT)), ?) > 0 ORDER BY rowid",
+                arguments: [Data(Self.quoted(ShareDetails.recordType).utf8), Self.quoted(address.lowercased())])
+        }
+        for start in stride(from: 0, to: rows.count, by: Self.removalRowsMax) {
+            let page = rows[start..<min(start + Self.removalRowsMax, rows.count)]
+            try await willRun()
+            try await removalUnit { db in
+                for row in page { try db.execute(sql: "DELETE FROM record_versions WHERE rowid = ?", arguments: [row]) }
+            }
+        }
+    }
+
+    /// Deletes versions of shares, of the person's record and, if they are to be removed, of public records that the person created. In
+    /// others the name is replaced.
+    func forgetVersions(containing name: String, _ removal: AccountRemoval, _ willRun: @Sendable () async throws -> Void) async throws {
+        let removesCreated = removal.publicRecords == .remove
         var last: Int64 = 0
         while true {
             let after = last
@@ -216,13 +234,16 @@ extension SQLiteServerStore {
                 try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT rowid, name = ? OR instr(body, ?) > 0 FROM record_versions WHERE rowid > ? AND (name = ? OR instr(body, ?) > 0)
-                        ORDER BY rowid LIMIT ?
+                        SELECT v.rowid, v.name = ? OR instr(v.body, ?) > 0 OR ? AND p.scope = 'public'
+                            AND json_extract(CAST(v.body AS TEXT), '$.created.userRecordName') = ?
+                        FROM record_versions v JOIN partitions p ON p.part = v.part
+                        WHERE v.rowid > ? AND (v.name = ? OR instr(v.body, ?) > 0) ORDER BY v.rowid LIMIT ?
                         """,
                     arguments: [
-                        name, Data(Self.quoted(ShareDetails.recordType).utf8), after, name, Data(Self.quoted(name).utf8), Self.removalRowsMax,
+                        name, Data(Self.quoted(ShareDetails.recordType).utf8), removesCreated, name, after, name, Data(Self.quoted(name).utf8),
+                        Self.removalRowsMax,
                     ]
-                ).map { (row: $0[0] as Int64, isDeleted: $0[1] as Bool) }
+                ).map { (row: $0[0] as Int64, isDeleted: $0[1] as Bool? ?? false) }
             }
             guard let end = rows.last?.row else { return }
             last = end

@@ -9,6 +9,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
+import SystemSupport
 
 /// The transport over HTTP. All containers of the process share its connection pool.
 package struct HTTPTransport: CloudTransport {
@@ -106,6 +107,8 @@ package struct HTTPTransport: CloudTransport {
 
     // MARK: Requests
 
+    private static let userAgent = "Tarn/\(TarnVersion.current)"
+
     /// - Parameter heard: Called whenever a piece of a file was accepted.
     private func httpRequest(
         _ request: TransportRequest, _ heard: @escaping @Sendable () -> Void = {}
@@ -123,6 +126,8 @@ package struct HTTPTransport: CloudTransport {
         }
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers.all { outgoing.headers.add(name: header.name, value: header.value) }
+        // Operators see it in lists of devices.
+        outgoing.headers.replaceOrAdd(name: "User-Agent", value: Self.userAgent)
         switch request.body {
         case .none: break
         case .bytes(let bytes): outgoing.body = .bytes(ByteBuffer(bytes: bytes))

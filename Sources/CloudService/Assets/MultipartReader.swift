@@ -17,11 +17,16 @@ struct MultipartReader: Sendable {
     }
 
     static let headBytesMax = 16_384
+    /// Bytes of a form besides its file: other fields, heads and what stands before and after.
+    static let otherBytesMax = 1_000_000
 
     private let delimiter: [UInt8]
     private var state = State.between
     /// Undecided bytes. The line before the first boundary counts as ended.
     private var rest = Array("\r\n".utf8)
+    /// Bytes at the start of ``rest`` that are decided. They are removed once in each piece, since each removal moves all others.
+    private var decided = 0
+    private var otherBytes = 0
 
     /// - Returns: Nil for another type.
     /// - Throws: `WireError` with `.badRequest` for a form without a boundary.
@@ -40,43 +45,65 @@ struct MultipartReader: Sendable {
     private static let unreadable = WireError(.badRequest, "the form with the file is unreadable")
 
     /// - Returns: The bytes of the file in a piece of the form.
+    /// - Throws: `WireError` with `.badRequest` for an invalid form, and one with too many bytes besides the file.
     mutating func read(_ piece: [UInt8]) throws(WireError) -> [UInt8] {
-        guard state != .done else { return [] }
+        guard state != .done else {
+            try countOther(piece.count)
+            return []
+        }
         rest += piece
+        defer {
+            rest.removeFirst(decided)
+            decided = 0
+        }
         var file: [UInt8] = []
         while true {
             switch state {
             case .between:
-                guard let place = Self.find(delimiter, in: rest) else {
-                    rest.removeFirst(max(0, rest.count - delimiter.count + 1))
+                guard let place = find(delimiter) else {
+                    try decide(upTo: max(decided, rest.count - delimiter.count + 1))
                     return file
                 }
-                rest.removeFirst(place + delimiter.count)
+                try decide(upTo: place + delimiter.count)
                 state = .head
             case .head:
-                if rest.starts(with: Array("--".utf8)) { throw Self.unreadable }
-                guard let end = Self.find(Array("\r\n\r\n".utf8), in: rest) else {
-                    guard rest.count <= Self.headBytesMax else { throw Self.unreadable }
+                if rest[decided...].starts(with: Self.closing) { throw Self.unreadable }
+                guard let end = find(Self.emptyLine) else {
+                    guard rest.count - decided <= Self.headBytesMax else { throw Self.unreadable }
                     return file
                 }
-                let head = String(decoding: rest[..<end], as: UTF8.self).lowercased()
+                guard end - decided <= Self.headBytesMax else { throw Self.unreadable }
+                let head = String(decoding: rest[decided..<end], as: UTF8.self).lowercased()
                 // The empty line's end may be the beginning of the next boundary.
-                rest.removeFirst(end + 2)
+                try decide(upTo: end + 2)
                 state = head.contains("filename") || !head.contains("content-disposition") ? .file : .between
-                if state == .file { rest.removeFirst(2) }
+                if state == .file { try decide(upTo: decided + 2) }
             case .file:
-                guard let place = Self.find(delimiter, in: rest) else {
-                    let decided = max(0, rest.count - delimiter.count + 1)
-                    file += rest.prefix(decided)
-                    rest.removeFirst(decided)
+                guard let place = find(delimiter) else {
+                    let end = max(decided, rest.count - delimiter.count + 1)
+                    file += rest[decided..<end]
+                    decided = end
                     return file
                 }
-                file += rest.prefix(place)
-                rest = []
+                file += rest[decided..<place]
+                decided = rest.count
                 state = .done
             case .done: return file
             }
         }
+    }
+
+    private static let closing = Array("--".utf8)
+    private static let emptyLine = Array("\r\n\r\n".utf8)
+
+    private mutating func decide(upTo end: Int) throws(WireError) {
+        try countOther(end - decided)
+        decided = end
+    }
+
+    private mutating func countOther(_ bytes: Int) throws(WireError) {
+        otherBytes += bytes
+        guard otherBytes <= Self.otherBytesMax else { throw Self.unreadable }
     }
 
     /// - Throws: `WireError` with `.badRequest` if the form ended within the file, or has none.
@@ -84,11 +111,11 @@ struct MultipartReader: Sendable {
         guard state == .done else { throw Self.unreadable }
     }
 
-    private static func find(_ wanted: [UInt8], in bytes: [UInt8]) -> Int? {
-        guard bytes.count >= wanted.count else { return nil }
-        return bytes.withUnsafeBufferPointer { bytes in
+    private func find(_ wanted: [UInt8]) -> Int? {
+        guard rest.count - decided >= wanted.count else { return nil }
+        return rest.withUnsafeBufferPointer { bytes in
             wanted.withUnsafeBufferPointer { wanted in
-                (0...bytes.count - wanted.count).first { start in
+                (decided...bytes.count - wanted.count).first { start in
                     bytes[start] == wanted[0] && bytes[start..<start + wanted.count].elementsEqual(wanted)
                 }
             }

@@ -63,6 +63,8 @@ struct ServeCommand: AsyncParsableCommand {
     var operationsAccess: String?
     @Option(help: ServeCommand.help("public-address", "url"))
     var publicAddress: String?
+    @Option(help: ServeCommand.help("console-address", "address"))
+    var consoleAddress: String?
     @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
     var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
@@ -106,8 +108,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("public-address", publicAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
-            ("containers", containers), ("development", development), ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
+            ("public-address", publicAddress), ("console-address", consoleAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
+            ("without", without), ("containers", containers), ("development", development), ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
             ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
             if let value { try settings.set(name, to: value) }
@@ -137,17 +139,28 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                publicAddress: settings.publicAddress, traces: traceTarget, offered: settings.offered, containerRules: settings.containerRules,
-                identitySignIn: identitySignIn, logger: logger)
+                publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress, traces: traceTarget, offered: settings.offered,
+                containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
-        try await server.run(endsOnSignals: true) { port in
-            Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
+        let consoleAddress = settings.consoleAddress
+        // An address that stands for all of a machine's names none that a browser can open.
+        let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
+        @Sendable func showFirstRun(at address: String) async {
             guard let path = try? await server.openFirstRun() else { return }
-            // An address that stands for all of a machine's names none that a browser can open.
-            let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
-            let address = settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)"
             Output.line("tarn: no operator yet. Make one within an hour at this one-time link: \(address)\(path)")
+        }
+        try await server.run(
+            endsOnSignals: true,
+            onConsole: { port in
+                // To standard error: the lines of standard output are for programs.
+                let address = "\(scheme)://\(consoleAddress?.shown(port: port) ?? "")"
+                Output.note("tarn: console on \(address)")
+                await showFirstRun(at: address)
+            }
+        ) { port in
+            Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
+            if consoleAddress == nil { await showFirstRun(at: settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)") }
         }
     }
 }
@@ -164,6 +177,7 @@ struct LocalServer {
     private let access: OperationsAccess
     private let proxies: TrustedProxies
     private let publicAddress: PublicAddress?
+    private let consoleAddress: ListenAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
@@ -177,8 +191,9 @@ struct LocalServer {
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, traces: SpanTarget? = nil, offered: Set<Capability> = Set(Capability.allCases),
-        containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil, logger: Logger
+        publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, traces: SpanTarget? = nil,
+        offered: Set<Capability> = Set(Capability.allCases), containerRules: ContainerRules = ContainerRules(),
+        identitySignIn: IdentitySignIn? = nil, logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
@@ -187,6 +202,7 @@ struct LocalServer {
         self.access = access
         self.proxies = proxies
         self.publicAddress = publicAddress
+        self.consoleAddress = consoleAddress
         self.data = data
         self.host = host
         self.port = port
@@ -228,7 +244,10 @@ struct LocalServer {
     /// Runs until a signal comes or the task is cancelled.
     ///
     /// - Throws: `CommandError` if the port cannot be had.
-    func run(endsOnSignals: Bool, onListening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+    func run(
+        endsOnSignals: Bool, onConsole: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        onListening: @escaping @Sendable (_ port: Int) async -> Void
+    ) async throws {
         let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
@@ -247,22 +266,31 @@ struct LocalServer {
                 ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
             ]
         }
+        var services: [any ServiceLifecycle.Service] = []
+        if let consoleAddress {
+            // The public address is that of the apps' clients.
+            services.append(
+                try CloudServer.application(
+                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port, identity: identity,
+                    metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
+        }
         let application = try CloudServer.application(
-            service: service, pages: console, host: host, port: port, identity: identity,
+            service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
             store: store, console: console, service: service, hub: hub, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         var configuration = ServiceGroupConfiguration(
-            services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
+            services: services + [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
         // Who sends a request without ever ending it does not keep the server from stopping.
         configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
         let group = ServiceGroup(configuration: configuration)
         do {
             try await group.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw CommandError("Port \(port) is in use: choose another with --port, or 0 to let the system choose.")
+            let other = consoleAddress.map { ", or port \($0.port) of the console with --console-address" } ?? ""
+            throw CommandError("Port \(port) is in use: choose another with --port\(other), or 0 to let the system choose.")
         } catch let error as IOError where error.errnoCode == EACCES {
             throw CommandError("Port \(port) is not allowed to you: choose one above 1023 with --port.")
         } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {

@@ -19,6 +19,7 @@ import Logging
 /// | `operations-access = token`, `local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
 /// | `public-address = https://cloud.example.com` | `TARN_PUBLIC_ADDRESS` | `--public-address` |
+/// | `console-address = 127.0.0.1:8081` | `TARN_CONSOLE_ADDRESS` | `--console-address` |
 /// | `trusted-proxies = 10.0.0.7,fd00::/8` | `TARN_TRUSTED_PROXIES` | `--trusted-proxies` |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
@@ -42,6 +43,8 @@ struct ServerSettings {
     var access = OperationsAccess()
     /// The address under which clients reach the server, if it is fixed.
     var publicAddress: PublicAddress?
+    /// Where the console listens, if not with everything else.
+    var consoleAddress: ListenAddress?
     /// Whose word is taken for whom they speak for.
     var proxies = TrustedProxies()
     var logsJSON = false
@@ -85,6 +88,10 @@ struct ServerSettings {
         (
             "public-address", "TARN_PUBLIC_ADDRESS",
             "Address under which clients reach the server, such as https://cloud.example.com. Requests for other hosts are refused, and addresses in answers begin with it. (default: the Host of each request)"
+        ),
+        (
+            "console-address", "TARN_CONSOLE_ADDRESS",
+            "Address and port of the console alone, such as 127.0.0.1:8081; the server's own port does not have the console then. (default: the server's own)"
         ),
         (
             "trusted-proxies", "TARN_TRUSTED_PROXIES",
@@ -193,6 +200,11 @@ struct ServerSettings {
                 throw CommandError("public-address is http:// or https://, a host and, if needed, a port, such as https://cloud.example.com; \(value) is not.")
             }
             publicAddress = address
+        case "console-address":
+            guard let address = ListenAddress(value) else {
+                throw CommandError("console-address is an address and a port, such as 127.0.0.1:8081 or [::1]:8081; \(value) is not.")
+            }
+            consoleAddress = address
         case "trusted-proxies":
             guard let proxies = TrustedProxies(value) else {
                 throw CommandError("Trusted proxies are addresses or networks separated by commas, such as 10.0.0.7,fd00::/8.")

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@testable import CloudService
+
+/// Forms with a file, from clients that want to keep the server busy.
+@Suite struct FormLimitTests {
+    private static func reader() throws -> MultipartReader {
+        try #require(try MultipartReader(contentType: "multipart/form-data; boundary=x"))
+    }
+
+    private static let file = Array("--x\r\nContent-Disposition: form-data; filename=\"a\"\r\n\r\nbytes\r\n--x--".utf8)
+
+    @Test(arguments: [1, 2, 7, 1000]) func aFormIsReadInPiecesOfAnySize(_ size: Int) throws {
+        var reader = try Self.reader()
+        let field = Array("--x\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\nvalue\r\n".utf8)
+        let form = field + field + Self.file
+        var file: [UInt8] = []
+        for start in stride(from: 0, to: form.count, by: size) { file += try reader.read(Array(form[start..<min(start + size, form.count)])) }
+        try reader.checkEnd()
+        #expect(file == Array("bytes".utf8))
+    }
+
+    @Test func manyPartsInOnePieceTakeTimeInProportion() throws {
+        // 28 bytes each, as in an attack: with the removal of each part from the piece this took seconds.
+        let part = Array("--x\r\nContent-Disposition:\r\n\r\n".utf8) + Array("\r\n".utf8)
+        var form: [UInt8] = []
+        while form.count + part.count < MultipartReader.otherBytesMax - 1000 { form += part }
+        var reader = try Self.reader()
+        let clock = ContinuousClock()
+        let time = try clock.measure { _ = try reader.read(form + Self.file) }
+        #expect(time < .seconds(3))
+        try reader.checkEnd()
+    }
+
+    @Test func whatIsNoFileHasALimit() throws {
+        let piece = [UInt8](repeating: 0x61, count: 100_000)
+        // Before the first part.
+        var reader = try Self.reader()
+        #expect(throws: WireError.self) { for _ in 0..<20 { _ = try reader.read(piece) } }
+        // After the file.
+        reader = try Self.reader()
+        _ = try reader.read(Self.file)
+        #expect(throws: WireError.self) { for _ in 0..<20 { _ = try reader.read(piece) } }
+        // A head without an end.
+        reader = try Self.reader()
+        #expect(throws: WireError.self) { _ = try reader.read(Array("--x\r\n".utf8) + piece) }
+    }
+}
