@@ -17,9 +17,12 @@ struct MultipartReader: Sendable {
     }
 
     static let headBytesMax = 16_384
+    /// Bytes of a form before its file: other parts, and text before the first part.
+    static let otherBytesMax = 1_000_000
 
     private let delimiter: [UInt8]
     private var state = State.between
+    private var otherBytes = 0
     /// Undecided bytes. The line before the first boundary counts as ended.
     private var rest = Array("\r\n".utf8)
 
@@ -40,39 +43,49 @@ struct MultipartReader: Sendable {
     private static let unreadable = WireError(.badRequest, "the form with the file is unreadable")
 
     /// - Returns: The bytes of the file in a piece of the form.
+    /// - Throws: `WireError` with `.badRequest` for an invalid form, and for one with too many bytes before its file.
     mutating func read(_ piece: [UInt8]) throws(WireError) -> [UInt8] {
         guard state != .done else { return [] }
         rest += piece
+        // Each byte is moved once, however many parts are in a piece.
+        var start = 0
+        defer { rest.removeFirst(min(start, rest.count)) }
         var file: [UInt8] = []
         while true {
+            let before = start
             switch state {
             case .between:
-                guard let place = Self.find(delimiter, in: rest) else {
-                    rest.removeFirst(max(0, rest.count - delimiter.count + 1))
-                    return file
+                if let place = Self.find(delimiter, in: rest, from: start) {
+                    start = place + delimiter.count
+                    state = .head
+                } else {
+                    start = max(start, rest.count - delimiter.count + 1)
                 }
-                rest.removeFirst(place + delimiter.count)
-                state = .head
+                otherBytes += start - before
+                guard otherBytes <= Self.otherBytesMax else { throw Self.unreadable }
+                if state == .between { return file }
             case .head:
-                if rest.starts(with: Array("--".utf8)) { throw Self.unreadable }
-                guard let end = Self.find(Array("\r\n\r\n".utf8), in: rest) else {
-                    guard rest.count <= Self.headBytesMax else { throw Self.unreadable }
+                if rest[start...].starts(with: Self.lastBoundary) { throw Self.unreadable }
+                guard let end = Self.find(Self.emptyLine, in: rest, from: start) else {
+                    guard rest.count - start <= Self.headBytesMax else { throw Self.unreadable }
                     return file
                 }
-                let head = String(decoding: rest[..<end], as: UTF8.self).lowercased()
+                guard end - start <= Self.headBytesMax else { throw Self.unreadable }
+                let head = String(decoding: rest[start..<end], as: UTF8.self).lowercased()
                 // The empty line's end may be the beginning of the next boundary.
-                rest.removeFirst(end + 2)
+                start = end + 2
+                otherBytes += start - before
                 state = head.contains("filename") || !head.contains("content-disposition") ? .file : .between
-                if state == .file { rest.removeFirst(2) }
+                if state == .file { start += 2 }
             case .file:
-                guard let place = Self.find(delimiter, in: rest) else {
-                    let decided = max(0, rest.count - delimiter.count + 1)
-                    file += rest.prefix(decided)
-                    rest.removeFirst(decided)
+                guard let place = Self.find(delimiter, in: rest, from: start) else {
+                    let decided = max(start, rest.count - delimiter.count + 1)
+                    file += rest[start..<decided]
+                    start = decided
                     return file
                 }
-                file += rest.prefix(place)
-                rest = []
+                file += rest[start..<place]
+                start = rest.count
                 state = .done
             case .done: return file
             }
@@ -84,11 +97,14 @@ struct MultipartReader: Sendable {
         guard state == .done else { throw Self.unreadable }
     }
 
-    private static func find(_ wanted: [UInt8], in bytes: [UInt8]) -> Int? {
-        guard bytes.count >= wanted.count else { return nil }
+    private static let lastBoundary = Array("--".utf8)
+    private static let emptyLine = Array("\r\n\r\n".utf8)
+
+    private static func find(_ wanted: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+        guard bytes.count - start >= wanted.count else { return nil }
         return bytes.withUnsafeBufferPointer { bytes in
             wanted.withUnsafeBufferPointer { wanted in
-                (0...bytes.count - wanted.count).first { start in
+                (start...bytes.count - wanted.count).first { start in
                     bytes[start] == wanted[0] && bytes[start..<start + wanted.count].elementsEqual(wanted)
                 }
             }
