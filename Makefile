@@ -33,7 +33,7 @@ RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirrorin
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate simulate-values statements packages test-packages web-packages
+.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz attack soak bench bench-anchors simulate simulate-values statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -99,7 +99,7 @@ sanitize: packages
 			--no-parallel --filter $(SANITIZED) || exit 1; \
 	done
 
-## Coverage-guided fuzzing of requests, schemas and queries, from the corpus that the tests read, too; what fails goes into
+## Coverage-guided fuzzing of requests, schemas, queries, forms, tokens and headers, from the corpus that the tests read, too; what fails goes into
 ## it. `make fuzz SECONDS_EACH=3600` looks longer.
 fuzz:
 	@.ci/fuzz $(SCRATCH)-fuzz $(SECONDS_EACH)
@@ -109,6 +109,21 @@ bench: packages
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench --tarn $(SCRATCH)/release/tarn --anchors $(ANCHORS) --output Benchmarks/results.json $(OPTIONS)
+
+## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
+attack: packages
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench attack --tarn $(SCRATCH)/release/tarn $(OPTIONS)
+
+## A server under load that is killed, whose disk fills up and whose clock jumps; fails if an acknowledged change is missing.
+## SEED repeats a run.
+SECONDS := 600
+soak: packages
+	@.ci/install-packages faketime
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench soak --tarn $(SCRATCH)/release/tarn --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
 
 ## Kinto over PostgreSQL, in a folder of their own, for `make bench`.
 bench-anchors:
