@@ -33,7 +33,7 @@ RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirrorin
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz attack soak bench bench-anchors simulate simulate-values statements packages test-packages web-packages
+.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz requests attack soak bench bench-anchors simulate simulate-values statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -109,6 +109,13 @@ bench: packages
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench --tarn $(SCRATCH)/release/tarn --anchors $(ANCHORS) --output Benchmarks/results.json $(OPTIONS)
+
+## Requests from the OpenAPI document, valid and nearly valid, of REQUEST_SEEDS seeds; and each cell of the attack matrix.
+REQUEST_SEEDS := 100
+requests: packages
+	$(BUILD) --build-tests
+	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
+		-Xswiftc -disable-incremental-imports --filter '^CloudServerTests\.(OpenAPITests|AttackMatrixTests)'
 
 ## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
 attack: packages

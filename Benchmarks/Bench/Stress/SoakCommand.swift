@@ -30,7 +30,7 @@ struct SoakCommand: ParsableCommand {
     var devices = 4
 
     @Option(help: "Library that moves the clock.")
-    var faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+    var faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
     @Option(help: "Mebibytes by which resident memory may grow in the last third.")
     var growth = 32.0
@@ -131,7 +131,7 @@ struct SoakCommand: ParsableCommand {
             server.kill9()
             let seconds = Int(random.next() % 172_800) - 86_400
             server.environment = [
-                "LD_PRELOAD": faketime, "FAKETIME": "\(seconds >= 0 ? "+" : "")\(seconds)s", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                "LD_PRELOAD": faketime, "FAKETIME": "\(seconds >= 0 ? "+" : "")\(seconds)", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             ]
         }
         try server.start()
