@@ -63,7 +63,7 @@ extension Matrix {
         return .refused(role == .anonymous ? .authenticationRequired : .authenticationFailed)
     }
 
-    /// Operations about the caller: everybody that may request them succeeds, and learns of nobody else.
+    /// Operations about the caller: each caller that may request them succeeds, and learns of no other user.
     private static func untargeted(_ cell: Cell) -> Verdict {
         guard cell.operation == .lookupSubscriptions else { return .ok }
         return cell.scope == .private && cell.sender.role == .owner ? .ok : .refused(.notFound)

@@ -9,13 +9,13 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// A service with an owner whose data everybody is after: zones with every kind of share, and participants in every state.
+/// A service with an owner, whose data are under attack: zones with every kind of share, and participants in every state.
 final class MatrixWorld: Sendable {
     /// A defect that a canary plants. The matrix has to find each.
     enum Planted: Sendable {
         /// Participants with `READ_ONLY` are given `READ_WRITE`.
         case readOnlyWrites
-        /// Everybody reads the public record type that only creators may read.
+        /// Any client reads the public record type that only creators may read.
         case publicTypeIsOpen
         /// The other record of the zone with the shared hierarchy is below the shared record.
         case hiddenIsShared
