@@ -51,8 +51,8 @@ RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirrorin
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz bench \
-	bench-anchors simulate simulate-values statements packages test-packages web-packages static-packages
+.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz requests attack soak \
+	bench bench-anchors simulate simulate-values statements packages test-packages web-packages static-packages
 .DEFAULT_GOAL := build
 
 ## This list.
@@ -148,7 +148,7 @@ sanitize: packages
 			--no-parallel --filter $(SANITIZED) || exit 1; \
 	done
 
-## Coverage-guided fuzzing of requests, schemas and queries, from the corpus that the tests read, too; what fails goes into
+## Coverage-guided fuzzing of requests, schemas, queries, forms, tokens and headers, from the corpus that the tests read, too; what fails goes into
 ## it. `make fuzz SECONDS_EACH=3600` looks longer.
 fuzz:
 	@.ci/fuzz $(SCRATCH)-fuzz $(SECONDS_EACH)
@@ -158,6 +158,28 @@ bench: packages
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench --tarn $(SCRATCH)/release/tarn --anchors $(ANCHORS) --output Benchmarks/results.json $(OPTIONS)
+
+## Requests from the OpenAPI document, valid and nearly valid, of REQUEST_SEEDS seeds; and each cell of the attack matrix.
+REQUEST_SEEDS := 100
+requests: packages
+	$(BUILD) --build-tests
+	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
+		-Xswiftc -disable-incremental-imports --filter '^CloudServerTests\.(OpenAPITests|AttackMatrixTests)'
+
+## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
+attack: packages
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench attack --tarn $(SCRATCH)/release/tarn $(OPTIONS)
+
+## A server under load that is killed, whose disk fills up and whose clock jumps; fails if an acknowledged change is missing.
+## SEED repeats a run.
+SECONDS := 600
+soak: packages
+	@.ci/install-packages faketime
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench soak --tarn $(SCRATCH)/release/tarn --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
 
 ## Kinto over PostgreSQL, in a folder of their own, for `make bench`.
 bench-anchors:

@@ -20,7 +20,8 @@ package struct SaveGroup: Hashable, Sendable {
         self.isAtomic = isAtomic
     }
 
-    package var isLast: Bool { part == parts - 1 }
+    /// Also of numbers that no check has seen: the smallest has no predecessor.
+    package var isLast: Bool { parts > 0 && part == parts - 1 }
 }
 
 /// The state of a request of a group.

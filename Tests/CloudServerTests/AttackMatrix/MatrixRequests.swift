@@ -38,7 +38,8 @@ extension Matrix {
                 items: [.init(recordType: Names.recordType, recordName: Names.visible, fieldName: Names.assetField)], zoneID: zoneID
             ).encoded()
         case .rereferenceAssets:
-            return RereferenceAssetsRequest(zoneID: zoneID, assets: [.init(recordName: Names.visible, fieldName: Names.assetField)]).encoded()
+            return RereferenceAssetsRequest(zoneID: zoneID, assets: [.init(recordName: Names.visible, fieldName: Names.assetField)])
+                .encoded()
         case .recordChanges: return RecordChangesRequest(zone: ZoneChangesQuery(zoneID: zoneID)).encoded()
         case .zoneChanges: return ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: zoneID)]).encoded()
         case .changedZones: return ChangedZonesRequest().encoded()

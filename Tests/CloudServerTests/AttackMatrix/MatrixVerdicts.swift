@@ -63,7 +63,7 @@ extension Matrix {
         return .refused(role == .anonymous ? .authenticationRequired : .authenticationFailed)
     }
 
-    /// Operations about the caller: everybody that may request them succeeds, and learns of nobody else.
+    /// Operations about the caller: each caller that may request them succeeds, and learns of no other user.
     private static func untargeted(_ cell: Cell) -> Verdict {
         guard cell.operation == .lookupSubscriptions else { return .ok }
         return cell.scope == .private && cell.sender.role == .owner ? .ok : .refused(.notFound)
@@ -187,12 +187,15 @@ struct MatrixRun: Sendable {
         }
         // A read that shows nothing would make every other cell hold for no reason: what may be seen has to be seen.
         let shown = Set(Self.places.filter { answer.shows(MatrixWorld.secret($0)) })
-        guard shown == verdict.discloses else { return "\(cell): shows the values of \(shown.sorted()), not of \(verdict.discloses.sorted())" }
+        guard shown == verdict.discloses else {
+            return "\(cell): shows the values of \(shown.sorted()), not of \(verdict.discloses.sorted())"
+        }
         let isOwner = cell.sender.role == .owner
         if !isOwner, !cell.namesTheOwner, answer.shows(MatrixWorld.ownerAddress) { return "\(cell): discloses the owner's address" }
         let sees = Matrix.sharedAccess(cell.sender.role, cell.zone) != .none
         if !isOwner, !sees, Matrix.Row.of(cell.operation).target != .link,
-            world.links.values.contains(where: { answer.shows($0) }) {
+            world.links.values.contains(where: { answer.shows($0) })
+        {
             return "\(cell): discloses the link of a share"
         }
         return nil

@@ -9,13 +9,13 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// A service with an owner whose data everybody is after: zones with every kind of share, and participants in every state.
+/// A service with an owner, whose data are under attack: zones with every kind of share, and participants in every state.
 final class MatrixWorld: Sendable {
     /// A defect that a canary plants. The matrix has to find each.
     enum Planted: Sendable {
         /// Participants with `READ_ONLY` are given `READ_WRITE`.
         case readOnlyWrites
-        /// Everybody reads the public record type that only creators may read.
+        /// Any client reads the public record type that only creators may read.
         case publicTypeIsOpen
         /// The other record of the zone with the shared hierarchy is below the shared record.
         case hiddenIsShared
@@ -106,7 +106,8 @@ final class MatrixWorld: Sendable {
 
     func send(_ cell: Matrix.Cell) async throws -> Answer {
         let path = ServicePath(
-            containerIdentifier: Self.container, environment: .development, scope: cell.scope, operation: cell.operation).path
+            containerIdentifier: Self.container, environment: .development, scope: cell.scope, operation: cell.operation
+        ).path
         let body = cell.operation.method == "GET" ? [] : Matrix.body(cell, self)
         var request = ServiceRequest(method: cell.operation.method, path: path, body: .bytes(body), baseURL: Self.baseURL)
         try authorize(&request, body, cell.sender)
@@ -128,6 +129,18 @@ final class MatrixWorld: Sendable {
         return await answer(to: request)
     }
 
+    /// Sends a body to the owner's private database, with every capability and an idempotency key.
+    func sendAsOwner(_ operation: ServicePath.Operation, _ body: String, key: String) async throws -> Answer {
+        let path = ServicePath(
+            containerIdentifier: Self.container, environment: .development, scope: .private, operation: operation
+        ).path
+        var request = ServiceRequest(method: operation.method, path: path, body: .bytes(Array(body.utf8)), baseURL: Self.baseURL)
+        try authorize(&request, [], Matrix.Sender(role: .owner, kind: .deviceToken))
+        request.headers[HeaderNames.capabilities.lowercased()] = Capability.headerValue(Set(Capability.allCases))
+        request.headers[HeaderNames.idempotencyKey.lowercased()] = key
+        return await answer(to: request)
+    }
+
     /// Resumes the processing of a user's data that a cell has paused.
     ///
     /// - Returns: Whether it was paused.
@@ -146,7 +159,9 @@ final class MatrixWorld: Sendable {
         let response = await service.respond(to: request)
         var body: [UInt8] = []
         if case .bytes(let bytes) = response.body { body = bytes }
-        let code = Answer.end(of: #""serverErrorCode":""#, in: body).map { String(decoding: body[$0...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self) }
+        let code = Answer.end(of: #""serverErrorCode":""#, in: body).map {
+            String(decoding: body[$0...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+        }
         let headers = response.headers.map { "\($0.name): \($0.value)\n" }.joined()
         return Answer(
             status: response.status, bytes: Array(headers.utf8) + body,
@@ -224,13 +239,15 @@ final class MatrixWorld: Sendable {
         let custom = zones.filter { $0 != .defaultZone }.map { ZoneOperation.create(ZoneID(zoneName: $0.name)) }
         _ = try await post(.owner, .private, .modifyZones, ZonesModifyRequest(operations: custom), as: ZonesResponse.self)
         for zone in zones {
-            try await addRecords(to: zone, .private, hiddenParent: planted == .hiddenIsShared && zone == .hierarchy ? Matrix.Names.visible : nil)
+            try await addRecords(
+                to: zone, .private, hiddenParent: planted == .hiddenIsShared && zone == .hierarchy ? Matrix.Names.visible : nil)
             if zone.hasShare || zone == .stopped { try await share(zone, planted) }
         }
         let subscription = Subscription(
             subscriptionID: Matrix.Names.subscription, kind: .zone(ZoneID(zoneName: Matrix.ZoneKind.unshared.name)), notification: .silent)
         _ = try await post(
-            .owner, .private, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), as: SubscriptionsResponse.self)
+            .owner, .private, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]),
+            as: SubscriptionsResponse.self)
         try await addRecords(to: .defaultZone, .public, hiddenParent: nil)
         let grants = SecurityGrants(
             byRole: planted == .publicTypeIsOpen
@@ -260,7 +277,8 @@ final class MatrixWorld: Sendable {
         try await modify(.owner, [RecordOperation(.create, visible)], in: zone, scope)
         let isPublic = scope == .public || zone == .defaultZone
         try await modify(
-            .owner, [RecordOperation(.create, record(Matrix.Names.leaf, place, under: isPublic ? nil : Matrix.Names.visible))], in: zone, scope)
+            .owner, [RecordOperation(.create, record(Matrix.Names.leaf, place, under: isPublic ? nil : Matrix.Names.visible))], in: zone,
+            scope)
         guard zone == .hierarchy else { return }
         try await modify(.owner, [RecordOperation(.create, record(Matrix.Names.hidden, "hidden", under: hiddenParent))], in: zone, scope)
     }
@@ -280,7 +298,8 @@ final class MatrixWorld: Sendable {
     }
 
     private func share(_ zone: Matrix.ZoneKind, _ planted: Planted?) async throws {
-        var share = Record(recordName: zone == .zoneWide ? ShareDetails.zoneShareName : Matrix.Names.share, recordType: ShareDetails.recordType)
+        var share = Record(
+            recordName: zone == .zoneWide ? ShareDetails.zoneShareName : Matrix.Names.share, recordType: ShareDetails.recordType)
         let participants = Matrix.Role.participants.compactMap { role -> ShareParticipant? in
             guard case .participant(let permission, _) = role else { return nil }
             let isWrong = planted == .readOnlyWrites && permission == .readOnly
@@ -319,7 +338,8 @@ final class MatrixWorld: Sendable {
     private func buildIndexes() async throws {
         for scope in [DatabaseScope.public, .private] {
             let cell = Matrix.Cell(
-                operation: .queryRecords, scope: scope, probe: .read, zone: .defaultZone, sender: Matrix.Sender(role: .owner, kind: .deviceToken))
+                operation: .queryRecords, scope: scope, probe: .read, zone: .defaultZone,
+                sender: Matrix.Sender(role: .owner, kind: .deviceToken))
             let answer = try await send(cell)
             guard answer.code == "OK" else { throw WireError(.internalError, "the query is refused: \(answer.code)") }
         }
@@ -337,8 +357,12 @@ final class MatrixWorld: Sendable {
                 APIToken(containerIdentifier: container, environment: environment, label: "\(container) \(environment)"), now: Self.now)
         }
         let valid = data.withLock { $0.credentials[Matrix.Sender(role: .owner, kind: .deviceToken)] ?? "" }
-        set(.owner, .deviceToken, .expired, try await store.addToken(userName: "owner", deviceLabel: "expired", now: Self.now, expires: Self.now - 1))
-        set(.owner, .deviceToken, .revoked, try await store.addToken(userName: "owner", deviceLabel: "revoked", now: Self.now, expires: nil))
+        set(
+            .owner, .deviceToken, .expired,
+            try await store.addToken(userName: "owner", deviceLabel: "expired", now: Self.now, expires: Self.now - 1))
+        set(
+            .owner, .deviceToken, .revoked, try await store.addToken(userName: "owner", deviceLabel: "revoked", now: Self.now, expires: nil)
+        )
         try await store.removeDevice(labelled: "revoked", ofUser: "owner")
         set(.owner, .deviceToken, .malformed, Self.changed(valid))
 
@@ -377,7 +401,8 @@ final class MatrixWorld: Sendable {
     private func addKey(_ state: Matrix.CredentialState, _ container: String, _ environment: CloudEnvironment) async throws -> String {
         let key = P256.Signing.PrivateKey()
         let id = try await storage.store.addServerKey(
-            pem: key.publicKey.pemRepresentation, containerIdentifier: container, environment: environment, label: state.rawValue, now: Self.now)
+            pem: key.publicKey.pemRepresentation, containerIdentifier: container, environment: environment, label: state.rawValue,
+            now: Self.now)
         keys.withLock { $0[state] = Key(id: id, key: key) }
         return id
     }

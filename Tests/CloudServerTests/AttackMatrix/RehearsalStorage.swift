@@ -26,6 +26,8 @@ final class RehearsalStorage: EngineStorage {
     init(_ store: SQLiteServerStore) { self.store = store }
 
     func beginRehearsal() { state.withLock { $0.isRehearsing = true } }
+    /// From now on units are committed: a query that builds an index would begin again and again in a rehearsal.
+    func endRehearsal() { state.withLock { $0.isRehearsing = false } }
 
     /// The partitions that units changed since the last call.
     func takeChanged() -> Set<Partition> {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import Glibc
+
+/// One connection of an attacker or a device. Any status is a response; a broken connection and a timeout are `nil`.
+final class StressConnection {
+    struct Response {
+        var status: Int
+        var body: [UInt8]
+    }
+
+    private var socket: Int32 = -1
+    private let port: Int
+    private let timeout: Int
+
+    /// - Parameter timeout: Seconds to wait for a response, or for room to send.
+    init(port: Int, timeout: Int = 20) {
+        self.port = port
+        self.timeout = timeout
+    }
+
+    deinit { end() }
+
+    func end() {
+        if socket >= 0 { close(socket) }
+        socket = -1
+    }
+
+    var isOpen: Bool { socket >= 0 }
+
+    /// Connects if there is no connection.
+    func open() -> Bool {
+        if socket >= 0 { return true }
+        let new = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard new >= 0 else { return false }
+        var wait = timeval(tv_sec: timeout, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] { setsockopt(new, SOL_SOCKET, option, &wait, socklen_t(MemoryLayout<timeval>.size)) }
+        var one: Int32 = 1
+        setsockopt(new, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let isConnected = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(new, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
+        }
+        guard isConnected else {
+            close(new)
+            return false
+        }
+        socket = new
+        return true
+    }
+
+    /// Sends bytes of a request without waiting for a response.
+    func write(_ bytes: [UInt8]) -> Bool {
+        guard open() else { return false }
+        let isSent = bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count, let start = bytes.baseAddress {
+                let count = send(socket, start + offset, bytes.count - offset, Int32(MSG_NOSIGNAL))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                offset += count
+            }
+            return true
+        }
+        return isSent
+    }
+
+    /// Sends a request and reads the response. A server may respond before it has read all of a request, and close.
+    func exchange(_ request: [UInt8]) -> Response? {
+        _ = write(request)
+        let response = read()
+        if response == nil { end() }
+        return response
+    }
+
+    func read() -> Response? {
+        guard socket >= 0 else { return nil }
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var expected: (head: Int, whole: Int, status: Int, closes: Bool)?
+        while true {
+            if expected == nil, let end = Bytes.end(of: "\r\n\r\n", in: received) {
+                let lines = String(decoding: received[..<end], as: UTF8.self).lowercased().components(separatedBy: "\r\n")
+                guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { return nil }
+                let length =
+                    lines.first { $0.hasPrefix("content-length:") }.flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }
+                    ?? 0
+                expected = (end, end + length, status, lines.contains("connection: close"))
+            }
+            if let expected, received.count >= expected.whole {
+                if expected.closes { end() }
+                return Response(status: expected.status, body: Array(received[expected.head..<expected.whole]))
+            }
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            received += buffer[..<count]
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+@testable import CloudService
+import CloudWire
+import Testing
+
+/// Forms that cost a server more than the file in them is worth.
+@Suite struct MultipartReaderTests {
+    private static let part = Array("--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n\r\n".utf8)
+
+    private static func read(_ pieces: [[UInt8]]) throws -> [UInt8] {
+        var reader = try #require(try MultipartReader(contentType: "multipart/form-data; boundary=b"))
+        var file: [UInt8] = []
+        for piece in pieces { file += try reader.read(piece) }
+        try reader.checkEnd()
+        return file
+    }
+
+    @Test func endlessPartsAreRefused() throws {
+        let pieces = Array(repeating: Array(Array(repeating: Self.part, count: 1000).joined()), count: 30)
+        #expect(throws: WireError.self) { try Self.read(pieces) }
+        var reader = try #require(try MultipartReader(contentType: "multipart/form-data; boundary=b"))
+        var accepted = 0
+        for piece in pieces {
+            guard (try? reader.read(piece)) != nil else { break }
+            accepted += piece.count
+        }
+        #expect(accepted <= MultipartReader.otherBytesMax)
+    }
+
+    @Test func endlessPreambleIsRefused() throws {
+        var reader = try #require(try MultipartReader(contentType: "multipart/form-data; boundary=b"))
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
+        for _ in 0..<9 { #expect(try reader.read(piece) == []) }
+        #expect(throws: WireError.self) {
+            for _ in 0..<3 { _ = try reader.read(piece) }
+        }
+    }
+
+    @Test func fileFollowsManyPartsInOnePiece() throws {
+        let parts = Array(Array(repeating: Self.part, count: 10_000).joined())
+        let file = Array("--b\r\nContent-Disposition: form-data; filename=\"a\"\r\n\r\nphoto\r\n--b--".utf8)
+        #expect(try Self.read([parts + file]) == Array("photo".utf8))
+    }
+}
