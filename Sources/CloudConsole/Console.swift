@@ -21,7 +21,7 @@ package struct Console: PageResponder {
     private let measures: @Sendable () async -> ServerMeasures?
 
     /// - Parameters:
-    ///   - settings: What the server was started with, for the page of settings. No secrets.
+    ///   - settings: Names and values for the page of settings, without secrets.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],

@@ -12,12 +12,13 @@ enum CSVText {
     static func line(_ cells: [String]) -> String { cells.map(cell).joined(separator: ",") }
 
     private static func cell(_ text: String) -> String {
-        let needsQuotes = text.isEmpty || text.utf8.contains { [quote, comma, cr, lf].contains($0) } || text.utf8.first == UInt8(ascii: " ")
+        let needsQuotes =
+            text.isEmpty || text.utf8.contains { [quote, comma, cr, lf].contains($0) } || text.utf8.first == UInt8(ascii: " ")
             || text.utf8.last == UInt8(ascii: " ")
         return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
     }
 
-    /// A text that is no formula in a spreadsheet.
+    /// Returns the text so that a spreadsheet doesn't read it as a formula.
     static func guarded(_ text: String) -> String { text.utf8.first.map { formulaStarts.contains($0) } == true ? "'" + text : text }
 
     static func unguarded(_ text: String) -> String {

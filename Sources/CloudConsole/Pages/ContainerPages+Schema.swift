@@ -100,7 +100,7 @@ extension ContainerPages {
         return Page.redirect(address + (form["do"] == "add-field" ? "?saved=field" : "?saved=indexes"))
     }
 
-    /// Removes a field or the type, after a confirmation that says what is deleted with it.
+    /// Removes a field or the type after a confirmation that lists the deleted values.
     private func remove(_ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema) async throws -> ServiceResponse {
         let field = visit.fields["do"] == "remove-field" ? visit.fields["field"] ?? "" : nil
         if let field, type.schema.fields[field] == nil { throw WireError(.badRequest, "The type has no such field.") }

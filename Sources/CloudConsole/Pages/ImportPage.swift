@@ -73,10 +73,13 @@ struct ImportPage {
         guard let header = rows.first?.map({ CSVText.unguarded($0 ?? "") }) else { return [] }
         let unknown = header.filter { $0 != "recordName" && query.fields[$0] == nil }
         guard unknown.isEmpty else {
-            throw WireError(.badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
+            throw WireError(
+                .badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
         }
         return try rows.dropFirst().enumerated().map { index, row in
-            guard row.count <= header.count else { throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.") }
+            guard row.count <= header.count else {
+                throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.")
+            }
             var record = Record(recordName: "", recordType: query.type ?? "")
             for (name, cell) in zip(header, row) {
                 guard let cell else { continue }

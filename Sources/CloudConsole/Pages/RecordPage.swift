@@ -181,7 +181,7 @@ struct RecordPage {
         return parent.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
 
-    /// Who wrote a version, and on which device, as far as the record says.
+    /// The user and the device that wrote a version.
     private static func writer(_ stamp: RecordStamp?) -> String {
         [stamp.map { "by \($0.userRecordName)" }, stamp?.deviceID.map { "on \($0)" }].compactMap(\.self).joined(separator: " ")
     }

@@ -127,7 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await server.run(endsOnSignals: true) { port in
             Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
             guard let path = try? await server.openFirstRun() else { return }
-            // An address that stands for all of a machine's names none that a browser can open.
+            // A browser cannot open a wildcard address.
             let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
             let address = settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)"
             Output.line("tarn: no operator yet. Make one within an hour at this one-time link: \(address)\(path)")
