@@ -76,7 +76,9 @@ extension ContainerPages {
         return page("type", values, title: name)
     }
 
-    private static let saved = ["indexes": "The indexes and permissions were saved.", "field": "The field was added.", "removed": "The field was removed."]
+    private static let saved = [
+        "indexes": "The indexes and permissions were saved.", "field": "The field was added.", "removed": "The field was removed.",
+    ]
 
     private func changeType(_ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema) async throws -> ServiceResponse {
         let form = visit.fields
