@@ -4,7 +4,7 @@
 /// Comma-separated values.
 ///
 /// Source: RFC 4180. `Differs:` a text that a spreadsheet would take for a formula gets an apostrophe in front, which reading
-/// removes.
+/// removes. Spaces around a cell are skipped, so that people may type them.
 enum CSVText {
     private static let formulaStarts: Set<UInt8> = Set("=+-@\t\r'".utf8)
     private static let (quote, comma, cr, lf) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\r"), UInt8(ascii: "\n"))
@@ -65,6 +65,7 @@ enum CSVText {
                 }
             case _ where isQuoted: cell.append(byte)
             case quote where cell.isEmpty: (isQuoted, wasQuoted) = (true, true)
+            case UInt8(ascii: " ") where cell.isEmpty || wasQuoted: break
             case comma: endCell()
             case cr, lf: endRow()
             default: cell.append(byte)

@@ -106,7 +106,7 @@ extension ContainerPages {
     private func remove(_ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema) async throws -> ServiceResponse {
         let field = visit.fields["do"] == "remove-field" ? visit.fields["field"] ?? "" : nil
         if let field, type.schema.fields[field] == nil { throw WireError(.badRequest, "The type has no such field.") }
-        var smaller = schema
+        var smaller = try await schemas.export(environment)
         if let field { smaller.types[name]?.schema.fields[field] = nil } else { smaller.types[name] = nil }
         let lines = try await schemas.removals(by: smaller).lines
         let confirmation = service.formCode(of: "remove " + ([name, field ?? ""] + lines).joined(separator: "; "))

@@ -44,7 +44,8 @@ struct ImportPage {
     }
 
     private func records(_ query: RecordQuery) throws -> [Record] {
-        let text = form["text"] ?? ""
+        // Browsers send each line break of a text area as CR LF, also those inside of values.
+        let text = LineBreaks.normalized(form["text"] ?? "")
         let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
         let records = isJSON ? try Self.records(json: text) : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }

@@ -40,9 +40,10 @@ import Testing
     }
 
     private static func address(_ text: String, _ label: String) -> String? {
-        guard let end = text.range(of: "\"[^\"]*>\(label)</a>", options: .regularExpression)?.lowerBound else { return nil }
-        let start = text[..<end].lastIndex(of: "\"").map { text.index(after: $0) } ?? end
-        return String(text[start..<end]).replacing("&amp;", with: "&")
+        guard let end = text.range(of: ">\(label)</a>")?.lowerBound,
+            let start = text.range(of: "href=\"", options: .backwards, range: text.startIndex..<end)?.upperBound
+        else { return nil }
+        return String(text[start..<end].prefix { $0 != "\"" }).replacing("&amp;", with: "&")
     }
 
     // MARK: Lists
@@ -103,6 +104,8 @@ import Testing
         ("field=title&comparator=CONTAINS_ALL_TOKENS&value=old", ["b"]),
     ])
     func queriesOfUnmarkedFieldsWorkInDevelopment(_ items: String, _ expected: [String]) async throws {
+        let schema = "DEFINE SCHEMA RECORD TYPE Thing (n INT64, title STRING, spot LOCATION, tags LIST<STRING>, ref REFERENCE);"
+        _ = try await village.service.schema(of: Village.container).importSchema(ContainerSchema(text: schema))
         try await create([
             thing(
                 "a",
@@ -221,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("recordName,nothing\na,1", "no field 'nothing'"), ("recordName,number\na,many", "Line 2"), ("recordName\na,b", "more values"),
+        ("recordName,nothing\na,1", "has no field"), ("recordName,number\na,many", "Line 2"), ("recordName\na,b", "more values"),
         ("", "no records"), ("{\"records\":[{]}", "invalid"),
     ])
     func filesThatCannotBeReadAreNamed(_ text: String, _ problem: String) async throws {
