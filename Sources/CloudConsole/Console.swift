@@ -34,7 +34,7 @@ package struct Console: PageResponder {
     private var part = Part.all
 
     /// - Parameters:
-    ///   - settings: What the server was started with, for the page of settings. No secrets.
+    ///   - settings: Names and values for the page of settings, without secrets.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],

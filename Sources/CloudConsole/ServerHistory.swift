@@ -5,7 +5,7 @@ import CloudService
 import CloudWire
 import Synchronization
 
-/// What a server measures about itself, for the status page.
+/// Measures of the server for the status page.
 package struct ServerMeasures: Hashable, Sendable {
     /// Devices that hold a push stream.
     package var listeners: Int
@@ -24,7 +24,7 @@ package struct ServerMeasures: Hashable, Sendable {
 /// Requests and measures of the last minutes, in memory.
 final class ServerHistory: Sendable {
     static let minutesKept = 60
-    /// Containers at most whose last use is remembered.
+    /// Maximum number of containers with a remembered last use.
     private static let containersMax = 1000
 
     struct Minute {

@@ -4,7 +4,7 @@
 /// Comma-separated values.
 ///
 /// Source: RFC 4180. `Differs:` a text that a spreadsheet would take for a formula gets an apostrophe in front, which reading
-/// removes.
+/// removes. Spaces around a cell are skipped, so that people may type them.
 enum CSVText {
     private static let formulaStarts: Set<UInt8> = Set("=+-@\t\r'".utf8)
     private static let (quote, comma, cr, lf) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "\r"), UInt8(ascii: "\n"))
@@ -12,12 +12,13 @@ enum CSVText {
     static func line(_ cells: [String]) -> String { cells.map(cell).joined(separator: ",") }
 
     private static func cell(_ text: String) -> String {
-        let needsQuotes = text.isEmpty || text.utf8.contains { [quote, comma, cr, lf].contains($0) } || text.utf8.first == UInt8(ascii: " ")
+        let needsQuotes =
+            text.isEmpty || text.utf8.contains { [quote, comma, cr, lf].contains($0) } || text.utf8.first == UInt8(ascii: " ")
             || text.utf8.last == UInt8(ascii: " ")
         return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
     }
 
-    /// A text that is no formula in a spreadsheet.
+    /// Returns the text so that a spreadsheet doesn't read it as a formula.
     static func guarded(_ text: String) -> String { text.utf8.first.map { formulaStarts.contains($0) } == true ? "'" + text : text }
 
     static func unguarded(_ text: String) -> String {
@@ -64,6 +65,7 @@ enum CSVText {
                 }
             case _ where isQuoted: cell.append(byte)
             case quote where cell.isEmpty: (isQuoted, wasQuoted) = (true, true)
+            case UInt8(ascii: " ") where cell.isEmpty || wasQuoted: break
             case comma: endCell()
             case cr, lf: endRow()
             default: cell.append(byte)

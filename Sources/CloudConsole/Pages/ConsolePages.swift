@@ -226,7 +226,10 @@ struct ConsolePages {
                 ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
-        menu += [("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"), ("Settings", "/console/settings"), ("Second factor", "/console/second-factor")]
+        menu += [
+            ("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"),
+            ("Settings", "/console/settings"), ("Second factor", "/console/second-factor"),
+        ]
         var values = values
         if let container {
             let other: CloudEnvironment = environment == .development ? .production : .development

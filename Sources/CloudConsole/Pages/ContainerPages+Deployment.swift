@@ -32,13 +32,14 @@ extension ContainerPages {
             // The page keeps the text.
             return try await schemaPage(SchemaForm(text: visit.fields["text"], problem: error.reason, status: error.code.httpStatus))
         } catch let refused as SchemaRefused {
-            return try await schemaPage(SchemaForm(text: visit.fields["text"], problem: refused.reasons.joined(separator: "; "), status: 409))
+            return try await schemaPage(
+                SchemaForm(text: visit.fields["text"], problem: refused.reasons.joined(separator: "; "), status: 409))
         }
     }
 
     private func deploy() async throws -> ServiceResponse {
         let differences = try await schemas.differences()
-        // The confirmation names the changes: what an app added since needs another one.
+        // The confirmation covers the listed changes. A change that an app makes in between needs a new confirmation.
         let confirmation = service.formCode(of: "deploy " + differences.map(\.line).joined(separator: "; "))
         guard visit.fields["confirmed"] == confirmation else {
             return page(
@@ -56,7 +57,8 @@ extension ContainerPages {
         let (schema, warnings) = try parsed()
         let changes = try await schemas.validate(schema)
         let lines = changes.map { "\($0.line): \($0.meaning)" }
-        return SchemaForm(text: visit.fields["text"], report: warnings + (lines.isEmpty ? ["The schema is valid and changes nothing."] : lines))
+        return SchemaForm(
+            text: visit.fields["text"], report: warnings + (lines.isEmpty ? ["The schema is valid and changes nothing."] : lines))
     }
 
     /// - Returns: nil if nothing is left to say.
@@ -77,7 +79,8 @@ extension ContainerPages {
         let shown = if let text = form.text { text } else { try await schemas.export(environment).text }
         var values: [String: Any] = [
             "changes": changes.map(Self.explained), "report": form.report, "refusals": refusals, "isRefused": !refusals.isEmpty,
-            "canDeploy": !changes.isEmpty && refusals.isEmpty && form.report.isEmpty && form.removals.isEmpty, "isOpen": isOpen, "text": shown,
+            "canDeploy": !changes.isEmpty && refusals.isEmpty && form.report.isEmpty && form.removals.isEmpty, "isOpen": isOpen,
+            "text": shown,
             "removals": form.removals.lines, "isRemoval": !form.removals.isEmpty, "removed": form.removals.lines.joined(separator: "; "),
         ]
         if let problem = form.problem { values["problem"] = problem }
@@ -100,7 +103,7 @@ extension ContainerPages {
 }
 
 extension SchemaChange {
-    /// What the change means to apps and data, in one sentence.
+    /// The effect on apps and data, in one sentence.
     package var meaning: String {
         switch self {
         case .addedRole: "A role that users can be given. It has no permissions until a type grants some."
@@ -109,7 +112,8 @@ extension SchemaChange {
         case .removedType: "The type and all its records are deleted."
         case .addedField(_, _, let field):
             field.isEncrypted
-                ? "Apps can save this field. It is encrypted and cannot be queried." : "Apps can save this field. Records that exist have no value in it."
+                ? "Apps can save this field. It is encrypted and cannot be queried."
+                : "Apps can save this field. Records that exist have no value in it."
         case .removedField: "The field and its values are deleted from all records."
         case .changedField: "The field takes values of another type; values of the old type are deleted."
         case .addedIndexes(_, _, let indexes): Self.meaning(of: indexes) + " The index is built when a query needs it."

@@ -76,7 +76,9 @@ extension ContainerPages {
         return page("type", values, title: name)
     }
 
-    private static let saved = ["indexes": "The indexes and permissions were saved.", "field": "The field was added.", "removed": "The field was removed."]
+    private static let saved = [
+        "indexes": "The indexes and permissions were saved.", "field": "The field was added.", "removed": "The field was removed.",
+    ]
 
     private func changeType(_ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema) async throws -> ServiceResponse {
         let form = visit.fields
@@ -100,11 +102,11 @@ extension ContainerPages {
         return Page.redirect(address + (form["do"] == "add-field" ? "?saved=field" : "?saved=indexes"))
     }
 
-    /// Removes a field or the type, after a confirmation that says what is deleted with it.
+    /// Removes a field or the type after a confirmation that lists the deleted values.
     private func remove(_ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema) async throws -> ServiceResponse {
         let field = visit.fields["do"] == "remove-field" ? visit.fields["field"] ?? "" : nil
         if let field, type.schema.fields[field] == nil { throw WireError(.badRequest, "The type has no such field.") }
-        var smaller = schema
+        var smaller = try await schemas.export(environment)
         if let field { smaller.types[name]?.schema.fields[field] = nil } else { smaller.types[name] = nil }
         let lines = try await schemas.removals(by: smaller).lines
         let confirmation = service.formCode(of: "remove " + ([name, field ?? ""] + lines).joined(separator: "; "))

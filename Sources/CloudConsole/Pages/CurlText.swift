@@ -10,7 +10,8 @@ enum CurlText {
     static func command(_ operation: ServicePath.Operation, _ scope: DatabaseScope, _ body: [UInt8], _ parent: ContainerPages) -> String {
         let path = ServicePath(containerIdentifier: parent.container, environment: parent.environment, scope: scope, operation: operation)
         let address = parent.visit.request.baseURL + path.path
-        return "curl -X \(operation.method) \(quoted(address)) \\\n  -H \"Authorization: Bearer $TARN_TOKEN\" \\\n  -d \(quoted(String(decoding: body, as: UTF8.self)))"
+        return
+            "curl -X \(operation.method) \(quoted(address)) \\\n  -H \"Authorization: Bearer $TARN_TOKEN\" \\\n  -d \(quoted(String(decoding: body, as: UTF8.self)))"
     }
 
     /// One word for a POSIX shell.
@@ -30,7 +31,13 @@ enum JSONText {
         for (index, byte) in bytes.enumerated() {
             if isString {
                 result.append(byte)
-                if isEscaped { isEscaped = false } else if byte == UInt8(ascii: "\\") { isEscaped = true } else if byte == UInt8(ascii: "\"") { isString = false }
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isString = false
+                }
                 continue
             }
             let next = index + 1 < bytes.count ? bytes[index + 1] : 0

@@ -35,7 +35,9 @@ struct ExportPages {
         var text = CSVText.line(["recordName"] + names.map(CSVText.guarded)) + "\r\n"
         try await each(query) { record in
             let cells = names.map { record.fields[$0]?.value.map(FieldText.cell) }
-            text += CSVText.line([CSVText.guarded(record.recordName)]) + cells.map { "," + ($0.map { CSVText.line([$0]) } ?? "") }.joined() + "\r\n"
+            text +=
+                CSVText.line([CSVText.guarded(record.recordName)]) + cells.map { "," + ($0.map { CSVText.line([$0]) } ?? "") }.joined()
+                + "\r\n"
             return text.utf8.count
         }
         return file(Array(text.utf8), "csv", "text/csv; charset=utf-8", query)
@@ -58,10 +60,13 @@ struct ExportPages {
 
     private func file(_ bytes: [UInt8], _ kind: String, _ type: String, _ query: RecordQuery) -> ServiceResponse {
         // Letters and digits only: the name stands in a header.
-        let name = (query.type ?? "records").unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_" }
+        let name = (query.type ?? "records").unicodeScalars.filter {
+            $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_"
+        }
         return ServiceResponse(
             headers: [
-                (HeaderNames.contentType, type), ("Content-Disposition", "attachment; filename=\"\(String(String.UnicodeScalarView(name))).\(kind)\""),
+                (HeaderNames.contentType, type),
+                ("Content-Disposition", "attachment; filename=\"\(String(String.UnicodeScalarView(name))).\(kind)\""),
             ] + Page.policy + parent.visit.headers, body: .bytes(bytes), endpoint: "console")
     }
 }

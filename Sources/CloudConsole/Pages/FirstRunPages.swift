@@ -23,7 +23,8 @@ struct FirstRunPages {
         switch console.firstRun.check(secret, console.service) {
         case .valid: break
         case .invalid:
-            try await console.service.audit("console.first-run", by: .anonymous, network: request.network, subject: "server", outcome: .refused)
+            try await console.service.audit(
+                "console.first-run", by: .anonymous, network: request.network, subject: "server", outcome: .refused)
             return Self.expired
         case .throttled:
             return Page.problem("Too many wrong links. Wait a minute before the next one.", status: 429)
@@ -37,7 +38,9 @@ struct FirstRunPages {
                 return Self.expired
             }
         } catch let failure as StorageFailure where failure.code == .nameTaken {
-            return page(secret, name: name, problem: "The account \(name) exists. Choose another name, or run 'tarn user profile \(name) --operator'.")
+            return page(
+                secret, name: name,
+                problem: "The account \(name) exists. Choose another name, or run 'tarn user profile \(name) --operator'.")
         }
         console.firstRun.close()
         try await console.service.audit("console.first-run", by: .account(name), network: request.network, subject: name)
@@ -67,6 +70,6 @@ struct FirstRunPages {
         While the server has no operator it prints a new link whenever it starts.
         """, status: 403)
 
-    /// Shown instead of the sign-in page while a link is open: nobody could sign in.
+    /// Shown instead of the sign-in page while a link is open, since no account can sign in yet.
     static func welcome() -> ServiceResponse { Page.html("welcome", [:], title: "This server has no operator yet") }
 }

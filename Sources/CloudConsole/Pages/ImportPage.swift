@@ -44,7 +44,8 @@ struct ImportPage {
     }
 
     private func records(_ query: RecordQuery) throws -> [Record] {
-        let text = form["text"] ?? ""
+        // Browsers send each line break of a text area as CR LF, also those inside of values.
+        let text = LineBreaks.normalized(form["text"] ?? "")
         let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
         let records = isJSON ? try Self.records(json: text) : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
@@ -73,10 +74,13 @@ struct ImportPage {
         guard let header = rows.first?.map({ CSVText.unguarded($0 ?? "") }) else { return [] }
         let unknown = header.filter { $0 != "recordName" && query.fields[$0] == nil }
         guard unknown.isEmpty else {
-            throw WireError(.badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
+            throw WireError(
+                .badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
         }
         return try rows.dropFirst().enumerated().map { index, row in
-            guard row.count <= header.count else { throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.") }
+            guard row.count <= header.count else {
+                throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.")
+            }
             var record = Record(recordName: "", recordType: query.type ?? "")
             for (name, cell) in zip(header, row) {
                 guard let cell else { continue }

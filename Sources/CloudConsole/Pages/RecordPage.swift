@@ -181,7 +181,7 @@ struct RecordPage {
         return parent.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
 
-    /// Who wrote a version, and on which device, as far as the record says.
+    /// The user and the device that wrote a version.
     private static func writer(_ stamp: RecordStamp?) -> String {
         [stamp.map { "by \($0.userRecordName)" }, stamp?.deviceID.map { "on \($0)" }].compactMap(\.self).joined(separator: " ")
     }
@@ -191,10 +191,13 @@ struct RecordPage {
         let isMarked = parent.environment == .production
         return schema.types.sorted { $0.key < $1.key }.flatMap { type, definition in
             definition.schema.fields.sorted { $0.key < $1.key }.compactMap { field, schema -> [String: Any]? in
-                guard schema.type == "REFERENCE" || schema.type == "REFERENCE_LIST", !isMarked || schema.indexes.contains(.queryable) else { return nil }
+                guard schema.type == "REFERENCE" || schema.type == "REFERENCE_LIST", !isMarked || schema.indexes.contains(.queryable) else {
+                    return nil
+                }
                 let items = [
                     ("place", "\(scope.rawValue)/\(zone)"), ("type", type), ("field", field),
-                    ("comparator", (schema.type == "REFERENCE" ? QueryFilter.Comparator.equals : .listContains).rawValue), ("value", record.recordName),
+                    ("comparator", (schema.type == "REFERENCE" ? QueryFilter.Comparator.equals : .listContains).rawValue),
+                    ("value", record.recordName),
                 ]
                 return ["name": "\(type).\(field)", "address": "\(parent.base)/records?\(RecordQuery.text(items))"]
             }

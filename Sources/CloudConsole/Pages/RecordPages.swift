@@ -62,7 +62,9 @@ struct RecordPages {
     /// Zones of the three databases, in the picker's order.
     func places() async throws -> [Place] {
         var places = [Place(scope: .public, zone: ZoneID.defaultZoneName, name: "Public database", records: 0)]
-        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first { places[0].records = size.records }
+        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first {
+            places[0].records = size.records
+        }
         let own = try await parent.service.zoneSizes(try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted)
         for size in own { places.append(Place(scope: .private, zone: size.name, name: "My private: \(size.name)", records: size.records)) }
         if !own.contains(where: { $0.name == ZoneID.defaultZoneName }) {
@@ -140,14 +142,16 @@ struct RecordPages {
                     "suffix": RecordQuery.suffix(index), "label": index == 0 ? "Order by" : "Then by",
                     "options": sortable.flatMap { name in
                         [(name, "\(name), ascending"), ("-\(name)", "\(name), descending")].map {
-                            ["value": $0.0, "name": $0.1, "isOn": query.sorts.indices.contains(index) && $0.0 == query.sorts[index]] as [String: Any]
+                            ["value": $0.0, "name": $0.1, "isOn": query.sorts.indices.contains(index) && $0.0 == query.sorts[index]]
+                                as [String: Any]
                         }
                     },
                 ]
             },
             "columns": query.columns,
             "choices": query.fields.keys.sorted().map { ["name": $0, "isOn": query.columns.contains($0)] as [String: Any] },
-            "editable": query.fields.sorted { $0.key < $1.key }.filter { FieldText.isEditable($0.value.type) && !$0.value.isEncrypted }.map {
+            "editable": query.fields.sorted { $0.key < $1.key }.filter { FieldText.isEditable($0.value.type) && !$0.value.isEncrypted }.map
+            {
                 ["name": $0.key, "type": $0.value.type] as [String: Any]
             },
         ]
@@ -210,7 +214,8 @@ struct RecordPages {
         if query.isOfFeed { values["isOfFeed"] = true }
         let body: [UInt8] =
             query.isOfFeed
-            ? ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: query.zoneID, desiredRecordTypes: query.type.map { [$0] }, reverse: true)]).encoded()
+            ? ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: query.zoneID, desiredRecordTypes: query.type.map { [$0] }, reverse: true)]
+            ).encoded()
             : QueryRecordsRequest(query: try query.query(), zoneID: query.zoneID).encoded()
         values["curl"] = CurlText.command(query.isOfFeed ? .zoneChanges : .queryRecords, query.scope, body, parent)
     }
@@ -219,7 +224,7 @@ struct RecordPages {
         var cell: [String: Any] = ["text": String(FieldText.text(value).prefix(80))]
         if case .reference(let reference)? = value {
             let zone = reference.zoneID.map { Self.text($0, in: query.scope) } ?? query.zone
-            cell["address"] = Self.address(parent.base, query.scope, zone, reference.recordName)
+            cell["target"] = Self.address(parent.base, query.scope, zone, reference.recordName)
         }
         return cell
     }

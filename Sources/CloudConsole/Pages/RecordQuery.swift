@@ -5,7 +5,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 
-/// What the record list shows, as its address says.
+/// The query of a record list, from the items of its address.
 ///
 /// | item | meaning |
 /// |---|---|
@@ -21,7 +21,8 @@ struct RecordQuery {
     static let defaultColumns = 6
     static let pagesBackMax = 8
     private static let systemFields: [(name: String, type: String)] = [
-        ("recordName", "REFERENCE"), ("createdTimestamp", "TIMESTAMP"), ("createdUserRecordName", "REFERENCE"), ("modifiedTimestamp", "TIMESTAMP"),
+        ("recordName", "REFERENCE"), ("createdTimestamp", "TIMESTAMP"), ("createdUserRecordName", "REFERENCE"),
+        ("modifiedTimestamp", "TIMESTAMP"),
         ("modifiedUserRecordName", "REFERENCE"),
     ]
 
@@ -66,7 +67,9 @@ struct RecordQuery {
     static func place(_ items: QueryItems) -> (scope: DatabaseScope, zone: String)? {
         if let place = items["place"] {
             let parts = place.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2, let scope = DatabaseScope(rawValue: String(parts[0])), !parts[1].isEmpty { return (scope, String(parts[1])) }
+            if parts.count == 2, let scope = DatabaseScope(rawValue: String(parts[0])), !parts[1].isEmpty {
+                return (scope, String(parts[1]))
+            }
         }
         guard let scope = items["scope"].flatMap(DatabaseScope.init(rawValue:)) else { return nil }
         return (scope, items["zone"].flatMap { $0.isEmpty ? nil : $0 } ?? ZoneID.defaultZoneName)
@@ -81,7 +84,9 @@ struct RecordQuery {
 
     var fieldNames: [String] { Self.systemFields.map(\.name) + fields.keys.sorted() }
 
-    private func typeOfField(_ name: String) -> String { Self.systemFields.first { $0.name == name }?.type ?? fields[name]?.type ?? "STRING" }
+    private func typeOfField(_ name: String) -> String {
+        Self.systemFields.first { $0.name == name }?.type ?? fields[name]?.type ?? "STRING"
+    }
 
     private static func key(_ name: String) -> QueryKey { QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name) }
 
@@ -127,7 +132,9 @@ struct RecordQuery {
         if let type { items.append(("type", type)) }
         for (index, filter) in filters.enumerated() {
             let suffix = Self.suffix(index)
-            items += [("field" + suffix, filter.field), ("comparator" + suffix, filter.comparator.rawValue), ("value" + suffix, filter.value)]
+            items += [
+                ("field" + suffix, filter.field), ("comparator" + suffix, filter.comparator.rawValue), ("value" + suffix, filter.value),
+            ]
         }
         for (index, sort) in sorts.enumerated() { items.append(("sort" + Self.suffix(index), sort)) }
         if hasColumns { items += [("columns", "1")] + columns.map { ("c.\($0)", "1") } }

@@ -20,23 +20,29 @@ struct StatusPages {
         let errors = minutes.reduce(0) { $0 + $1.errors }
         let measures = minutes.last?.measures
         var charts = [
-            Chart("Requests a minute", minutes.map { Double($0.requests) }), Chart("Server errors a minute", minutes.map { Double($0.errors) }),
+            Chart("Requests a minute", minutes.map { Double($0.requests) }),
+            Chart("Server errors a minute", minutes.map { Double($0.errors) }),
             Chart("Mean latency", minutes.map { $0.requests == 0 ? 0 : $0.milliseconds / Double($0.requests) }, unit: " ms"),
         ]
         if measures != nil {
             charts += [
                 Chart("Connected devices", minutes.map { Double($0.measures?.listeners ?? 0) }),
-                Chart("Storage", minutes.map { Double(($0.measures?.recordBytes ?? 0) + ($0.measures?.assetBytes ?? 0)) / 1_000_000 }, unit: " MB"),
+                Chart(
+                    "Storage", minutes.map { Double(($0.measures?.recordBytes ?? 0) + ($0.measures?.assetBytes ?? 0)) / 1_000_000 },
+                    unit: " MB"),
             ]
         }
         var facts: [[String: Any]] = [
-            ["name": "Running since", "value": "\(FieldText.date(console.started)) UTC"], ["name": "Requests in the last hour", "value": "\(requests)"],
+            ["name": "Running since", "value": "\(FieldText.date(console.started)) UTC"],
+            ["name": "Requests in the last hour", "value": "\(requests)"],
             ["name": "Server errors in the last hour", "value": "\(errors)"],
         ]
         if let measures {
             facts += [
-                ["name": "Records", "value": FieldText.bytes(measures.recordBytes)], ["name": "Files", "value": FieldText.bytes(measures.assetBytes)],
-                ["name": "Connected devices", "value": "\(measures.listeners)"], ["name": "Commits since the start", "value": "\(measures.commits)"],
+                ["name": "Records", "value": FieldText.bytes(measures.recordBytes)],
+                ["name": "Files", "value": FieldText.bytes(measures.assetBytes)],
+                ["name": "Connected devices", "value": "\(measures.listeners)"],
+                ["name": "Commits since the start", "value": "\(measures.commits)"],
             ]
         }
         return pages.page("status", ["facts": facts, "charts": charts.map(\.values)], title: "Status", visit)
@@ -48,7 +54,8 @@ struct StatusPages {
             ["name": setting.name, "value": "\(limits[keyPath: setting.key])", "what": setting.what]
         }
         return pages.page(
-            "settings", ["settings": console.settings.map { ["name": $0.name, "value": $0.value] }, "limits": rows], title: "Settings", visit)
+            "settings", ["settings": console.settings.map { ["name": $0.name, "value": $0.value] }, "limits": rows], title: "Settings",
+            visit)
     }
 }
 

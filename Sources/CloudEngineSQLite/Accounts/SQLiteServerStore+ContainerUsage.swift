@@ -19,7 +19,8 @@ extension SQLiteServerStore {
             return rows.compactMap { row in
                 CloudEnvironment(rawValue: row[1]).map {
                     ContainerUsage(
-                        containerIdentifier: row[0], environment: $0, databases: row[2], usage: StoredBytes(records: row[3], assets: row[4]))
+                        containerIdentifier: row[0], environment: $0, databases: row[2], usage: StoredBytes(records: row[3], assets: row[4])
+                    )
                 }
             }
         }

@@ -63,7 +63,8 @@ import Testing
                 let body = "secret=\(secret)&account=o\(number)&password=correct%20horse%20battery&again=correct%20horse%20battery"
                 group.addTask {
                     let request = ServiceRequest(
-                        method: "POST", path: "/console/first-run", query: "", headers: [:], body: .bytes(Array(body.utf8)), baseURL: "http://tarn.example")
+                        method: "POST", path: "/console/first-run", query: "", headers: [:], body: .bytes(Array(body.utf8)),
+                        baseURL: "http://tarn.example")
                     return await console.respond(to: request)?.status ?? 0
                 }
             }

@@ -34,7 +34,9 @@ import Testing
     @Test func fieldsAreAdded() async throws {
         #expect(await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "height", "type": "DOUBLE"]).status == 303)
         #expect(await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "tags", "type": "LIST<STRING>"]).status == 303)
-        #expect(await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "secret", "type": "STRING", "encrypted": "yes"]).status == 303)
+        #expect(
+            await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "secret", "type": "STRING", "encrypted": "yes"]).status
+                == 303)
         let fields = try #require(try await type("Plant")).schema.fields
         #expect(fields["height"]?.type == "DOUBLE")
         #expect(fields["tags"]?.type == "STRING_LIST")
@@ -79,7 +81,8 @@ import Testing
         #expect(page.contains("+ type Plant"))
         #expect(page.contains("Apps can save records of this type."))
         let asked = await visitor.post(schema, ["do": "deploy"])
-        let code = try #require(asked.text.range(of: #"name="confirmed" value=""#).map { String(asked.text[$0.upperBound...].prefix { $0 != "\"" }) })
+        let code = try #require(
+            asked.text.range(of: #"name="confirmed" value=""#).map { String(asked.text[$0.upperBound...].prefix { $0 != "\"" }) })
         // Another change arrives before the confirmation.
         _ = await visitor.post(Self.types, ["do": "add-type", "name": "Tree"])
         #expect(await visitor.post(schema, ["do": "deploy", "confirmed": code]).text.contains("+ type Tree"))

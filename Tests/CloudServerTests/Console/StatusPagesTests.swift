@@ -12,7 +12,8 @@ import Testing
 @Suite struct StatusPagesTests {
     private static func note(_ village: Village, status: Int = 200, milliseconds: Double = 5, path: String = "") -> RequestNote {
         RequestNote(
-            time: village.clock.now, method: "POST", endpoint: "records/modify", status: status, errorCode: nil, milliseconds: milliseconds, requestUUID: "r",
+            time: village.clock.now, method: "POST", endpoint: "records/modify", status: status, errorCode: nil, milliseconds: milliseconds,
+            requestUUID: "r",
             path: path)
     }
 
@@ -65,7 +66,8 @@ import Testing
     @Test func theLogNamesContainersAndNoSecrets() async throws {
         let (village, visitor) = try await ConsoleTests.signedIn()
         for path in [
-            "/database/1/\(Village.container)/development/private/records/modify", "/database/1/\(Village.container)/production/push/stream",
+            "/database/1/\(Village.container)/development/private/records/modify",
+            "/database/1/\(Village.container)/production/push/stream",
             "/asset/secret-token", "/database/1/..%2F/x/y", "/database/",
         ] {
             visitor.console.note(Self.note(village, path: path))

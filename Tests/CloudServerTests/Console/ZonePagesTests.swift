@@ -47,7 +47,8 @@ import Testing
         let call = village.service.call(
             Partition(
                 containerIdentifier: Village.container, environment: .development, scope: .private,
-                owner: try await village.service.userRecordName(of: try #require(try await village.store.account(named: "mia")), in: Village.container)),
+                owner: try await village.service.userRecordName(
+                    of: try #require(try await village.store.account(named: "mia")), in: Village.container)),
             Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
         // A zone with more changes than are counted has no number.
         #expect(try await village.service.zoneSizes(call, limit: 10, counting: 11).first { $0.name == Village.garden }?.records == nil)
