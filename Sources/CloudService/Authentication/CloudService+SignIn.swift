@@ -151,11 +151,11 @@ extension CloudService {
 
     /// The API token of a flow; nil if there was none.
     ///
-    /// - Throws: `WireError` with `.authenticationFailed` if it was removed or has expired.
+    /// - Throws: `WireError` with `.accessDenied` if it was removed or has expired.
     package func apiToken(of flow: SignInFlow) async throws -> APIToken? {
         guard flow.apiToken != 0 else { return nil }
         guard let token = try await accounts.apiToken(id: flow.apiToken), !Self.isExpired(token.expires, at: surroundings.now()) else {
-            throw Self.expiredAPIToken
+            throw WireError(.accessDenied, "The API token of the app was removed or has expired. Ask the app's developer for a new one.")
         }
         return token
     }
