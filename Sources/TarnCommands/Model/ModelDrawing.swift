@@ -184,8 +184,8 @@ struct ModelDrawing {
             let (dx, dy) = isFlat ? (0, step * 22) : (step * 48, 0)
             let (a, b) = ((x: start.x + dx, y: start.y + dy), (x: stop.x + dx, y: stop.y + dy))
             lines.append(Self.line(a, b, "link"))
-            ends.append(Self.end(Self.label(edge.destination), Self.point(a, b, 0.72)))
-            ends.append(Self.end(Self.label(edge.source), Self.point(a, b, 0.28)))
+            ends.append(Self.end(Self.label(edge.destination), Self.point(a, b, 0.72 - Double(twins % 2) * 0.14)))
+            ends.append(Self.end(Self.label(edge.source), Self.point(a, b, 0.28 + Double(twins % 2) * 0.14)))
         }
         for box in boxes { lines += Self.drawn(box) }
         return (lines + ends + ["</svg>"]).joined(separator: "\n") + "\n"
