@@ -71,7 +71,7 @@ struct Transcript {
         for (value, name) in names { text = text.replacing(value, with: name) }
         text = text.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z/, with: "TIME")
         text = text.replacing(/"timestamp":\d+/, with: "\"timestamp\":MILLISECONDS")
-        text = text.replacing(/\b[0-9a-f]{64,}\b/, with: "SECRET")
+        text = text.replacing(/\b(tarn_[0-9a-f]{48}|[0-9a-f]{64,})\b/, with: "SECRET")
         return text.replacing(/_[0-9a-f]{32}\b/, with: "_USER")
     }
 }

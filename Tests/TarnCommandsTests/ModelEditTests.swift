@@ -140,7 +140,7 @@ import Testing
         let folder = ScratchFolder("tarn-model")
         let path = try await makeNotes(folder)
         for arguments in [
-            ["add-entity", path, "Memo", "--parent", "Note"], ["add-entity", path, "Tag", "label:String!"],
+            ["add-entity", path, "Memo", "--parent", "Note"], ["add-entity", path, "Tag", "label:String"],
             ["add-relationship", path, "Note.tags", "Tag.notes", "--to-many", "--inverse-to-many"],
             ["add-relationship", path, "Folder.children", "Folder.parent", "--to-many"],
         ] {

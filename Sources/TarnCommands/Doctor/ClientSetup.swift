@@ -65,7 +65,8 @@ struct ClientSetup {
         return setup
     }
 
-    /// Where a client of this folder looks: beside the program, then in the user's configuration folder.
+    /// A client looks beside its program, which is the present folder for one that is run from its own, and then in the user's
+    /// configuration folder.
     private static func paths(_ variables: [String: String]) -> [String] {
         let home = FileManager.default.homeDirectoryForCurrentUser.path
         let configuration = variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"

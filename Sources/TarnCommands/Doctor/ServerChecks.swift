@@ -6,7 +6,6 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// Checks of a server over the network, as a client reaches it.
 struct ServerChecks {
@@ -40,20 +39,12 @@ struct ServerChecks {
                     "address", "\(setup.server) is not encrypted: tokens and data can be read on the way",
                     "give the server a certificate with --tls-certificate, or put a TLS proxy in front, and use https://"))
         }
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = .seconds(5)
-        if let path = setup.caCertificate {
-            guard let authorities = try? NIOSSLCertificate.fromPEMFile(path), !authorities.isEmpty else {
-                return findings + [
-                    .problem("CA certificate", "\(path) has no readable certificate", "name a PEM file in TARN_CA_CERTIFICATE")
-                ]
-            }
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(authorities)]
-            configuration.tlsConfiguration = tls
+        let client: HTTPClient
+        do {
+            client = try RemoteClient.make(caCertificate: setup.caCertificate)
+        } catch {
+            return findings + [.problem("CA certificate", error.description, "name a readable PEM file, or unset TARN_CA_CERTIFICATE")]
         }
-        let client = HTTPClient(configuration: configuration)
         findings += await checks(client)
         if setup.server.hasPrefix("https:"), let certificate = await ServerCertificate.expiry(of: setup.server) {
             findings.append(Self.finding(certificate: certificate, now: Int64(Date().timeIntervalSince1970)))

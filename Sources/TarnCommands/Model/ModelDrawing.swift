@@ -12,6 +12,12 @@ struct ModelDrawing {
 
         var centre: (x: Double, y: Double) { (Double(x) + Double(width) / 2, Double(y) + Double(height) / 2) }
 
+        /// Whether a segment crosses a diagonal of the box and its margin.
+        func isCrossed(from a: (x: Double, y: Double), to b: (x: Double, y: Double)) -> Bool {
+            let (left, right, top, bottom) = (Double(x) - 8, Double(x + width) + 8, Double(y) - 8, Double(y + height) + 8)
+            return ModelDrawing.crosses(a, b, (left, top), (right, bottom)) || ModelDrawing.crosses(a, b, (left, bottom), (right, top))
+        }
+
         /// The point where a line from the centre to another point leaves the box.
         func border(towards point: (x: Double, y: Double)) -> (x: Double, y: Double) {
             let (dx, dy) = (point.x - centre.x, point.y - centre.y)
@@ -27,7 +33,7 @@ struct ModelDrawing {
     private static let lineHeight = 18
     private static let headHeight = 28
     private static let padding = 10
-    private static let gap = (x: 120, y: 70)
+    private static let gap = (x: 180, y: 70)
 
     private let boxes: [Box]
     private let edges: [ModelGraph.Edge]
@@ -36,14 +42,61 @@ struct ModelDrawing {
     init(_ graph: ModelGraph) {
         edges = graph.edges
         parents = graph.nodes.compactMap { node in node.parent.map { (node.name, $0) } }
-        boxes = Self.placed(
-            Self.ordered(graph).map { node in
-                let texts = [node.name] + node.attributes.map { "\($0.name)  \($0.type)!" }
-                let width = (texts.map(\.count).max() ?? 0) * Self.letterWidth + 2 * Self.padding
-                return Box(
-                    node: node, width: max(width, 110),
-                    height: Self.headHeight + node.attributes.count * Self.lineHeight + (node.attributes.isEmpty ? 0 : 8))
-            })
+        let boxes = Self.ordered(graph).map { node in
+            let texts = [node.name] + node.attributes.map { "\($0.name)  \($0.type)!" }
+            let width = (texts.map(\.count).max() ?? 0) * Self.letterWidth + 2 * Self.padding
+            return Box(
+                node: node, width: max(width, 110),
+                height: Self.headHeight + node.attributes.count * Self.lineHeight + (node.attributes.isEmpty ? 0 : 8))
+        }
+        self.boxes = Self.untangled(
+            boxes, graph.edges.map { ($0.source.entity, $0.destination.entity) } + parents.map { ($0.child, $0.parent) })
+    }
+
+    // MARK: Places
+
+    private typealias Point = (x: Double, y: Double)
+
+    /// Models with more entities are drawn in the order that they have.
+    private static let untangledMax = 40
+
+    /// Exchanges boxes as long as that leads to fewer lines behind boxes, fewer crossings and shorter lines. Deterministic.
+    private static func untangled(_ boxes: [Box], _ links: [(String, String)]) -> [Box] {
+        guard boxes.count > 2, boxes.count <= untangledMax else { return placed(boxes) }
+        var (best, bestCost) = (boxes, cost(placed(boxes), links))
+        for _ in 0..<3 {
+            let before = bestCost
+            for first in best.indices {
+                for second in best.indices where second > first {
+                    var trial = best
+                    trial.swapAt(first, second)
+                    let trialCost = cost(placed(trial), links)
+                    if trialCost < bestCost { (best, bestCost) = (trial, trialCost) }
+                }
+            }
+            if bestCost == before { break }
+        }
+        return placed(best)
+    }
+
+    private static func cost(_ boxes: [Box], _ links: [(String, String)]) -> Int {
+        let byName = Dictionary(boxes.map { ($0.node.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var (lines, cost) = ([(Point, Point)](), 0)
+        for (source, destination) in links where source != destination {
+            guard let from = byName[source], let to = byName[destination] else { continue }
+            let (a, b) = (from.centre, to.centre)
+            cost += Int(abs(a.x - b.x) + abs(a.y - b.y)) / 20
+            cost += 400 * boxes.count { $0.node.name != source && $0.node.name != destination && $0.isCrossed(from: a, to: b) }
+            cost += 100 * lines.count { crosses($0.0, $0.1, a, b) }
+            lines.append((a, b))
+        }
+        return cost
+    }
+
+    /// Whether the segments a–b and c–d have an inner point in common.
+    private static func crosses(_ a: Point, _ b: Point, _ c: Point, _ d: Point) -> Bool {
+        func side(_ a: Point, _ b: Point, _ point: Point) -> Double { (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x) }
+        return side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
     }
 
     /// Neighbours next to each other: breadth first, from the entity with the most lines.
@@ -75,19 +128,21 @@ struct ModelDrawing {
         var (placed, y) = (boxes, gap.y / 2)
         for start in stride(from: 0, to: boxes.count, by: columns) {
             let row = start..<min(start + columns, boxes.count)
-            // Rows are shifted against each other, so that a line to the next column passes no box.
-            var x = gap.x / 2 + (start / columns % 2) * gap.x / 2
+            let rowHeight = row.map { boxes[$0].height }.max() ?? 0
+            // Every second box stands lower, below the lines between its neighbours.
+            let shift = row.count > 2 ? rowHeight / 2 + 30 : 0
+            var x = gap.x / 4 + (start / columns % 2) * gap.x / 3
             for index in row {
-                (placed[index].x, placed[index].y) = (x, y)
+                (placed[index].x, placed[index].y) = (x, y + ((index - start) % 2) * shift)
                 x += widths[index - start] + gap.x
             }
-            y += (row.map { boxes[$0].height }.max() ?? 0) + gap.y
+            y += rowHeight + shift + gap.y
         }
         return placed
     }
 
     var svg: String {
-        let width = (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.gap.x / 2
+        let width = (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.gap.x / 4
         let height = (boxes.map { $0.y + $0.height }.max() ?? 0) + Self.gap.y / 2
         var lines = [
             #"<svg xmlns="http://www.w3.org/2000/svg" width="\#(width)" height="\#(height)" viewBox="0 0 \#(width) \#(height)" role="img">"#,
@@ -120,15 +175,17 @@ struct ModelDrawing {
                 ends.append(
                     Self.end(
                         "\(edge.destination.name ?? "") / \(edge.source.name ?? "")",
-                        (Double(from.x + from.width) + 10, Double(from.y) - 8 - Double(twins) * 14)))
+                        (Double(from.x + from.width) + 10, Double(from.y) - 18 - Double(twins) * 14)))
                 continue
             }
             let (start, stop) = (from.border(towards: to.centre), to.border(towards: from.centre))
-            let shift = Double((twins + 1) / 2 * (twins % 2 == 0 ? 1 : -1)) * 22
-            let (a, b) = ((x: start.x, y: start.y + shift), (x: stop.x, y: stop.y + shift))
+            let step = Double((twins + 1) / 2 * (twins % 2 == 0 ? 1 : -1))
+            let isFlat = abs(start.x - stop.x) > abs(start.y - stop.y)
+            let (dx, dy) = isFlat ? (0, step * 22) : (step * 48, 0)
+            let (a, b) = ((x: start.x + dx, y: start.y + dy), (x: stop.x + dx, y: stop.y + dy))
             lines.append(Self.line(a, b, "link"))
-            ends.append(Self.end(Self.label(edge.destination), Self.point(a, b, 0.78)))
-            ends.append(Self.end(Self.label(edge.source), Self.point(a, b, 0.22)))
+            ends.append(Self.end(Self.label(edge.destination), Self.point(a, b, 0.72 - Double(twins % 2) * 0.14)))
+            ends.append(Self.end(Self.label(edge.source), Self.point(a, b, 0.28 + Double(twins % 2) * 0.14)))
         }
         for box in boxes { lines += Self.drawn(box) }
         return (lines + ends + ["</svg>"]).joined(separator: "\n") + "\n"

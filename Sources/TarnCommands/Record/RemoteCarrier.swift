@@ -30,11 +30,13 @@ struct RemoteCarrier: RecordCarrier {
         let status: Int
         let bytes: [UInt8]
         do {
-            let response = try await HTTPClient.shared.execute(request, timeout: Self.timeout)
+            let response = try await RemoteClient.shared.get().execute(request, timeout: Self.timeout)
             status = Int(response.status.code)
             bytes = Array(try await response.body.collect(upTo: Limits.messageBytes).readableBytesView)
         } catch is CancellationError {
             throw CancellationError()
+        } catch let error as CommandError {
+            throw error
         } catch {
             throw CommandError("The server \(server) cannot be reached: 'tarn doctor --server \(server)' says why.")
         }

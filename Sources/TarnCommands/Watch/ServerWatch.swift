@@ -52,9 +52,11 @@ struct ServerWatch {
         request.headers.add(name: HeaderNames.capabilities, value: Capability.headerValue([.pushStream, .publicChanges]))
         let response: HTTPClientResponse
         do {
-            response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+            response = try await RemoteClient.shared.get().execute(request, deadline: .distantFuture)
         } catch is CancellationError {
             throw CancellationError()
+        } catch let error as CommandError {
+            throw error
         } catch {
             throw CommandError("The server \(server) cannot be reached: 'tarn doctor --server \(server)' says why.")
         }

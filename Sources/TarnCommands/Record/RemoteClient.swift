@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOSSL
+
+/// The HTTP client of commands. It follows no redirect, which could send an operator's key elsewhere, and gives up at once if no
+/// program listens.
+enum RemoteClient {
+    /// With the authorities of `TARN_CA_CERTIFICATE`. It lives as long as the process.
+    static let shared: Result<HTTPClient, CommandError> = Result { () throws(CommandError) -> HTTPClient in
+        try make(caCertificate: ProcessInfo.processInfo.environment["TARN_CA_CERTIFICATE"].flatMap { $0.isEmpty ? nil : $0 })
+    }
+
+    /// - Parameter caCertificate: A PEM file with authorities that are trusted in addition to the system's.
+    static func make(caCertificate: String?) throws(CommandError) -> HTTPClient {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout.connect = .seconds(5)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        var tls = TLSConfiguration.makeClientConfiguration()
+        // Earlier versions are deprecated: RFC 8996.
+        tls.minimumTLSVersion = .tlsv12
+        if let caCertificate {
+            guard let authorities = try? NIOSSLCertificate.fromPEMFile(caCertificate), !authorities.isEmpty else {
+                throw CommandError("The CA certificate \(caCertificate) cannot be read: name a PEM file in TARN_CA_CERTIFICATE.")
+            }
+            tls.additionalTrustRoots = [.certificates(authorities)]
+        }
+        configuration.tlsConfiguration = tls
+        return HTTPClient(configuration: configuration)
+    }
+}
