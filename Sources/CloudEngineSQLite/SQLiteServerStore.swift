@@ -28,10 +28,10 @@ package final class SQLiteServerStore: Sendable {
     let briefReaders: BriefReaders
     let parts = PartitionKeys()
     let userNames = Mutex<[UserNameKey: String]>([:])
-    /// Users whose data must not be processed; nil until they were first read.
+    /// Users with restricted data; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
-    /// Whether this process is the server of the folder, and not a command beside it.
+    /// Whether this process is the folder's server. Commands open the store as well.
     var isServer: Bool { serverLock != nil }
     private let writeLock: FolderLock
     private let serverLock: FolderLock?

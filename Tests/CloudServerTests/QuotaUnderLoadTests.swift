@@ -15,7 +15,7 @@ import Testing
     /// Bytes of one record here, and more than one response.
     private static let recordBytes = 20_000
 
-    /// Bytes of the user's database by what they are.
+    /// Bytes of the user's database by kind.
     private struct Stored {
         var records = 0
         var answers = 0
@@ -65,7 +65,7 @@ import Testing
         let stored = try Stored(village.folder.path)
         #expect(stored.answers == stored.countedAnswers)
         #expect(stored.records <= Self.quota)
-        // What is left of the quota, and the response of the last request.
+        // The remaining quota, and the response of the last request.
         #expect(stored.records + stored.answers <= Self.quota + Self.recordBytes + 1000)
         // A retry of the last request gets its response; it is not carried out again.
         let tag = try await mia.lookup("r0")[0].record?.recordChangeTag

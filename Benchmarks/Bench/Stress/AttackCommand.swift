@@ -8,7 +8,7 @@ import Synchronization
 /// Attacks a server that may use little memory, one attack after the other, while a user saves all the time.
 struct AttackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "attack", abstract: "Attack a server beside a user that saves, and measure the saves.",
+        commandName: "attack", abstract: "Attack a server, and measure the concurrent saves of a user.",
         discussion: """
             Prints the median and the 99th percentile of saves before and during each attack, responses, peak memory, and whether the \
             server runs. Ends with 1 if the server ended, if a percentile during an attack is above --p99, if peak memory is above \
@@ -30,7 +30,7 @@ struct AttackCommand: ParsableCommand {
     @Option(help: "Mebibytes of memory that the server may use (ulimit -d, and peak resident memory).")
     var memory = 1024
 
-    @Option(help: "Only attacks whose name has this text.")
+    @Option(help: "Only attacks with this text in their names.")
     var only: String?
 
     func validate() throws {
@@ -98,7 +98,7 @@ struct AttackCommand: ParsableCommand {
         let samples = probe.takeSamples()
         isOver.withLock { $0 = true }
         let counts = score.current, peak = server.peakMemory / 1_048_576, isAlive = server.isAlive
-        // Threads that wait for a response end with it or with their timeout, and must not attack beside the next attack.
+        // Threads that wait for a response end with the response or with their timeout, before the next attack starts.
         while running.withLock({ $0 }) > 0 { usleep(20_000) }
 
         let high = SaveProbe.percentile(0.99, of: samples)

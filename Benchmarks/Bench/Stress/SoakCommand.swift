@@ -9,7 +9,7 @@ import Synchronization
 /// has to be there, and neither memory nor descriptors may grow.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "soak", abstract: "Kill a server under load, fill its disk, move its clock, and check what it acknowledged.",
+        commandName: "soak", abstract: "Kill a server under load, fill its disk, change its clock, and check all acknowledged saves.",
         discussion: """
             Two thirds of the time are faults, from the seed. In the last third nothing is disturbed, and memory and descriptors are \
             measured. The disk is a small tmpfs if this process may mount one; otherwise the size of files is limited (ulimit -f). The \
@@ -92,7 +92,7 @@ struct SoakCommand: ParsableCommand {
         if running.withLock({ $0 }) > 0 { failures.append("devices wait for a response for a minute") }
         isAbandoned.withLock { $0 = true }
 
-        // What was acknowledged has to be on disk, and not only in the memory of the process.
+        // Acknowledged saves must be on disk.
         server.kill9()
         try server.start()
         for device in users { failures += device.check() }

@@ -30,7 +30,7 @@ final class StressConnection {
 
     var isOpen: Bool { socket >= 0 }
 
-    /// Connects if there is no connection.
+    /// Connects unless a connection is open.
     func open() -> Bool {
         if socket >= 0 { return true }
         let new = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -135,7 +135,7 @@ struct ConsolePages {
         guard request.method == "POST" else {
             // The way around the hint at the link of the first run.
             guard console.firstRun.isOpen(now: console.service.now) else { return Page.redirect("/console") }
-            return Page.html("signin", ["console": true], title: "Sign in")
+            return signInPage(status: 200)
         }
         // Login CSRF: a page of another origin must not start a session of another account.
         guard Self.isOwnPage(request) else {

@@ -44,9 +44,11 @@ struct FirstRunPages {
         }
         console.firstRun.close()
         try await console.service.audit("console.first-run", by: .account(name), network: request.network, subject: name)
-        let token = try await console.service.signIn(
-            name: name, password: password, isKept: false, containerIdentifier: "", environment: .production, network: request.network)
-        return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])
+        let result = try await console.service.signIn(name: name, password: password, to: .console(isKept: false), network: request.network)
+        switch result {
+        case .signedIn(let token): return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])
+        case .needsCode(let challenge): return ConsolePages.codePage(challenge)
+        }
     }
 
     private func problem(_ name: String, _ password: String, again: String) -> String? {

@@ -20,7 +20,7 @@ enum DatabaseFormat: Int, CaseIterable {
     case sharing = 5
     /// References with actions, by their targets; query subscriptions on the public database, by type.
     case references = 6
-    /// Reasons of zone deletions; users whose data must not be processed.
+    /// Reasons of zone deletions; users with restricted data.
     case restrictions = 7
     /// What zones and databases take of quotas.
     case usage = 8

@@ -7,7 +7,7 @@ package import CloudWire
 import Foundation
 import GRDB
 
-/// What is stored of an account outside its databases, without secrets.
+/// The stored data of an account outside its databases, without secrets.
 package struct AccountData: Sendable {
     package var profile: AccountProfile
     /// Milliseconds since 1970 UTC.

@@ -13,7 +13,7 @@ import Synchronization
 extension SQLiteServerStore: RemovalStorage {
     private static func markerKey(_ account: Int64) -> String { "removal.\(account)" }
 
-    /// Returns `true` for an account whose removal has begun.
+    /// Returns `true` for an account that is being removed.
     static func isBeingRemoved(_ account: Int64, _ db: Database) throws -> Bool {
         try db.row("SELECT 1 FROM meta WHERE key = ?", [markerKey(account)]) != nil
     }

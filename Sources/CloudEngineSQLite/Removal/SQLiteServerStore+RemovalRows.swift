@@ -179,7 +179,7 @@ extension SQLiteServerStore {
         try await forgetAnswers(containing: name, willRun)
     }
 
-    /// Deletes what is stored for a day at most: answers, and requests that wait for the rest of their group.
+    /// Deletes rows with a lifetime of one day: idempotent responses and staged requests of save groups.
     func forgetAnswers(containing text: String, _ willRun: @Sendable () async throws -> Void) async throws {
         let pages = [
             (

@@ -4,7 +4,7 @@
 import CloudEngine
 import CloudWire
 
-/// What the removal of an account did.
+/// The result of an account's removal.
 package struct RemovalReport: Hashable, Sendable {
     /// Custom zones of the person's private databases.
     package var zones = 0

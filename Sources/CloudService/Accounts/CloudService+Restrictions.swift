@@ -16,7 +16,7 @@ extension CloudService {
         return .json(Array("{}".utf8), endpoint: exchange.operation.rawValue)
     }
 
-    /// Rejects calls of and to a user whose data must not be processed.
+    /// Rejects calls of and to a user with restricted data.
     ///
     /// - Throws: `WireError` with `.accessDenied`.
     func checkRestriction(_ call: Call) async throws {

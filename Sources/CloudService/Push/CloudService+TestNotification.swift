@@ -10,7 +10,7 @@ extension CloudService {
         let subject: PushNotification.Subject =
             switch subscription.kind {
             case .zone(let zoneID): .zone(zoneID, call.partition.scope)
-            // A match would name a record, and there is none.
+            // A match would require a record.
             case .database, .query: .database(call.partition.scope)
             }
         var notification = PushNotification(

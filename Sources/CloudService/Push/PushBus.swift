@@ -17,7 +17,7 @@ package protocol PushBus: Sendable {
     ///   - wantsChanges: Whether notifications are to bring what changed.
     func listen(_ audiences: [PushAudience], deviceID: String, credential: CredentialReference?, wantsChanges: Bool) -> PushListener
 
-    /// Closes listeners and forgets polled devices whose credential is revoked.
+    /// Closes listeners and removes polled devices with revoked credentials.
     func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async
 
     /// Whether a device listens that requests the changes of other devices.

@@ -4,7 +4,7 @@
 package import CloudEngine
 package import CloudWire
 
-/// An account whose removal has begun, with all names by which stored data refers to its person.
+/// An account that is being removed, with all record names of its user.
 package struct AccountRemoval: Hashable, Sendable {
     /// What becomes of records in public databases that the person created.
     package enum PublicRecords: String, Hashable, Sendable, CaseIterable {

@@ -73,7 +73,7 @@ enum Matrix {
         case zoneWide
         /// Was shared, until the owner deleted the share.
         case stopped
-        /// There is no such zone.
+        /// The zone is missing.
         case missing
 
         var hasShare: Bool { self == .hierarchy || self == .zoneWide }
@@ -180,7 +180,7 @@ enum Matrix {
         if full { return ZoneKind.allCases }
         // Refused before the zone is read, whichever it is.
         if sender.state != .valid || !row.isOpen(in: scope, to: sender.role) { return [.hierarchy] }
-        // The kind of credential decides nothing but who the sender is.
+        // The kind of credential only identifies the sender.
         if sender.kind == .webSession { return [scope == .public ? .defaultZone : .hierarchy] }
         return ZoneKind.allCases
     }

@@ -12,7 +12,7 @@ extension Matrix {
         var code: String
         /// Whether a change counter moves, or a subscription is stored.
         var changes = false
-        /// Places whose values the response may have.
+        /// Places with values that the response may contain.
         var discloses: Set<String> = []
 
         static let ok = Verdict(code: "OK")
@@ -179,7 +179,7 @@ struct MatrixRun: Sendable {
         guard answer.code == verdict.code else { return "\(cell): \(answer.code) instead of \(verdict.code)" }
         if isPaused != (verdict.code == "OK" && cell.operation == .restrictUser) { return "\(cell): paused the data of a user" }
         if changed.isEmpty == verdict.changes { return "\(cell): changed \(changed.map(\.scope.rawValue).sorted())" }
-        // What a user stores in the own databases is the user's alone.
+        // Only the user accesses the user's private database.
         let isOwn = cell.operation == .modifySubscriptions || cell.scope == .private
         let ownName = world.names[cell.sender.role]
         if isOwn, cell.sender.role.isUser, cell.sender.role != .owner, changed.contains(where: { $0.owner != ownName }) {

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// What a borrowed device made ends with the device's token.
+    /// Sessions that a device created end with the device's token.
     @Test func webSessionEndsWithTheExpiryOfItsDevice() async throws {
         try await LiveServer.run { server in
             _ = try await server.addUser("mia")

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// A server with mia, whose password was hashed with 8 rounds.
+    /// A server with user mia and a password hash of 8 rounds.
     private static func village() async throws -> Village {
         let village = try Village()
         _ = try await village.villager("mia")

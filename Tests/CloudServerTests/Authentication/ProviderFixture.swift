@@ -80,7 +80,7 @@ final class ProviderFixture: Sendable {
             provider: OpenIDProvider(settings, now: { [clock] in clock.now }, fetch: { [self] in try fetch($0) }), accounts: accounts)
     }
 
-    /// What a browser does at the provider: the person signs in.
+    /// The browser's part at the provider: the user signs in.
     ///
     /// - Returns: The query with which the provider sends it back.
     func visit(_ address: String) throws -> String {

@@ -161,7 +161,7 @@ import Testing
         #expect(await get("field=title&comparator=EQUALS&value=it's").contains(#"it&#39;\&#39;&#39;s"#))
     }
 
-    // MARK: Many records at once
+    // MARK: Bulk changes
 
     @Test func selectedRecordsAreDeletedAfterAConfirmation() async throws {
         try await create([thing("a", ["n": .int64(1)]), thing("b", ["n": .int64(1)]), thing("c", ["n": .int64(1)])])

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 @Suite struct RemoveUserTests {
-    /// Somebody who left a trace in every table, among two others.
+    /// A user with rows in every table, and two other users.
     private struct Life {
         static let account = "amaryllis"
         static let day: Int64 = 86_400_000
@@ -140,7 +140,7 @@ import Testing
         "used_marks": "Digests of programs' signatures.", "restores": "Made by a restore from a backup.",
     ]
 
-    /// What is kept, each with its end.
+    /// Rows that are kept, with their expiry.
     private static let kept: Set = [
         // The line that the account was made; the log has a retention.
         "audit",
