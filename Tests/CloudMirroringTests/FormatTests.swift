@@ -10,7 +10,7 @@ import Testing
 
 /// Stores that were synced by earlier versions of the library, and by later ones.
 @Suite(.timeLimit(.minutes(10))) struct FormatTests {
-    /// Restores the tables of the format before relocated records, lists of zones in progress and redirects had their own columns.
+    /// Makes the tables what they were before relocated records, lists of zones in progress and redirects had columns of their own.
     static let withoutRelocatedRecords = [
         "DROP INDEX TARN_RECORD_CURRENT", "DROP INDEX TARN_RECORD_RELOCATED", "UPDATE TARN_RECORD SET pk = -pk WHERE isRelocated = 1",
         "ALTER TABLE TARN_RECORD DROP COLUMN isRelocated", "CREATE UNIQUE INDEX TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
@@ -21,7 +21,7 @@ import Testing
 
     private static let twelfthFormat = withoutRelocatedRecords + ["UPDATE TARN_STATE SET value = 12 WHERE key = 'format'"]
 
-    /// Restores the tables of the format before events and zones.
+    /// Makes the tables what they were before there were events and zones.
     private static let firstFormat = withoutRelocatedRecords + [
         "CREATE TABLE R (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)",
         "INSERT INTO R SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation FROM TARN_RECORD",
@@ -39,10 +39,10 @@ import Testing
     /// The tables before system fields were stored.
     static let withoutSystemFields = withoutRelocatedRecords + ["created", "parent", "share"].map { "ALTER TABLE TARN_RECORD DROP COLUMN \($0)" }
 
-    /// The format before deletions were stored.
+    /// What they were before deletions were remembered.
     private static let thirdFormat = withoutSystemFields + ["DROP TABLE TARN_DELETED", "UPDATE TARN_STATE SET value = 3 WHERE key = 'format'"]
 
-    /// The format before deletions had their own indexes.
+    /// What they were before deletions had indexes of their own.
     private static let ninthFormat = withoutSystemFields + [
         "DROP INDEX TARN_RECORD_DELETION", "DROP INDEX TARN_LINK_DELETION", "DROP INDEX TARN_LACKING_NAME",
         "UPDATE TARN_STATE SET value = 9 WHERE key = 'format'",

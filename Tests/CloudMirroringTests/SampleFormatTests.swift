@@ -20,7 +20,7 @@ import Testing
 ///     Post "Old"              deletion pending                 –
 ///     Post "New"              pending                          –
 @Suite(.timeLimit(.minutes(10))) struct SampleFormatTests {
-    /// Opens a copy of a sample with another server, and waits for the notification.
+    /// Opens a copy of a sample with another server, which the store waits to be told about.
     private func device(_ sample: String) async throws -> Device {
         let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
