@@ -6,7 +6,7 @@ import Foundation
 
 @main struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync, compared with other systems.",
+        commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync beside that of others.",
         subcommands: [MeasureCommand.self, ScaleCommand.self, WaitsCommand.self, BareServer.self, DeviceProgram.self], defaultSubcommand: MeasureCommand.self)
 }
 

@@ -12,7 +12,7 @@ import Testing
 @Suite struct ConsoleTests {
     static let base = "/console/c/\(Village.container)/development"
 
-    /// A user with a browser.
+    /// Somebody with a browser.
     final class Visitor {
         let console: Console
         private var cookie: String?
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// A signed-in operator, and a record in the public database.
+    /// An operator who has signed in, and a record in the public database.
     static func signedIn(isOperator: Bool = true) async throws -> (Village, Visitor) {
         let village = try Village()
         let mia = try await village.villager("mia")
@@ -88,8 +88,7 @@ import Testing
         _ = try await mia.ask(.public, .modifyRecords, request, ModifyRecordsResponse.self)
         let visitor = Visitor(village)
         let answer = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
-        #expect(answer.status == 303)
-        #expect(answer.location == "/console")
+        #expect(answer.status == 303 && answer.location == "/console")
         return (village, visitor)
     }
 
@@ -116,12 +115,10 @@ import Testing
         let stranger = Visitor(village)
         for page in Self.pages {
             let asked = await stranger.get(page)
-            #expect(asked.text.contains("name=\"password\""), "\(page)")
-            #expect(!asked.text.contains("Plant"), "\(page)")
+            #expect(asked.text.contains("name=\"password\"") && !asked.text.contains("Plant"), "\(page)")
             #expect(await stranger.post(page, [:], code: "").status == 403, "\(page)")
             let refused = await other.get(page)
-            #expect(refused.status == 403, "\(page)")
-            #expect(!refused.text.contains("Plant"), "\(page)")
+            #expect(refused.status == 403 && !refused.text.contains("Plant"), "\(page)")
         }
     }
 
@@ -177,13 +174,11 @@ import Testing
         #expect(await visitor.get("\(Self.base)/records?scope=public&type=Plant&sort=-modifiedTimestamp").text.contains("p&lt;1&gt;"))
 
         let before = await visitor.get("\(Self.base)/schema")
-        #expect(before.text.contains("+ type Plant"))
-        #expect(before.text.contains("RECORD TYPE Plant"))
+        #expect(before.text.contains("+ type Plant") && before.text.contains("RECORD TYPE Plant"))
         #expect(await visitor.post("\(Self.base)/schema", ["do": "deploy"]).status == 303)
         #expect(try await village.service.schema(of: Village.container).differences().isEmpty)
         let broken = await visitor.post("\(Self.base)/schema", ["do": "import", "text": "DEFINE SCHEMA\nRECORD TIPE X ();"])
-        #expect(broken.status == 400)
-        #expect(broken.text.contains("Line 2"))
+        #expect(broken.status == 400 && broken.text.contains("Line 2"))
         let smaller = await visitor.post("\(Self.base)/schema", ["do": "import", "text": "DEFINE SCHEMA"])
         #expect(smaller.status == 409)
         let fixed = await visitor.post("/console/c/\(Village.container)/production/types/Plant", ["g._world.read": "yes"])
@@ -214,8 +209,7 @@ import Testing
             village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
         try await mia.modify([RecordOperation(.create, .plant("gone")), RecordOperation(.create, .plant("kept"))])
         let feed = await visitor.get("\(Self.base)/zones/private/Garden")
-        #expect(feed.text.contains(">kept</a>"))
-        #expect(feed.text.contains(">gone</a>"))
+        #expect(feed.text.contains(">kept</a>") && feed.text.contains(">gone</a>"))
         let next = try #require(feed.text.range(of: "?token=").map { String(feed.text[$0.upperBound...].prefix { $0 != "\"" }) })
         try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "gone"))])
         let after = await visitor.get("\(Self.base)/zones/private/Garden?token=\(next)")
@@ -231,16 +225,14 @@ import Testing
         #expect(found.headers.contains { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
         #expect(await visitor.ask("private/zones/list", "").text.contains("Garden"))
         let feed = await visitor.ask("public/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}}]}"#)
-        #expect(feed.status == 200)
-        #expect(feed.text.contains("p<1>"))
+        #expect(feed.status == 200 && feed.text.contains("p<1>"))
         // Neither a page elsewhere, which has no code, nor what pages do not need.
         for code in ["", "0", String(repeating: "0", count: 32)] {
             #expect(await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#, code: code).status == 403)
         }
         for operation in ["public/users/discover", "public/records/accept", "private/users/restrict", "public/nonsense", "private/zones/modify"] {
             let answer = await visitor.ask(operation, #"{"lookupInfos":[],"shortGUIDs":[],"operations":[]}"#)
-            #expect(answer.status == 404, "\(operation)")
-            #expect(answer.text.contains("serverErrorCode"), "\(operation)")
+            #expect(answer.status == 404 && answer.text.contains("serverErrorCode"), "\(operation)")
         }
         #expect(await visitor.ask("public/records/lookup", "{").status == 400)
         #expect(await Visitor(village).ask("private/zones/list", "", code: "x").status == 421)
@@ -259,8 +251,7 @@ import Testing
         try await mia.modify([RecordOperation(.create, long)])
         #expect(await visitor.get("/console/users").text.contains("5.0 kB"))
         let page = await visitor.get("/console/users/mia")
-        #expect(page.text.contains(Village.container))
-        #expect(page.text.contains("5.0 kB"))
+        #expect(page.text.contains(Village.container) && page.text.contains("5.0 kB"))
         #expect(await visitor.post("/console/users/mia", ["do": "quota", "quota": "6000"]).status == 303)
         #expect(await visitor.get("/console/users/mia").text.contains(#"value="6000""#))
         #expect(try await village.store.usage().first { $0.userName == "mia" }?.quota == 6000)
@@ -273,8 +264,7 @@ import Testing
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix { $0 != "<" }) })
         #expect(try await village.store.device(forToken: token, now: 0) != nil)
         let shown = await visitor.get("/console/users/mia")
-        #expect(shown.text.contains("phone"))
-        #expect(!shown.text.contains(token))
+        #expect(shown.text.contains("phone") && !shown.text.contains(token))
     }
 
     @Test func tokensAreShownOnce() async throws {
@@ -282,8 +272,7 @@ import Testing
         let made = await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "page", "origins": "https://app.example.org"])
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix(64)) })
         let known = try await village.store.apiToken(token)
-        #expect(known?.label == "page")
-        #expect(known?.allowedOrigins == ["https://app.example.org"])
+        #expect(known?.label == "page" && known?.allowedOrigins == ["https://app.example.org"])
         #expect(!(await visitor.get("\(Self.base)/tokens").text.contains(token)))
         #expect(await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "x", "callback": "javascript:alert(1)"]).status == 400)
         let id = try #require(known?.id)
@@ -323,8 +312,7 @@ import Testing
         let popup = try await flow(origin: "https://app.example.org")
         #expect(await visitor.get(popup).text.contains(Village.container))
         let wrong = await visitor.post(popup, ["name": "mia", "password": "wrong"], code: "")
-        #expect(wrong.status == 401)
-        #expect(wrong.text.contains("wrong"))
+        #expect(wrong.status == 401 && wrong.text.contains("wrong"))
         let page = await visitor.post(popup, ["name": "mia@example.org", "password": "correct horse"], code: "")
         #expect(page.text.contains(#"data-origin="https://app.example.org""#) && page.text.contains("data-token="))
         let back = try await flow(callback: "https://app.example.org/back?x=1", origin: nil)
