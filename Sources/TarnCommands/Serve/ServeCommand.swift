@@ -96,8 +96,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("public-address", publicAddress), ("console-address", consoleAddress), ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
-            ("containers", containers), ("development", development),
+            ("public-address", publicAddress), ("console-address", consoleAddress), ("trusted-proxies", trustedProxies),
+            ("traces", traces), ("without", without), ("containers", containers), ("development", development),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -228,8 +228,8 @@ struct LocalServer {
             // The public address is that of the apps' clients.
             services.append(
                 try CloudServer.application(
-                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port, identity: identity,
-                    metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
+                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port,
+                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
         }
         let application = try CloudServer.application(
             service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,

@@ -199,7 +199,9 @@ struct UserExport {
         ]
     }
 
-    private static func object(_ message: some WireMessage) throws -> Any { try JSONSerialization.jsonObject(with: Data(message.encoded())) }
+    private static func object(_ message: some WireMessage) throws -> Any {
+        try JSONSerialization.jsonObject(with: Data(message.encoded()))
+    }
 
     // MARK: Files
 
