@@ -9,7 +9,6 @@ public struct TarnCommand: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "tarn",
         abstract: "A self-hosted cloud for apps that use Core Data with CloudKit.",
-        version: TarnVersion.current,
         discussion: """
             Commands that print data have --json: one object per line, with stable keys. Colours are used on a terminal only, and \
             never if NO_COLOR is set.
@@ -19,6 +18,7 @@ public struct TarnCommand: AsyncParsableCommand {
 
             """ + Help.discussion(
             examples: "tarn serve --data ./data", "tarn user add mia --data ./data", "tarn demo"),
+        version: TarnVersion.current,
         subcommands: [
             ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,

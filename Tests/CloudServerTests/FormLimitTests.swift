@@ -19,7 +19,9 @@ import Testing
         let field = Array("--x\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\nvalue\r\n".utf8)
         let form = field + field + Self.file
         var file: [UInt8] = []
-        for start in stride(from: 0, to: form.count, by: size) { file += try reader.read(Array(form[start..<min(start + size, form.count)])) }
+        for start in stride(from: 0, to: form.count, by: size) {
+            file += try reader.read(Array(form[start..<min(start + size, form.count)]))
+        }
         try reader.checkEnd()
         #expect(file == Array("bytes".utf8))
     }

@@ -50,7 +50,8 @@ import Testing
         let village = try Village()
         let mia = try await village.villager("mia")
         _ = try await village.store.revocationCount()
-        let token = try await mia.ask(.private, .databaseChanges, DatabaseChangesRequest(syncToken: nil), DatabaseChangesResponse.self).syncToken
+        let token = try await mia.ask(.private, .databaseChanges, DatabaseChangesRequest(syncToken: nil), DatabaseChangesResponse.self)
+            .syncToken
         let command = try SQLiteServerStore(path: village.folder.path, use: .command)
         #expect(try await command.rotateSealingKey(now: 5) == 2)
         try await command.retireSealingKey(1)

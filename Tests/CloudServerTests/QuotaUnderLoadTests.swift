@@ -31,7 +31,9 @@ import Testing
                     try Int.fetchOne(db, sql: "SELECT sum(answer_bytes) FROM partitions") ?? 0
                 )
             }
-            let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasPrefix("assets/") || $0.hasPrefix("incoming/") }
+            let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).filter {
+                $0.hasPrefix("assets/") || $0.hasPrefix("incoming/")
+            }
             files = try paths.reduce(0) { sum, path in
                 let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(path)")
                 return sum + (attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int ?? 0 : 0)
@@ -46,7 +48,8 @@ import Testing
     }
 
     private static func record(_ name: String, _ letter: String) -> CloudWire.Record {
-        CloudWire.Record(recordName: name, recordType: "Plant", fields: ["text": Field(.string(String(repeating: letter, count: recordBytes)))])
+        CloudWire.Record(
+            recordName: name, recordType: "Plant", fields: ["text": Field(.string(String(repeating: letter, count: recordBytes)))])
     }
 
     private static func send(_ operation: RecordOperation, key: String?, _ mia: Village.Villager) async -> Int {
@@ -57,7 +60,9 @@ import Testing
     @Test func idempotentUpdatesAtTheQuotaLeaveOneAnswer() async throws {
         let village = try Self.village()
         let mia = try await village.villager("mia")
-        for index in 0..<9 { #expect(await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "c\(index)", mia) == 200) }
+        for index in 0..<9 {
+            #expect(await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "c\(index)", mia) == 200)
+        }
         for index in 0..<60 {
             let update = RecordOperation(.forceUpdate, Self.record("r0", index.isMultiple(of: 2) ? "b" : "c"))
             #expect(await Self.send(update, key: "u\(index)", mia) == 200, "an update that takes no more is never refused")
@@ -78,7 +83,9 @@ import Testing
         limits.answerBytes = 100_000
         let village = try Village(limits: limits)
         let mia = try await village.villager("mia")
-        for index in 0..<30 { #expect(await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "c\(index)", mia) == 200) }
+        for index in 0..<30 {
+            #expect(await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "c\(index)", mia) == 200)
+        }
         let stored = try Stored(village.folder.path)
         #expect(stored.answers == stored.countedAnswers)
         #expect(stored.answers <= limits.answerBytes)
@@ -89,7 +96,8 @@ import Testing
         let village = try Self.village()
         let mia = try await village.villager("mia")
         let items = (0..<20).map { AssetUploadRequest.Item(recordType: "Plant", recordName: "f\($0)", fieldName: "photo") }
-        let response = try await mia.ask(.private, .uploadAssets, AssetUploadRequest(items: items, zoneID: mia.zone()), AssetUploadResponse.self)
+        let response = try await mia.ask(
+            .private, .uploadAssets, AssetUploadRequest(items: items, zoneID: mia.zone()), AssetUploadResponse.self)
         let paths = response.results.compactMap { result -> String? in
             guard case .address(let address) = result else { return nil }
             return String(address.url.dropFirst("http://tarn.example".count))
@@ -103,13 +111,15 @@ import Testing
                     let isPart = index.isMultiple(of: 3)
                     let headers = isPart ? ["upload-offset": "0", "upload-complete": "?0"] : [:]
                     let request = ServiceRequest(
-                        method: isPart ? "PATCH" : "POST", path: path, headers: headers, body: .bytes(bytes), baseURL: "http://tarn.example")
+                        method: isPart ? "PATCH" : "POST", path: path, headers: headers, body: .bytes(bytes), baseURL: "http://tarn.example"
+                    )
                     _ = await village.service.respond(to: request)
                 }
                 group.addTask { _ = await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "k\(index)", mia) }
                 group.addTask {
                     let request = ModifyRecordsRequest(
-                        operations: (0..<3).map { RecordOperation(.create, Self.record("p\(index)-\($0)", "d")) }, zoneID: mia.zone(), atomic: false)
+                        operations: (0..<3).map { RecordOperation(.create, Self.record("p\(index)-\($0)", "d")) }, zoneID: mia.zone(),
+                        atomic: false)
                     _ = await mia.send(.private, .modifyRecords, request.encoded())
                 }
             }

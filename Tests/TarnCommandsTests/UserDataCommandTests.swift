@@ -26,13 +26,17 @@ import Testing
         }
     }
 
-    private func post(_ message: some WireMessage, _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ store: SQLiteServerStore, token: String) async -> Int {
+    private func post(
+        _ message: some WireMessage, _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ store: SQLiteServerStore, token: String
+    ) async -> Int {
         let service = CloudService(
             engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(),
-            surroundings: CloudService.Surroundings(now: { 2 }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }))
+            surroundings: CloudService.Surroundings(
+                now: { 2 }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }))
         let path = ServicePath(containerIdentifier: Self.container, environment: .development, scope: scope, operation: operation)
         let request = ServiceRequest(
-            method: operation.method, path: path.path, headers: ["authorization": "Bearer \(token)"], body: .bytes(message.encoded()), baseURL: "http://tarn.example")
+            method: operation.method, path: path.path, headers: ["authorization": "Bearer \(token)"], body: .bytes(message.encoded()),
+            baseURL: "http://tarn.example")
         return await service.respond(to: request).status
     }
 
@@ -49,8 +53,11 @@ import Testing
         try await server.updateProfile(ofUser: "amaryllis") { $0.emailAddress = "amaryllis@example.org" }
         let zoneID = ZoneID(zoneName: "Rose/Garden")
         #expect(await post(ZonesModifyRequest(operations: [.create(zoneID)]), .private, .modifyZones, server, token: token) == 200)
-        let records = (0..<3).map { RecordOperation(.create, Record(recordName: "r\($0)", recordType: "Plant", fields: ["name": Field(.string("Sage"))])) }
-        #expect(await post(ModifyRecordsRequest(operations: records, zoneID: zoneID), .private, .modifyRecords, server, token: token) == 200)
+        let records = (0..<3).map {
+            RecordOperation(.create, Record(recordName: "r\($0)", recordType: "Plant", fields: ["name": Field(.string("Sage"))]))
+        }
+        #expect(
+            await post(ModifyRecordsRequest(operations: records, zoneID: zoneID), .private, .modifyRecords, server, token: token) == 200)
         let published = ModifyRecordsRequest(operations: [RecordOperation(.create, Record(recordName: "post", recordType: "Post"))])
         #expect(await post(published, .public, .modifyRecords, server, token: token) == 200)
         let subscription = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "all", kind: .database))])
@@ -91,7 +98,9 @@ import Testing
         try server.close()
     }
 
-    @Test(arguments: [("Garden", "Garden"), ("../..", "..%2F.."), ("Größe 1", "Gr%C3%B6%C3%9Fe%201"), (String(repeating: "/", count: 100), "zone-7")])
+    @Test(arguments: [
+        ("Garden", "Garden"), ("../..", "..%2F.."), ("Größe 1", "Gr%C3%B6%C3%9Fe%201"), (String(repeating: "/", count: 100), "zone-7"),
+    ])
     func aZoneHasAFileNameOfItsOwn(_ row: (name: String, file: String)) {
         #expect(UserExport.fileName(ofZone: row.name, 7) == row.file)
     }

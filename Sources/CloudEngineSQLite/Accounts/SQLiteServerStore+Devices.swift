@@ -32,7 +32,9 @@ extension SQLiteServerStore {
     private static let revocationsKey = "revocations"
 
     package func revocationCount() async throws -> Int64 {
-        let count: Int64 = try lookingUp { db in try db.row("SELECT value FROM meta WHERE key = ?", [Self.revocationsKey]).map { $0[0] } ?? 0 }
+        let count: Int64 = try lookingUp { db in
+            try db.row("SELECT value FROM meta WHERE key = ?", [Self.revocationsKey]).map { $0[0] } ?? 0
+        }
         let isKnown = keysSeen.withLock { seen in
             defer { seen = count }
             return seen == count

@@ -64,7 +64,9 @@ final class SealingKeys: Sendable {
         let current = try Int.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [currentKey]) ?? 1
         var ring = Ring(current: current, keys: [:], made: [:])
         for number in 1...max(1, current) {
-            guard let bytes = try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [name(number)]) else { continue }
+            guard let bytes = try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [name(number)]) else {
+                continue
+            }
             ring.keys[number] = SymmetricKey(data: bytes)
             ring.made[number] = try Int64.fetchOne(db, sql: "SELECT value FROM meta WHERE key = ?", arguments: [madeName(number)])
         }
@@ -99,7 +101,9 @@ final class SealingKeys: Sendable {
     ///
     /// - Throws: `StorageFailure` with `.unknownName` for the current key, and one that does not exist.
     static func retire(_ number: Int, _ db: Database) throws -> Ring {
-        guard var ring = try read(db), ring.keys[number] != nil else { throw StorageFailure(.unknownName, "there is no key of this number") }
+        guard var ring = try read(db), ring.keys[number] != nil else {
+            throw StorageFailure(.unknownName, "there is no key of this number")
+        }
         guard number != ring.current else { throw StorageFailure(.unknownName, "the current key can't be retired: rotate first") }
         for name in [name(number), madeName(number)] { try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [name]) }
         ring.keys[number] = nil

@@ -22,18 +22,12 @@ struct PersonalTable: Hashable, Sendable {
 
     /// Tables of the database that have rows of persons, by name.
     static func all(_ db: Database) throws -> [PersonalTable] {
-        let names = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
+        let names = try String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
         return try names.map { name in
             let rows = try Row.fetchAll(db, sql: "SELECT name, pk FROM pragma_table_info(?)", arguments: [name])
             let key = rows.filter { ($0[1] as Int) > 0 }.sorted { ($0[1] as Int) < ($1[1] as Int) }.map { row -> String in row[0] }
             return PersonalTable(name: name, key: key.isEmpty ? ["rowid"] : key, columns: Set(rows.map { $0[0] }))
         }.filter { $0.hasAccount || $0.hasPart || $0.hasUser }
-    }
-
-    /// Names of all tables: those of persons, and those that have none of their rows by a column.
-    package static func uncovered(_ db: Database) throws -> [String] {
-        let covered = Set(try all(db).map(\.name))
-        return try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
-            .filter { !covered.contains($0) }
     }
 }

@@ -33,7 +33,9 @@ extension SQLiteServerStore {
         try await reading { db in
             guard
                 let row = try Row.fetchOne(
-                    db, sql: "SELECT account, created, quota, name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE name = ?",
+                    db,
+                    sql:
+                        "SELECT account, created, quota, name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE name = ?",
                     arguments: [name])
             else { throw StorageFailure(.unknownName, "there is no user of this name") }
             let account: Int64 = row[0]
@@ -41,7 +43,8 @@ extension SQLiteServerStore {
                 accountName: row[3], name: NameComponents(givenName: row[4], familyName: row[5]), emailAddress: row[6], phoneNumber: row[7],
                 isDiscoverable: row[8], isOperator: row[9])
             var data = AccountData(
-                profile: profile, created: row[1], quota: row[2], userRecordNames: [:], roles: [], restrictions: [], partitions: [], auditEvents: [])
+                profile: profile, created: row[1], quota: row[2], userRecordNames: [:], roles: [], restrictions: [], partitions: [],
+                auditEvents: [])
             for row in try Row.fetchAll(db, sql: "SELECT container, name FROM user_names WHERE account = ?", arguments: [account]) {
                 data.userRecordNames[row[0]] = row[1]
             }
@@ -51,8 +54,10 @@ extension SQLiteServerStore {
                     data.roles += try String.fetchAll(
                         db, sql: "SELECT role FROM role_members WHERE container = ? AND environment = ? AND name = ?", arguments: key
                     ).map { (container, environment.rawValue, $0) }
-                    let isRestricted = try Int.fetchOne(
-                        db, sql: "SELECT 1 FROM restrictions WHERE container = ? AND environment = ? AND user = ?", arguments: key) != nil
+                    let isRestricted =
+                        try Int.fetchOne(
+                            db, sql: "SELECT 1 FROM restrictions WHERE container = ? AND environment = ? AND user = ?", arguments: key)
+                        != nil
                     if isRestricted { data.restrictions.append((container, environment.rawValue)) }
                     for scope in DatabaseScope.allCases {
                         let partition = Partition(containerIdentifier: container, environment: environment, scope: scope, owner: owner)
@@ -85,7 +90,8 @@ extension SQLiteServerStore {
         try await reading { db in
             guard let part = try SQLiteUnit.part(of: partition, db) else { return [] }
             let rows = try Row.fetchCursor(
-                db, sql: "SELECT rowid, body FROM records WHERE rowid > ? AND +part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid",
+                db,
+                sql: "SELECT rowid, body FROM records WHERE rowid > ? AND +part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid",
                 arguments: [number, part, Data(userRecordName.utf8)])
             var found: [(Int64, CloudWire.Record)] = []
             while found.count < Self.removalRowsMax, let row = try rows.next() {

@@ -81,7 +81,8 @@ extension SQLiteServerStore {
                         number, Data(Self.quoted(ShareDetails.recordType).utf8), Self.quoted(text.lowercased()),
                     ])
                 : try Row.fetchCursor(
-                    db, sql: "SELECT rowid, part, zone, body FROM records WHERE rowid > ? AND (name = ? OR instr(body, ?) > 0) ORDER BY rowid",
+                    db,
+                    sql: "SELECT rowid, part, zone, body FROM records WHERE rowid > ? AND (name = ? OR instr(body, ?) > 0) ORDER BY rowid",
                     arguments: [number, text, Data(Self.quoted(text).utf8)])
             var found: [RecordMention] = []
             var bytes = 0
@@ -211,7 +212,8 @@ extension SQLiteServerStore {
         let rows = try await reading { db in
             try Int64.fetchAll(
                 db,
-                sql: "SELECT rowid FROM record_versions WHERE instr(body, ?) > 0 AND instr(lower(CAST(body AS TEXT)), ?) > 0 ORDER BY rowid",
+                sql:
+                    "SELECT rowid FROM record_versions WHERE instr(body, ?) > 0 AND instr(lower(CAST(body AS TEXT)), ?) > 0 ORDER BY rowid",
                 arguments: [Data(Self.quoted(ShareDetails.recordType).utf8), Self.quoted(address.lowercased())])
         }
         for start in stride(from: 0, to: rows.count, by: Self.removalRowsMax) {
@@ -240,7 +242,8 @@ extension SQLiteServerStore {
                         WHERE v.rowid > ? AND (v.name = ? OR instr(v.body, ?) > 0) ORDER BY v.rowid LIMIT ?
                         """,
                     arguments: [
-                        name, Data(Self.quoted(ShareDetails.recordType).utf8), removesCreated, name, after, name, Data(Self.quoted(name).utf8),
+                        name, Data(Self.quoted(ShareDetails.recordType).utf8), removesCreated, name, after, name,
+                        Data(Self.quoted(name).utf8),
                         Self.removalRowsMax,
                     ]
                 ).map { (row: $0[0] as Int64, isDeleted: $0[1] as Bool? ?? false) }

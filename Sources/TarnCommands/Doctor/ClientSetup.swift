@@ -3,6 +3,7 @@
 
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// The configuration of a client, from the same sources that apps read: the environment, else the first `tarn.json`.
 struct ClientSetup {
@@ -54,8 +55,7 @@ struct ClientSetup {
             setup.caCertificate = (own?.caCertificate ?? (own?.server == nil ? file.caCertificate : nil)).map {
                 $0.hasPrefix("/") ? $0 : URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent($0).path
             }
-            var status = stat()
-            if setup.token != nil, stat(path, &status) == 0, status.st_mode & 0o077 != 0 {
+            if setup.token != nil, FileStamp(path: path)?.isOpenToOthers == true {
                 setup.findings.append(.warning("token file", "other users may read \(path), which has a token", "run 'chmod 600 \(path)'"))
             }
         }

@@ -7,6 +7,7 @@ import CloudServer
 import CloudService
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// Checks of a server's data folder.
 struct FolderChecks {
@@ -51,8 +52,7 @@ struct FolderChecks {
                 "run the command as the user of the server, or change the owner of the folder")
         }
         for path in [folder, "\(folder)/tarn.sqlite"] {
-            var status = stat()
-            guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
+            guard FileStamp(path: path)?.isOpenToOthers == true else { continue }
             return .problem("data folder", "other users may read \(path), which has all records", "run 'chmod -R go-rwx \(folder)'")
         }
         return .ok("data folder", "\(folder), for its owner only")

@@ -271,8 +271,8 @@ struct LocalServer {
             // The public address is that of the apps' clients.
             services.append(
                 try CloudServer.application(
-                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port, identity: identity,
-                    metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
+                    service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port,
+                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
         }
         let application = try CloudServer.application(
             service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,

@@ -23,7 +23,10 @@ extension UserCommand {
 
         @Argument(help: "Name of the user.")
         var name: String
-        @Option(help: ArgumentHelp("Records that the user created in public databases: 'keep' them without their creator, or 'remove' them.", valueName: "choice"))
+        @Option(
+            help: ArgumentHelp(
+                "Records that the user created in public databases: 'keep' them without their creator, or 'remove' them.",
+                valueName: "choice"))
         var publicRecords: AccountRemoval.PublicRecords
         @Flag(help: "Do not ask.")
         var yes = false
@@ -32,14 +35,18 @@ extension UserCommand {
         func run() async throws {
             let (name, choice) = (name, publicRecords)
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
-            let report = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")) { store in
+            let report = try await options.withStore(
+                mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")
+            ) { store in
                 let service = CloudService(
-                    engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system)
+                    engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(),
+                    surroundings: .system)
                 return try await service.removeUser(named: name, publicRecords: choice, storage: store)
             }
             Output.line(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
-                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name")
+                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name"
+            )
         }
 
         /// Asks for the name on the terminal.

@@ -66,7 +66,7 @@ struct UserExport {
                 owned += try await write(zone, of: partition, to: file, assets: path, &counts)
             }
         }
-        let file = try ExportFile("\(path)/public.json")
+        let file = try UserExportFile("\(path)/public.json")
         try file.begin(ZoneID(zoneName: ZoneID.defaultZoneName))
         while let last = published.last {
             for (_, record) in published { try await add(record, to: file, everybody, assets: path, &counts) }
@@ -97,7 +97,7 @@ struct UserExport {
         _ zone: StoredZone, of partition: Partition, to path: String, assets: String, _ counts: inout Counts
     ) async throws -> [CloudWire.Record] {
         var shares: [CloudWire.Record] = []
-        let file = try ExportFile(path)
+        let file = try UserExportFile(path)
         try file.begin(ZoneID(zoneName: zone.name))
         var last: Int64 = 0
         while true {
@@ -118,7 +118,7 @@ struct UserExport {
     }
 
     private func add(
-        _ record: CloudWire.Record, to file: ExportFile, _ partition: Partition, assets path: String, _ counts: inout Counts
+        _ record: CloudWire.Record, to file: UserExportFile, _ partition: Partition, assets path: String, _ counts: inout Counts
     ) async throws {
         try file.add(record.encoded())
         counts.records += 1
@@ -127,7 +127,7 @@ struct UserExport {
             guard !FileManager.default.fileExists(atPath: path),
                 let reader = try await store.open(checksum: asset.fileChecksum, in: partition)
             else { continue }
-            let copy = try ExportFile(path)
+            let copy = try UserExportFile(path)
             var offset: Int64 = 0
             while case let piece = try await reader.read(at: offset, count: Self.pieceBytes), !piece.isEmpty {
                 try copy.write(piece)
@@ -199,7 +199,9 @@ struct UserExport {
         ]
     }
 
-    private static func object(_ message: some WireMessage) throws -> Any { try JSONSerialization.jsonObject(with: Data(message.encoded())) }
+    private static func object(_ message: some WireMessage) throws -> Any {
+        try JSONSerialization.jsonObject(with: Data(message.encoded()))
+    }
 
     // MARK: Files
 
@@ -210,12 +212,12 @@ struct UserExport {
 
     private func writeJSON(_ object: Any, to path: String) throws {
         let bytes = try JSONSerialization.data(withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
-        try ExportFile(path).write([UInt8](bytes))
+        try UserExportFile(path).write([UInt8](bytes))
     }
 }
 
 /// A new file that only its owner may read.
-private final class ExportFile {
+private final class UserExportFile {
     private let handle: FileHandle
     private var isFirst = true
 

@@ -121,12 +121,13 @@ import Testing
             exceptions.append(
                 PlanException("DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
         }
-        for table in [
+        let owned = [
             "answers", "asset_links", "assets", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_parents",
             "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news", "shared_records", "shares",
             "staged_requests", "subscriptions", "uploads", "zones",
-        ] {
-            exceptions.append(PlanException("DELETE FROM \(table) WHERE part = ?", because: "An account is removed, and its rows were deleted before."))
+        ]
+        exceptions += owned.map {
+            PlanException("DELETE FROM \($0) WHERE part = ?", because: "An account is removed, and its rows were deleted before.")
         }
         return exceptions
     }()

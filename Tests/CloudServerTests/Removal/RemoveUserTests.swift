@@ -36,12 +36,15 @@ import Testing
             _ = try await store.addToken(userName: Self.account, deviceLabel: "phone", now: village.clock.now, expires: nil)
             let account = try #require(try await store.account(named: Self.account))
             try await store.startSession(
-                WebSession(account: account, containerIdentifier: Village.container, environment: .development, isKept: true, started: village.clock.now),
+                WebSession(
+                    account: account, containerIdentifier: Village.container, environment: .development, isKept: true,
+                    started: village.clock.now),
                 id: [1, 2, 3], now: village.clock.now)
             try await store.append(
                 AuditEvent(time: village.clock.now, actor: .commandLine("root"), action: "user.add", subject: Self.account, outcome: .done))
             try await Self.fill(village, mia: mia, bo: bo)
-            traces = try Traces(of: Self.account, in: village.folder.path, digests: [store.sha256(Array(mia.token.utf8)), store.sha256([1, 2, 3])])
+            traces = try Traces(
+                of: Self.account, in: village.folder.path, digests: [store.sha256(Array(mia.token.utf8)), store.sha256([1, 2, 3])])
         }
 
         private static func fill(_ village: Village, mia: Village.Villager, bo: Village.Villager) async throws {
@@ -53,7 +56,10 @@ import Testing
             bed.fields["photo"] = Field(.asset(asset))
             var herb = Record.plant("herb", under: "bed")
             herb.fields["bed"] = Field(.reference(RecordReference(recordName: "bed", action: .deleteSelf)))
-            try await mia.modify([RecordOperation(.create, bed), RecordOperation(.create, herb), RecordOperation(.create, .share("share", of: "bed", with: [.invited("bo")]))])
+            try await mia.modify([
+                RecordOperation(.create, bed), RecordOperation(.create, herb),
+                RecordOperation(.create, .share("share", of: "bed", with: [.invited("bo")])),
+            ])
             try await mia.modify([RecordOperation(.forceUpdate, .plant("herb")), RecordOperation(.create, .plant("weed"))])
             try await mia.modify([RecordOperation(.forceDelete, .plant("weed"))])
             let guid = try #require(try await mia.lookup("share")[0].record?.sharing.shortGUID)
@@ -71,17 +77,23 @@ import Testing
             token.clientChangeToken = [7]
             _ = await mia.send(.private, .modifyRecords, token.encoded(), key: "key-1")
             // His zones: she joined one share, is invited to another by address in capitals, and wrote a record.
-            try await bo.modify([RecordOperation(.create, .plant("lawn")), RecordOperation(.create, .share("lawns", of: "lawn", with: [.invited(account)]))])
+            try await bo.modify([
+                RecordOperation(.create, .plant("lawn")), RecordOperation(.create, .share("lawns", of: "lawn", with: [.invited(account)])),
+            ])
             let joined = try #require(try await bo.lookup("lawns")[0].record?.sharing.shortGUID)
             _ = try await mia.accept(joined)
             try await mia.modify([RecordOperation(.create, .plant("rose", under: "lawn"))], of: bo)
             var person = ShareParticipant.invited(account)
             person.identity.lookupInfo = .emailAddress("Amaryllis@Example.org")
-            try await bo.modify([RecordOperation(.create, .plant("pond")), RecordOperation(.create, .share("ponds", of: "pond", with: [person]))])
+            try await bo.modify([
+                RecordOperation(.create, .plant("pond")), RecordOperation(.create, .share("ponds", of: "pond", with: [person])),
+            ])
             // The public database: her record and her user record, and his of her.
-            let mine = ModifyRecordsRequest(operations: [RecordOperation(.create, Record(recordName: "post", recordType: "Post"))], zoneID: publicZone)
+            let mine = ModifyRecordsRequest(
+                operations: [RecordOperation(.create, Record(recordName: "post", recordType: "Post"))], zoneID: publicZone)
             _ = await mia.send(.public, .modifyRecords, mine.encoded(), key: "key-2")
-            let user = RecordOperation(.forceUpdate, Record(recordName: mia.name, recordType: "Users", fields: ["name": Field(.string("Amaryllis"))]))
+            let user = RecordOperation(
+                .forceUpdate, Record(recordName: mia.name, recordType: "Users", fields: ["name": Field(.string("Amaryllis"))]))
             _ = await mia.send(.public, .modifyRecords, ModifyRecordsRequest(operations: [user], zoneID: publicZone).encoded())
             let reference = Field(.reference(RecordReference(recordName: mia.name, action: .none)))
             let friend = RecordOperation(.create, Record(recordName: "friend", recordType: "Friend", fields: ["user": reference]))
@@ -90,7 +102,8 @@ import Testing
                 let subscription = SubscriptionOperation.create(Subscription(subscriptionID: "all", kind: .database))
                 _ = await mia.send(scope, .modifySubscriptions, SubscriptionsModifyRequest(operations: [subscription]).encoded())
             }
-            let posts = Subscription(subscriptionID: "posts", kind: .query(QuerySubscription(query: Query(recordType: "Post"), firesOn: [.create])))
+            let posts = Subscription(
+                subscriptionID: "posts", kind: .query(QuerySubscription(query: Query(recordType: "Post"), firesOn: [.create])))
             _ = await mia.send(.public, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(posts)]).encoded())
             let own = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
             try await store.write(own) {
@@ -104,14 +117,16 @@ import Testing
                 try $0.addRole("Moderators")
                 try $0.setRoles(["Moderators"], ofUser: mia.name)
             }
-            try await store.setRestricted(true, user: mia.name, containerIdentifier: Village.container, environment: .production, now: village.clock.now)
+            try await store.setRestricted(
+                true, user: mia.name, containerIdentifier: Village.container, environment: .production, now: village.clock.now)
         }
 
         private static func upload(
             _ mia: Village.Villager, _ scope: DatabaseScope, named name: String = "bed", _ bytes: [UInt8] = photo
         ) async throws -> AssetValue {
             let item = AssetUploadRequest.Item(recordType: "Plant", recordName: name, fieldName: "photo")
-            let response = try await mia.ask(scope, .uploadAssets, AssetUploadRequest(items: [item], zoneID: mia.zone()), AssetUploadResponse.self)
+            let response = try await mia.ask(
+                scope, .uploadAssets, AssetUploadRequest(items: [item], zoneID: mia.zone()), AssetUploadResponse.self)
             guard case .address(let address) = response.results.first else { throw WireError(.internalError, "no address") }
             let path = String(address.url.dropFirst("http://tarn.example".count))
             let answer = await mia.village.service.respond(
@@ -121,7 +136,9 @@ import Testing
         }
 
         @discardableResult
-        func remove(_ records: AccountRemoval.PublicRecords = .remove, willRun: @escaping @Sendable () async throws -> Void = {}) async throws -> RemovalReport {
+        func remove(_ records: AccountRemoval.PublicRecords = .remove, willRun: @escaping @Sendable () async throws -> Void = {})
+            async throws -> RemovalReport
+        {
             try await village.service.removeUser(named: Self.account, publicRecords: records, storage: village.store, willRun: willRun)
         }
 
@@ -148,7 +165,9 @@ import Testing
         "zones",
     ]
 
-    @Test(arguments: AccountRemoval.PublicRecords.allCases) func nothingOfAPersonRemains(_ choice: AccountRemoval.PublicRecords) async throws {
+    @Test(arguments: AccountRemoval.PublicRecords.allCases) func nothingOfAPersonRemains(_ choice: AccountRemoval.PublicRecords)
+        async throws
+    {
         let life = try await Life()
         let before = try life.traces.tables()
         let untested = try Traces.tables(in: life.village.folder.path).subtracting(before).subtracting(Self.impersonal.keys)
@@ -196,11 +215,17 @@ import Testing
             try unit.save(schema, ofType: "Post")
         }
         let byCreator = { (name: String) in
-            Query(recordType: "Post", filters: [QueryFilter(.system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: name, action: .none)))])
+            Query(
+                recordType: "Post",
+                filters: [
+                    QueryFilter(.system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: name, action: .none)))
+                ])
         }
         let zoneID = ZoneID(zoneName: ZoneID.defaultZoneName)
         let ask = { (name: String) in
-            try await life.bo.ask(.public, .queryRecords, QueryRecordsRequest(query: byCreator(name), zoneID: zoneID), QueryRecordsResponse.self).results.count
+            try await life.bo.ask(
+                .public, .queryRecords, QueryRecordsRequest(query: byCreator(name), zoneID: zoneID), QueryRecordsResponse.self
+            ).results.count
         }
         #expect(try await ask(life.mia.name) == 1)
         try await life.remove(.keep)
@@ -216,7 +241,11 @@ import Testing
         let units = Mutex(0)
         await #expect(throws: Stopped.self) {
             try await life.remove {
-                if units.withLock({ $0 += 1; return $0 }) == 2 { throw Stopped() }
+                if units.withLock({
+                    $0 += 1; return $0
+                }) == 2 {
+                    throw Stopped()
+                }
             }
         }
         // Only the first unit ran.
@@ -243,7 +272,13 @@ import Testing
         for allowed in stride(from: 1, to: 1000, by: 7) where !isDone {
             let units = Mutex(0)
             do {
-                try await life.remove { if units.withLock({ $0 += 1; return $0 }) > allowed { throw Killed() } }
+                try await life.remove {
+                    if units.withLock({
+                        $0 += 1; return $0
+                    }) > allowed {
+                        throw Killed()
+                    }
+                }
                 isDone = true
             } catch is Killed {}
         }

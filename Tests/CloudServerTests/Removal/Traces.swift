@@ -21,10 +21,13 @@ struct Traces {
         self.path = path
         var needles: [Data] = [Data(account.utf8)]
         (numbers, checksums) = try Self.open(path) { db in
-            let row = try Row.fetchOne(db, sql: "SELECT account, email, phone, given_name, salt, password FROM accounts WHERE name = ?", arguments: [account])
+            let row = try Row.fetchOne(
+                db, sql: "SELECT account, email, phone, given_name, salt, password FROM accounts WHERE name = ?", arguments: [account])
             guard let row else { return ([:], []) }
             let number: Int64 = row[0]
-            for text: String? in [row[1] as String?, row[2] as String?, row[3] as String?] { if let text { needles.append(Data(text.lowercased().utf8)) } }
+            for text: String? in [row[1] as String?, row[2] as String?, row[3] as String?] {
+                if let text { needles.append(Data(text.lowercased().utf8)) }
+            }
             for digest in [row[4] as Data?, row[5] as Data?] { if let digest { needles.append(digest) } }
             let names = try String.fetchAll(db, sql: "SELECT name FROM user_names WHERE account = ?", arguments: [number])
             needles += names.map { Data($0.utf8) }
