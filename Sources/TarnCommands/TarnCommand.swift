@@ -20,7 +20,7 @@ public struct TarnCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
-            ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self,
+            ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self, OperatorKeyCommand.self,
         ])
 
     public init() {}

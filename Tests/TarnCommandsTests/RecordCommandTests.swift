@@ -112,7 +112,7 @@ import Testing
         var iterator = ports.makeAsyncIterator()
         let port = try #require(await iterator.next())
         let keyFile = data + "/operator.key"
-        let key = await CommandRun("user", "operator-key", "mia", "--data", data)
+        let key = await CommandRun("operator-key", "mia", "--data", data)
         #expect(FileManager.default.createFile(atPath: keyFile, contents: Data(key.output.utf8), attributes: [.posixPermissions: 0o600]))
         let place = ["--server", "http://127.0.0.1:\(port)", "--key-file", keyFile, "--container", Self.container]
         let put = await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place)
@@ -132,7 +132,7 @@ import Testing
             "record", "query", "Note", "--server", "http://127.0.0.1:\(port)", "--key-file", readable, "--container", Self.container,
         ])
         #expect(refusedFile.notes.contains("chmod 600"), "\(refusedFile.notes)")
-        let notOperator = await CommandRun("user", "operator-key", "bo", "--data", data)
+        let notOperator = await CommandRun("operator-key", "bo", "--data", data)
         #expect(notOperator.notes.contains("bo is not an operator"), "\(notOperator.notes)")
 
         // Without the operator flag, and after a sign-out, the key has no rights.

@@ -26,7 +26,7 @@ import Testing
         await transcript.run("user", "list", "--json", "--data", data)
         await transcript.run("user", "usage", "--data", data)
         await transcript.run("user", "revoke", "mia", "--device", "phone", "--data", data)
-        await transcript.run("user", "operator-key", "mia", "--data", data)
+        await transcript.run("operator-key", "mia", "--data", data)
         await transcript.run("token", "list", "--data", data)
         await transcript.run("token", "add", "--container", Self.container, "--label", "site", "--data", data)
         await transcript.run("token", "list", "--data", data)

@@ -83,7 +83,7 @@ import Testing
         var iterator = ports.makeAsyncIterator()
         let address = "http://127.0.0.1:\(try #require(await iterator.next()))"
         let keyFile = data + "/operator.key"
-        let key = await CommandRun("user", "operator-key", "mia", "--data", data)
+        let key = await CommandRun("operator-key", "mia", "--data", data)
         _ = FileManager.default.createFile(atPath: keyFile, contents: Data(key.output.utf8), attributes: [.posixPermissions: 0o600])
         let place = ["--server", address, "--key-file", keyFile, "--container", Self.container]
         let first = await CommandRun(["record", "put", "before", "title=1", "--type", "Note"] + place)

@@ -53,7 +53,7 @@ struct RemoteCarrier: RecordCarrier {
     }
 
     private func refusal(_ reason: String) -> CommandError {
-        CommandError("The server does not accept the operator's key (\(reason)). Make one there with 'tarn user operator-key NAME'.")
+        CommandError("The server does not accept the operator's key (\(reason)). Make one there with 'tarn operator-key NAME'.")
     }
 }
 
@@ -73,7 +73,7 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
         if let file {
             var status = stat()
             guard stat(file, &status) == 0, let content = try? String(contentsOfFile: file, encoding: .utf8) else {
-                throw CommandError("The key file \(file) cannot be read: name a file with the line that 'tarn user operator-key' printed.")
+                throw CommandError("The key file \(file) cannot be read: name a file with the line that 'tarn operator-key' printed.")
             }
             guard status.st_mode & 0o077 == 0 else {
                 throw CommandError("Other users may read the key file \(file): run 'chmod 600 \(file)' first.")
@@ -83,13 +83,13 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
             text = value
         } else {
             throw CommandError(
-                "--server needs an operator's key: set \(Self.variable), or name a file with --key-file. The operator makes the key at the server with 'tarn user operator-key NAME'."
+                "--server needs an operator's key: set \(Self.variable), or name a file with --key-file. The operator makes the key at the server with 'tarn operator-key NAME'."
             )
         }
         self.text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !self.text.isEmpty, self.text.utf8.allSatisfy({ (33...126).contains($0) }), self.text.utf8.count <= 1024 else {
             throw CommandError(
-                "The operator's key is not one line of printable characters: copy it as 'tarn user operator-key' printed it.")
+                "The operator's key is not one line of printable characters: copy it as 'tarn operator-key' printed it.")
         }
     }
 }

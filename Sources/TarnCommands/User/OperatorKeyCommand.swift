@@ -7,7 +7,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 
-/// `tarn user operator-key`: the key for `--server`.
+/// `tarn operator-key`: the key for `--server`.
 struct OperatorKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "operator-key", abstract: "Make a key with which commands on another machine administer this server.",
@@ -16,7 +16,7 @@ struct OperatorKeyCommand: AsyncParsableCommand {
             The user has to be an operator. The key has the rights of the console, and what is done with it is in the audit log under \
             the user's name. It is listed by 'tarn user sessions' and ended by 'tarn user sign-out'. It is printed once.
             """,
-            examples: "tarn user operator-key mia > operator.key",
+            examples: "tarn operator-key mia > operator.key",
             "tarn record query Note --server https://cloud.example.org --container iCloud.org.example.notes --key-file operator.key"))
 
     @Argument(help: "Name of the operator.")

@@ -10,9 +10,7 @@ import CloudService
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make and list accounts.",
-        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self,
-            OperatorKeyCommand.self,
-        ])
+        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
