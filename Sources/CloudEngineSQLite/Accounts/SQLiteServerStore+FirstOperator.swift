@@ -19,9 +19,12 @@ extension SQLiteServerStore {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
             try db.execute(
-                sql: "INSERT INTO accounts (name, created, salt, password, rounds, block_size, parallelism, operator) VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+                sql: """
+                    INSERT INTO accounts (account, name, created, salt, password, rounds, block_size, parallelism, operator)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
+                    """,
                 arguments: [
-                    name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism,
+                    try Self.newAccountNumber(db), name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism,
                 ])
             return true
         }

@@ -58,8 +58,8 @@ extension SQLiteServerStore: IdentityStorage {
             guard let name = try names.first(where: { try Self.account(named: $0, db) == nil }) else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
-            try db.execute(sql: "INSERT INTO accounts (name, created) VALUES (?, ?)", arguments: [name, now])
-            let account = db.lastInsertedRowID
+            let account = try Self.newAccountNumber(db)
+            try db.execute(sql: "INSERT INTO accounts (account, name, created) VALUES (?, ?, ?)", arguments: [account, name, now])
             try Self.insert(identity, account: account, now: now, db)
             return account
         }

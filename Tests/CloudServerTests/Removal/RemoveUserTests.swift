@@ -250,7 +250,7 @@ import Testing
         }
         // Only the first unit ran.
         #expect(try await store.device(forToken: life.mia.token, now: 0) == nil)
-        #expect(try await store.session(id: [1, 2, 3]) == nil)
+        #expect(try await store.session(id: [1, 2, 3], now: 0) == nil)
         #expect(try await store.account(named: Life.account, password: "long enough") == nil)
         await #expect(throws: StorageFailure.self) { try await store.addToken(userName: Life.account, deviceLabel: "new", now: 0) }
         await #expect(throws: StorageFailure.self) { try await store.addUser(name: Life.account, deviceLabel: "new", now: 0) }
