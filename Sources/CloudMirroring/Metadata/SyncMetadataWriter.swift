@@ -78,7 +78,7 @@ struct SyncMetadataWriter {
     /// here.
     func markEverythingUnsent() throws {
         try writer.execute(
-            "DELETE FROM TARN_RECORD WHERE zone = ? AND isRelocated = 1 AND stage = \(MirrorStage.missing.rawValue)", [.int(zone)])
+            "DELETE FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 1 AND stage = \(MirrorStage.missing.rawValue)", [.int(zone)])
         try removePendingDeletions()
         for table in ["TARN_RECORD", "TARN_LINK"] {
             try writer.execute(

@@ -20,7 +20,7 @@ struct KeyCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys by number: which is current, and when it was made.",
-            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time.")
+            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time." + "\n\n" + Help.discussion(examples: "tarn key list --data ./data"))
 
         @OptionGroup var options: DataOptions
 
@@ -38,7 +38,7 @@ struct KeyCommand: AsyncParsableCommand {
             discussion: """
                 Earlier keys stay valid until 'tarn key retire': wait a day or more, so that devices and pages have new tokens. A running \
                 server uses the new key within a second.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn key rotate --data ./data"))
 
         @OptionGroup var options: DataOptions
 
@@ -58,7 +58,7 @@ struct KeyCommand: AsyncParsableCommand {
                 What was made with it ends at once: web sessions sign in again, devices fetch their zones from the beginning and keep their \
                 objects, and addresses of assets and couriers are requested again. Links of shares stay valid; share again what a leaked key \
                 may have revealed.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn key retire 1 --data ./data"))
 
         @Argument(help: "Number from 'tarn key list'.")
         var number: Int

@@ -16,7 +16,7 @@ struct NewCommand: ParsableCommand {
             Example:
               tarn new Trails
               cd Trails && swift test
-            """)
+            """ + "\n\n" + Help.discussion(examples: "tarn new Notes", "tarn new Notes --tarn ../tarn"))
 
     @Argument(help: "Name of the app, such as Trails: letters, digits and _; a letter first.")
     var name: String

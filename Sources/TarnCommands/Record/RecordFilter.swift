@@ -61,9 +61,9 @@ struct RecordFilter: ExpressibleByArgument {
         let key = QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name)
         switch comparator {
         case .isIn:
-            guard text.hasPrefix("("), text.hasSuffix(")"), let parts = RecordValueText.split(text.dropFirst().dropLast()) else {
-                return nil
-            }
+            guard text.hasPrefix("("), text.hasSuffix(")"), !text.dropFirst().dropLast().allSatisfy(\.isWhitespace),
+                let parts = RecordValueText.split(text.dropFirst().dropLast())
+            else { return nil }
             let values = parts.compactMap { RecordValueText.value($0, type) }
             guard values.count == parts.count, !values.isEmpty, values.allSatisfy({ $0.type == values[0].type }) else { return nil }
             return QueryFilter(key, .isIn, .list(values, of: values[0].type))

@@ -17,7 +17,7 @@ extension UserCommand {
                 environment: zones/ZONE.json with the records in the form of CloudKit Web Services, public.json with the public records \
                 that the user created, shares.json, subscriptions.json and the files of assets by SHA-256. It has no token and no password. \
                 Values that the app encrypted on the device stay encrypted.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn user export mia --to ./mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

@@ -19,7 +19,7 @@ extension UserCommand {
 
                 What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
                 their retention ends.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn user remove mia --public-records keep --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

@@ -14,7 +14,7 @@ extension UserCommand {
             discussion: """
                 Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
                 recovery codes.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -44,7 +44,7 @@ extension UserCommand {
             discussion: """
                 An identity is the provider's issuer and the subject that the provider gives the person; addresses and names are not \
                 compared. The page of a refused sign-in shows the subject. Removing an identity ends the user's web sessions.
-                """)
+                """ + "\n\n" + Help.discussion(examples: "tarn user identities mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

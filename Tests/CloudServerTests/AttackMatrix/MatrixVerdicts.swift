@@ -129,8 +129,9 @@ extension Matrix {
         guard access != .none else { return .refused(.zoneNotFound) }
         switch cell.probe {
         case .read: return readable(cell, isOwner: false)
-        // Records outside of the share are as if they were absent.
-        case .readHidden, .updateHidden: return .refused(.notFound)
+        // Records outside of the share are as if they were absent: a forced update would create one there.
+        case .readHidden: return .refused(.notFound)
+        case .updateHidden: return .refused(.accessDenied)
         case .update, .create, .delete: return access == .write ? .changed : .refused(.accessDenied)
         case .updateShare: return .refused(.accessDenied)
         // Another record of the same participant may take an asset that the participant reads.

@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// Rotation of the key that authenticates tokens and addresses.
-@Suite struct KeyRotationTests {
+@Suite struct SealingKeyRotationTests {
     /// The outcomes of everything that was made with an earlier key, as words.
     private static func outcomes(_ bo: Village.Villager, of mia: Village.Villager, token: String?, guid: String) async throws -> [String] {
         let feed = try await bo.changes(of: mia, since: token)
