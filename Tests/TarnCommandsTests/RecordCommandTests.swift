@@ -83,11 +83,14 @@ import Testing
         let client = CloudDatabaseClient(
             containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
         let note = Record(recordName: "n1", recordType: "Note", fields: ["title": Field(.string("Milk"))])
-        _ = try await client.modifyRecords(ModifyRecordsRequest(operations: [RecordOperation(.create, note)]), idempotencyKey: "n1")
+        let zone = ZoneID(zoneName: "Notes")
+        _ = try await client.modifyZones(ZonesModifyRequest(operations: [.create(zone)]))
+        _ = try await client.modifyRecords(
+            ModifyRecordsRequest(operations: [RecordOperation(.create, note)], zoneID: zone), idempotencyKey: "n1")
         let folder = ScratchFolder("tarn-record")
         try await cloud.backUp(to: folder.path)
         try cloud.discard()
-        let place = ["--database", "private", "--user", "mia", "--container", Self.container, "--data", folder.path]
+        let place = ["--database", "private", "--user", "mia", "--zone", "Notes", "--container", Self.container, "--data", folder.path]
         let found = await CommandRun(["record", "query", "Note", "--json"] + place)
         #expect(try Record(json: Array(found.output.utf8)).fields["title"]?.value == .string("Milk"))
         let nobody = await CommandRun(
