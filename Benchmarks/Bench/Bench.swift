@@ -7,7 +7,10 @@ import Foundation
 @main struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync, compared with other systems.",
-        subcommands: [MeasureCommand.self, ScaleCommand.self, WaitsCommand.self, AttackCommand.self, SoakCommand.self, BareServer.self, DeviceProgram.self], defaultSubcommand: MeasureCommand.self)
+        subcommands: [
+            MeasureCommand.self, ScaleCommand.self, WaitsCommand.self, AttackCommand.self, SoakCommand.self, BareServer.self,
+            DeviceProgram.self,
+        ], defaultSubcommand: MeasureCommand.self)
 }
 
 /// Measures the works, compares them with their anchors, and says which goals are met.

@@ -18,7 +18,8 @@ package enum PageAddress {
 package enum OperatorKeys {
     /// The key in a request, for requests of the protocol only: pages are for browsers.
     static func key(of request: ServiceRequest) -> String? {
-        guard PageRequests.isOne(request), request.cookie(ConsolePages.cookie) == nil, let header = request.header(HeaderNames.authorization)
+        guard PageRequests.isOne(request), request.cookie(ConsolePages.cookie) == nil,
+            let header = request.header(HeaderNames.authorization)
         else { return nil }
         return HeaderNames.token(inAuthorization: header)
     }

@@ -20,7 +20,8 @@ public struct TarnCommand: AsyncParsableCommand {
             examples: "tarn serve --data ./data", "tarn user add mia --data ./data", "tarn demo"),
         version: TarnVersion.current,
         subcommands: [
-            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self, KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
+            ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self,
+            KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
             ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self, NewCommand.self,
         ])

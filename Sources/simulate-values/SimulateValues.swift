@@ -26,7 +26,9 @@ struct SimulateValues: ParsableCommand {
 
     func run() throws {
         let canary = try canary.map { name in
-            guard let canary = ValueCanary(rawValue: name) else { throw ValidationError("Unknown canary '\(name)'. Choose one of those in --help.") }
+            guard let canary = ValueCanary(rawValue: name) else {
+                throw ValidationError("Unknown canary '\(name)'. Choose one of those in --help.")
+            }
             return canary
         }
         let tally = Mutex(Tally(next: first))

@@ -15,7 +15,8 @@ enum EncryptedPosts {
         var model = Posts.model
         model.entities[0].attributes = [
             Attribute(name: "title", type: .string), Attribute(name: "content", type: .string), Attribute(name: "rank", type: .integer64),
-            Attribute(name: "weight", type: .double), Attribute(name: "timestamp", type: .date), Attribute(name: "photo", type: .binaryData),
+            Attribute(name: "weight", type: .double), Attribute(name: "timestamp", type: .date),
+            Attribute(name: "photo", type: .binaryData),
         ]
         for index in model.entities[0].attributes.indices where model.entities[0].attributes[index].name != "title" {
             model.entities[0].attributes[index].allowsCloudEncryption = true
@@ -48,7 +49,8 @@ final class HostileStage: Sendable {
     }
 
     private var client: CloudDatabaseClient {
-        CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
+        CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
     }
 
     /// The posts of the server by title.
@@ -57,7 +59,9 @@ final class HostileStage: Sendable {
         guard case .changes(let changes)? = answer.zones.first else { return [:] }
         var posts: [String: Record] = [:]
         for record in changes.records {
-            if record.recordType == "CD_Post", !record.isDeleted, case .string(let title)? = record.fields["CD_title"]?.value { posts[title] = record }
+            if record.recordType == "CD_Post", !record.isDeleted, case .string(let title)? = record.fields["CD_title"]?.value {
+                posts[title] = record
+            }
         }
         return posts
     }
@@ -72,7 +76,8 @@ final class HostileStage: Sendable {
         var record = try await post(title)
         record.fields = fields
         let answer = try await client.modifyRecords(
-            ModifyRecordsRequest(operations: [RecordOperation(.update, record)], zoneID: EncryptedPosts.zone), idempotencyKey: UUID().uuidString)
+            ModifyRecordsRequest(operations: [RecordOperation(.update, record)], zoneID: EncryptedPosts.zone),
+            idempotencyKey: UUID().uuidString)
         for case .failure(_, let error, _) in answer.results { throw error }
     }
 

@@ -73,7 +73,10 @@ import Testing
 
     @Test func malformedRotatedKeysAreRefused() throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString()
-        for text in ["tarn-key-2:\(key)", "tarn-key-2:0:\(key)", "tarn-key-2:-1:\(key)", "tarn-key-2:1:AAAA", "tarn-key-2:99999999999:\(key)", "tarn-key-2:1:2:\(key)"] {
+        for text in [
+            "tarn-key-2:\(key)", "tarn-key-2:0:\(key)", "tarn-key-2:-1:\(key)", "tarn-key-2:1:AAAA", "tarn-key-2:99999999999:\(key)",
+            "tarn-key-2:1:2:\(key)",
+        ] {
             #expect(throws: CocoaError.self) { try NSPersistentCloudKitContainerOptions.EncryptionKeys.text(text) }
         }
         #expect(throws: Never.self) { try NSPersistentCloudKitContainerOptions.EncryptionKeys.text("tarn-key-2:1:\(key)") }

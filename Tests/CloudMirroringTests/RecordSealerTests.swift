@@ -13,7 +13,9 @@ import Testing
     private static let keys = "tarn-key-1:" + Data(repeating: 7, count: 32).base64EncodedString()
     private static let home = RecordSealer.Place(environment: .development, zone: ZoneID(zoneName: "home"))
     private static let mapping: RecordMapping = {
-        do { return RecordMapping(model: try ResolvedModel(EncryptedPosts.model)) } catch { preconditionFailure("the model is sound: \(error)") }
+        do { return RecordMapping(model: try ResolvedModel(EncryptedPosts.model)) } catch {
+            preconditionFailure("the model is sound: \(error)")
+        }
     }()
 
     private func sealer(_ keys: String = keys) throws -> RecordSealer {
@@ -111,7 +113,8 @@ import Testing
         #expect(bad.fields["CD_content_ckAsset"] == nil)
         #expect(bad.encryption["CD_content"]?.problem == .stale)
         // An asset next to an inline value is not the value.
-        var added = try sealer().sealed(record(["CD_content": Field(.string(""), isEncrypted: true)]), versions: ["CD_content": 2], in: Self.home)
+        var added = try sealer().sealed(
+            record(["CD_content": Field(.string(""), isEncrypted: true)]), versions: ["CD_content": 2], in: Self.home)
         added.fields["CD_content_ckAsset"] = asset
         #expect(try opened(added).fields["CD_content_ckAsset"] == nil)
     }

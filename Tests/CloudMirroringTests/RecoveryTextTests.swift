@@ -54,7 +54,8 @@ import Testing
         let phone = try await stage.device("phone", keys: own)
         try await phone.sync()
         #expect(try phone.unreadable == ["content missingKey"])
-        try phone.container.addEncryptionKeys(paper.lowercased(), to: try #require(phone.container.persistentStoreCoordinator.persistentStores.first))
+        try phone.container.addEncryptionKeys(
+            paper.lowercased(), to: try #require(phone.container.persistentStoreCoordinator.persistentStores.first))
         try await phone.sync()
         #expect(try phone.text("content", of: "a") == "one")
         try await stage.discard([phone])

@@ -47,7 +47,8 @@ import Testing
         let ring = EncryptionKeyRing(.file(hers), container: Device.containerIdentifier)
         let zone = share.recordID.zoneID.zoneName
         for record in try await cloud.records(ofType: "CD_Post") {
-            guard case .bytes(let bytes)? = record.fields["CD_content"]?.value, case .string(let title)? = record.fields["CD_title"]?.value else { continue }
+            guard case .bytes(let bytes)? = record.fields["CD_content"]?.value, case .string(let title)? = record.fields["CD_title"]?.value
+            else { continue }
             let id = EncryptionKeyRing.KeyID(bytes: Array(bytes[1..<9]))
             let isOfShare = try ring.sealingKey(in: zone).id == id
             #expect(isOfShare == (title == "Trip"), "\(title)")
@@ -70,7 +71,10 @@ import Testing
             return
         }
         let share = RecordSealer.Place(environment: .development, zone: ZoneID(zoneName: zone))
-        guard case .opened(let bytes, _, _) = try owner.open(try owner.seal([1, 65], number: 1, of: "R", "f", in: share), of: "R", "f", in: share) else {
+        guard
+            case .opened(let bytes, _, _) = try owner.open(
+                try owner.seal([1, 65], number: 1, of: "R", "f", in: share), of: "R", "f", in: share)
+        else {
             Issue.record("the value of the share does not open")
             return
         }
@@ -79,7 +83,10 @@ import Testing
 
     @Test func malformedKeysOfSharesAreRefused() throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString(), zone = MirrorNames.shareZonePrefix + "1"
-        for text in ["tarn-key-3:\(key)", "tarn-key-3:\(zone):\(key)", "tarn-key-3:home:1:\(key)", "tarn-key-3:\(zone):x:\(key)", "tarn-key-3:\(zone):1:AA"] {
+        for text in [
+            "tarn-key-3:\(key)", "tarn-key-3:\(zone):\(key)", "tarn-key-3:home:1:\(key)", "tarn-key-3:\(zone):x:\(key)",
+            "tarn-key-3:\(zone):1:AA",
+        ] {
             #expect(throws: CocoaError.self) { try NSPersistentCloudKitContainerOptions.EncryptionKeys.text(text) }
         }
         #expect(try EncryptionKey.parse("tarn-key-3:\(zone):1:\(key)").map(\.line) == ["tarn-key-3:\(zone):1:\(key)"])

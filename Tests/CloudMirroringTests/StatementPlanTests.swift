@@ -119,7 +119,6 @@ import Testing
         for table in ["TARN_LINK", "TARN_RECORD"] {
             exceptions += [
                 PlanException("DELETE FROM \(table) WHERE zone = ? AND (tag IS NOT NULL…", because: "The home zone was reset, with all rows."),
-                PlanException("DELETE FROM \(table) WHERE zone = ? AND stage IN (2, 3)", because: "The home zone was reset, with all rows."),
                 PlanException("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)", because: "The account changed: how much would be lost."),
                 PlanException("UPDATE \(table) SET tag = NULL, stage = 1…", because: "The home zone was reset: everything is sent again."),
             ]

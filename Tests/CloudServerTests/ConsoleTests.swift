@@ -254,7 +254,10 @@ import Testing
         }
         #expect(await visitor.ask("public/records/lookup", "{").status == 400)
         #expect(await Visitor(village).ask("private/zones/list", "", code: "x").status == 421)
-        for page in ["\(Self.base)/zones/private/Garden", "\(Self.base)/zones/public/_defaultZone", "\(Self.base)/records/public/_defaultZone/p%3C1%3E"] {
+        for page in [
+            "\(Self.base)/zones/private/Garden", "\(Self.base)/zones/public/_defaultZone",
+            "\(Self.base)/records/public/_defaultZone/p%3C1%3E",
+        ] {
             let text = await visitor.get(page).text
             #expect(text.contains(#"src="/cloudkit.js""#) && text.contains(#"id="asks""#), "\(page)")
         }

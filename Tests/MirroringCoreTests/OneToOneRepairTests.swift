@@ -38,7 +38,8 @@ import ValueSimulation
 
         /// The sides after the repair, as `source.relationship → target`.
         var repaired: (sides: [String], sent: [String], conflicts: [String]) {
-            let repair = OneToOneRepair.decide([first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
+            let repair = OneToOneRepair.decide(
+                [first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
             var repairedRows = rows
             for case .update(let row, _) in repair.rows { repairedRows[row.key] = row }
             let sides = repairedRows.values.flatMap { row in
@@ -47,7 +48,10 @@ import ValueSimulation
                     return "\(name(row.key)).\(declared.name) → \(name(target))"
                 }
             }
-            return (sides.sorted(), repair.records.map(\.recordName).sorted(), repair.conflicts.map { "\($0.recordName).\($0.property)" }.sorted())
+            return (
+                sides.sorted(), repair.records.map(\.recordName).sorted(),
+                repair.conflicts.map { "\($0.recordName).\($0.property)" }.sorted()
+            )
         }
 
         private func name(_ key: RowKey) -> String { records[key]?.recordName ?? "?" }

@@ -24,7 +24,8 @@ extension SQLiteServerStore {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
                     """,
                 arguments: [
-                    try Self.newAccountNumber(db), name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism,
+                    try Self.newAccountNumber(db), name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize,
+                    hash.parameters.parallelism,
                 ])
             return true
         }

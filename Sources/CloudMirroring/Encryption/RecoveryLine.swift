@@ -37,16 +37,21 @@ enum RecoveryLine {
     static func key(_ line: String) -> EncryptionKey? {
         guard line.utf8.count <= charactersMax else { return nil }
         let characters = line.uppercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: " ") }
-        guard characters.starts(with: Array(prefix.utf8)), let all = decoded(characters.dropFirst(prefix.utf8.count)), all.count > checksumBytes
+        guard characters.starts(with: Array(prefix.utf8)), let all = decoded(characters.dropFirst(prefix.utf8.count)),
+            all.count > checksumBytes
         else { return nil }
         let bytes = Array(all.dropLast(checksumBytes))
-        guard checksum(bytes) == Array(all.suffix(checksumBytes)), bytes.count > 4, bytes.count == 5 + Int(bytes[4]) + EncryptionKey.byteCount else {
+        guard checksum(bytes) == Array(all.suffix(checksumBytes)), bytes.count > 4,
+            bytes.count == 5 + Int(bytes[4]) + EncryptionKey.byteCount
+        else {
             return nil
         }
         let generation = bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) }
         let key = Array(bytes.suffix(EncryptionKey.byteCount))
         if bytes[4] == 0 { return EncryptionKey(bytes: key, generation: generation) }
-        guard let zone = String(validating: bytes[5..<5 + Int(bytes[4])], as: UTF8.self), EncryptionKey.isShareZone(zone) else { return nil }
+        guard let zone = String(validating: bytes[5..<5 + Int(bytes[4])], as: UTF8.self), EncryptionKey.isShareZone(zone) else {
+            return nil
+        }
         return EncryptionKey(bytes: key, generation: generation, zone: zone)
     }
 

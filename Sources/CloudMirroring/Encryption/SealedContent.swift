@@ -46,7 +46,9 @@ private enum SealedKind: UInt8 {
 
     static func bytes(of value: FieldValue) -> [UInt8] {
         func tagged(_ kind: SealedKind, _ bytes: [UInt8]) -> [UInt8] { [kind.rawValue] + bytes }
-        func number(_ kind: SealedKind, _ bits: UInt64) -> [UInt8] { tagged(kind, (0..<8).map { UInt8(truncatingIfNeeded: bits >> ($0 * 8)) }) }
+        func number(_ kind: SealedKind, _ bits: UInt64) -> [UInt8] {
+            tagged(kind, (0..<8).map { UInt8(truncatingIfNeeded: bits >> ($0 * 8)) })
+        }
         switch value {
         case .string(let text): return tagged(.string, Array(text.utf8))
         case .bytes(let bytes): return tagged(.bytes, bytes)

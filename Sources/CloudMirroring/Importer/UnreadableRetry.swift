@@ -30,14 +30,17 @@ struct UnreadableRetry: Sendable {
             let zone = records.row.zone
             // Missing records were deleted: a page says so.
             let found = try await database.lookUp(records.names, in: zone.id).records
-            guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }), let token = row.token
+            guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
+                let token = row.token
             else { continue }
             // A full fetch in progress, or a fetch that is due, goes on after the page.
             let generation = row.isFullFetch ? row.generation : nil
             var page = ImportPage(
                 records: found, deletions: [], askedWith: token, token: token, moreComing: generation != nil || row.needsFetch,
                 generation: generation)
-            let needed = try await sync.onQueue { [file = sync.file, page] in try file.assetsNeeded(by: page, of: ImportChain(page, of: zone)) }
+            let needed = try await sync.onQueue { [file = sync.file, page] in
+                try file.assetsNeeded(by: page, of: ImportChain(page, of: zone))
+            }
             let download = try await database.download(needed, in: zone.id)
             page.quarantine(download.unreadable)
             var chain = ImportChain(page, of: zone)

@@ -26,7 +26,8 @@ extension MirrorFile {
             let before = try writer.row(row.key)
             changes.updates.append(RowUpdate(key: row.key, expectedVersion: row.version, values: row.values, changedSlots: slots))
             if !known.contains(row.key) { commit.updated.append(row.key) }
-            commit.relationshipOwners.formUnion(slots.flatMap { [row.values[$0].reference, before?.values[$0].reference].compactMap(\.self) })
+            commit.relationshipOwners.formUnion(
+                slots.flatMap { [row.values[$0].reference, before?.values[$0].reference].compactMap(\.self) })
         }
         commit.relationshipOwners.subtract(commit.inserted)
         try writer.apply(changes)

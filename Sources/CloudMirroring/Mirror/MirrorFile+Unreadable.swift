@@ -83,7 +83,8 @@ extension MirrorFile {
             try scan(writer, &related)
             var names: [Int64: [String]] = [:]
             for key in keys {
-                guard let number = try reader(writer).zone(of: key), var state = try reader(writer).record(of: key), state.encrypted.hasQuarantined
+                guard let number = try reader(writer).zone(of: key), var state = try reader(writer).record(of: key),
+                    state.encrypted.hasQuarantined
                 else { continue }
                 for (field, reason) in state.encrypted.quarantined {
                     if isReplacing {
@@ -115,7 +116,8 @@ extension MirrorFile {
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone && (zone.map { normal($0) == row.zone.id } ?? true) {
                 let metadata = self.writer(writer, zone: row.zone.number)
                 for key in try metadata.reader.keysOnServer() where mapping.entities[key.entityIndex]?.hasEncryptedFields == true {
-                    guard var state = try metadata.reader.record(of: key), let entity = mapping.entities[key.entityIndex], state.encryptAgain(entity)
+                    guard var state = try metadata.reader.record(of: key), let entity = mapping.entities[key.entityIndex],
+                        state.encryptAgain(entity)
                     else { continue }
                     try metadata.write(state)
                 }

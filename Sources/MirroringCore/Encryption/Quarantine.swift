@@ -50,7 +50,9 @@ extension Record {
             let field = property.fieldName
             let accepted = known[field]
             var problem = found[field]?.problem
-            if problem == nil, let accepted, accepted.version > 0, !isFresh(found[field], property, since: accepted, base) { problem = .stale }
+            if problem == nil, let accepted, accepted.version > 0, !isFresh(found[field], property, since: accepted, base) {
+                problem = .stale
+            }
             guard let problem else {
                 if var entry = found[field] {
                     entry.isReplacing = accepted?.isReplacing ?? false

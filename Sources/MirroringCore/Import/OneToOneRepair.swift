@@ -40,12 +40,18 @@ package struct OneToOneRepair: Hashable, Sendable {
     package static func suspects(in plan: ImportPlan, loaded: [RowKey: Row], mapping: RecordMapping) -> Set<RowKey> {
         var rows: [RowKey: Row] = [:]
         var suspects: Set<RowKey> = []
-        for intent in plan.rows { if case .insert(let row) = intent { rows[row.key] = row } else if case .update(let row, _) = intent { rows[row.key] = row } }
+        for intent in plan.rows {
+            if case .insert(let row) = intent { rows[row.key] = row } else if case .update(let row, _) = intent { rows[row.key] = row }
+        }
         for row in rows.values {
             for side in mapping.oneToOneSides(of: row.key.entityIndex) {
                 let target = row.values[side.slot].reference, former = loaded[row.key]?.values[side.slot].reference
-                if let target, (rows[target] ?? loaded[target])?.values[side.inverse] != .reference(row.key) { suspects.formUnion([row.key, target]) }
-                if let former, former != target, (rows[former] ?? loaded[former])?.values[side.inverse] ?? .reference(row.key) == .reference(row.key) {
+                if let target, (rows[target] ?? loaded[target])?.values[side.inverse] != .reference(row.key) {
+                    suspects.formUnion([row.key, target])
+                }
+                if let former, former != target,
+                    (rows[former] ?? loaded[former])?.values[side.inverse] ?? .reference(row.key) == .reference(row.key)
+                {
                     suspects.formUnion([row.key, former])
                 }
             }
@@ -65,7 +71,8 @@ package struct OneToOneRepair: Hashable, Sendable {
         var visited: Set<RowKey> = []
         while let key = pending.popLast() {
             for side in mapping.oneToOneSides(of: key.entityIndex) {
-                guard let target = try draft.load(key, row, record)?.values[side.slot].reference, let other = try draft.load(target, row, record),
+                guard let target = try draft.load(key, row, record)?.values[side.slot].reference,
+                    let other = try draft.load(target, row, record),
                     other.values[side.inverse] != .reference(key)
                 else { continue }
                 // The former inverse object of the target may name it, too.
@@ -74,7 +81,9 @@ package struct OneToOneRepair: Hashable, Sendable {
             }
             // Their inverse objects may be one-sided as well.
             guard visited.insert(key).inserted else { continue }
-            for side in mapping.oneToOneSides(of: key.entityIndex) { if let target = draft[key]?.values[side.slot].reference { pending.append(target) } }
+            for side in mapping.oneToOneSides(of: key.entityIndex) {
+                if let target = draft[key]?.values[side.slot].reference { pending.append(target) }
+            }
         }
         var repair = OneToOneRepair()
         repair.rows = draft.intents
@@ -130,7 +139,8 @@ package struct OneToOneRepair: Hashable, Sendable {
 
         /// When a side was last changed, in milliseconds by the server's clock.
         private func date(of relationship: String, _ state: RecordState) -> Int64 {
-            guard state.stage == .needsUpload, let entity = mapping.entities[state.key.entityIndex], let property = entity.property(named: relationship),
+            guard state.stage == .needsUpload, let entity = mapping.entities[state.key.entityIndex],
+                let property = entity.property(named: relationship),
                 let row = before[state.key]
             else { return state.modified?.timestamp ?? 0 }
             let sent = property.target(property.content(in: state.ancestor.fields))
@@ -172,7 +182,8 @@ extension RecordMapping {
 
     func oneToOneSides(of entity: Int) -> [OneToOneSide] {
         (entities[entity]?.properties ?? []).compactMap { property in
-            guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne, case .slot(let inverse)? = relationship.inverse,
+            guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
+                case .slot(let inverse)? = relationship.inverse,
                 let inverseName = relationship.inverseName
             else { return nil }
             return OneToOneSide(name: property.name, slot: property.slot, inverseName: inverseName, inverse: inverse)

@@ -20,7 +20,8 @@ struct KeyCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys by number: which is current, and when it was made.",
-            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time." + "\n\n" + Help.discussion(examples: "tarn key list --data ./data"))
+            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time." + "\n\n"
+                + Help.discussion(examples: "tarn key list --data ./data"))
 
         @OptionGroup var options: DataOptions
 

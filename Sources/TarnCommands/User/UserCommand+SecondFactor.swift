@@ -14,7 +14,9 @@ extension UserCommand {
             discussion: """
                 Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
                 recovery codes.
-                """ + "\n\n" + Help.discussion(examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
+                """ + "\n\n"
+                    + Help.discussion(
+                        examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

@@ -10,8 +10,9 @@ import CloudService
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make, list, export and remove accounts.",
-        subcommands: [Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, SecondFactor.self, Identities.self, Profile.self, Roles.self, Quota.self, Usage.self, List.self, Export.self, Remove.self,
-            OperatorKeyCommand.self,
+        subcommands: [
+            Add.self, Token.self, Revoke.self, Sessions.self, SignOut.self, Password.self, SecondFactor.self, Identities.self,
+            Profile.self, Roles.self, Quota.self, Usage.self, List.self, Export.self, Remove.self, OperatorKeyCommand.self,
         ])
 
     struct Add: AsyncParsableCommand {

@@ -64,7 +64,8 @@ extension Replica {
 
     package mutating func setLinked(_ isLinked: Bool, _ owner: RowKey, _ relationship: String, _ destination: RowKey) {
         let entity = mapping.model.entities[owner.entityIndex]
-        guard case .toMany(let index)? = entity.location(of: relationship), let link = mapping.link(entity: owner.entityIndex, toMany: index)
+        guard case .toMany(let index)? = entity.location(of: relationship),
+            let link = mapping.link(entity: owner.entityIndex, toMany: index)
         else { return }
         let pair = pair(link, index, owner, destination)
         if isLinked { pairs.insert(pair) } else { pairs.remove(pair) }
@@ -105,7 +106,9 @@ extension Replica {
             targets += destinations(of: OrderedList(owner: key, relationship: index))
         }
         for (slot, declared) in entity.slots.enumerated() {
-            if case .toOne(let relationship) = declared, relationship.declaration.deleteRule == .cascade, let target = rows[key]?.values[slot].reference {
+            if case .toOne(let relationship) = declared, relationship.declaration.deleteRule == .cascade,
+                let target = rows[key]?.values[slot].reference
+            {
                 targets.append(target)
             }
         }

@@ -13,7 +13,9 @@ extension Replica {
         if history.isEmpty { return }
         var unread = history
         history = []
-        if canary == .lostEdits { for index in unread.indices { unread[index].changes.removeAll { $0.kind == .update && $0.key.primaryKey % 3 == 0 } } }
+        if canary == .lostEdits {
+            for index in unread.indices { unread[index].changes.removeAll { $0.kind == .update && $0.key.primaryKey % 3 == 0 } }
+        }
         guard zones.count > 1 else { return scan(unread, in: MirrorZone.home) }
         for (zone, part) in partition(unread) { scan(part, in: zone) }
     }
@@ -31,9 +33,12 @@ extension Replica {
             // Records of different zones are never linked.
             let destinations = rows[listing.owner] == nil ? [] : destinations(of: list).filter { self.zone(of: $0) ?? zone == zone }
             loaded.destinations[listing] = destinations
-            for key in destinations where loaded.records[key] == nil { if let state = current(key)?.state { loaded.records[key] = stored(state) } }
+            for key in destinations where loaded.records[key] == nil {
+                if let state = current(key)?.state { loaded.records[key] = stored(state) }
+            }
         }
-        loaded.links = metadata.links(touching: Set((needs.listings.map(\.owner) + needs.deleted).compactMap { loaded.records[$0]?.recordName }))
+        loaded.links = metadata.links(
+            touching: Set((needs.listings.map(\.owner) + needs.deleted).compactMap { loaded.records[$0]?.recordName }))
         for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) {
             if let state = record(named: end, in: zone), loaded.records[state.key] == nil { loaded.records[state.key] = state }
         }
@@ -129,8 +134,10 @@ extension Replica {
     /// Renames objects that were never sent, and have the names of records of the page.
     mutating func renameTaken(by page: ImportPage) {
         for record in page.records {
-            guard let state = self.record(named: record.recordName, in: MirrorZone.home), mapping.isUnique(state.key.entityIndex), let row = rows[state.key],
-                Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping), Rekeying.isRekeyable(state), let name = uniqueName(of: row)
+            guard let state = self.record(named: record.recordName, in: MirrorZone.home), mapping.isUnique(state.key.entityIndex),
+                let row = rows[state.key],
+                Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping), Rekeying.isRekeyable(state),
+                let name = uniqueName(of: row)
             else { continue }
             var renamed = state
             renamed.recordName = name
@@ -144,7 +151,8 @@ extension Replica {
                 return "\(device)\(lastName)"
             }
             for (key, other) in rows where other.values.contains(.reference(state.key)) {
-                guard let source = self.name(of: key), var referrer = self.record(named: source, in: MirrorZone.home), referrer.stage == .uploaded
+                guard let source = self.name(of: key), var referrer = self.record(named: source, in: MirrorZone.home),
+                    referrer.stage == .uploaded
                 else { continue }
                 referrer.stage = .needsUpload
                 changes.records.append(referrer)

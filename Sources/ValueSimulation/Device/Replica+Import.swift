@@ -121,11 +121,14 @@ extension Replica {
     }
 
     private func referrers(to key: RowKey) -> [RowKey] {
-        rows.values.filter { $0.values.contains(.reference(key)) }.map(\.key).sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+        rows.values.filter { $0.values.contains(.reference(key)) }.map(\.key).sorted {
+            ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey)
+        }
     }
 
     private func loadRedirects(
-        _ page: ImportPage, _ needs: ImportNeeds, _ metadata: ZoneMetadata, _ references: [ParkedRelationship], _ loaded: inout ImportPlan.Loaded
+        _ page: ImportPage, _ needs: ImportNeeds, _ metadata: ZoneMetadata, _ references: [ParkedRelationship],
+        _ loaded: inout ImportPlan.Loaded
     ) {
         let redirects = metadata.redirects
         var names = needs.names
@@ -184,7 +187,8 @@ extension Replica {
 
     /// Loads the links of a record, and the required targets that the server has: if the target of this device is deleted, that is shown.
     private func loadNeighbours(of state: RecordState, _ zone: Int64, _ loaded: inout ImportPlan.Loaded) {
-        for target in mapping.entities[state.key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? [] where loaded.records[target] == nil {
+        for target in mapping.entities[state.key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? []
+        where loaded.records[target] == nil {
             loaded.records[target] = record(named: target, in: zone)
         }
         let known = Set(loaded.links.map(\.recordName))
@@ -197,8 +201,11 @@ extension Replica {
     }
 
     private func keys(with unique: UniqueValues, besides key: RowKey, _ deleted: Set<RowKey>) -> [RowKey] {
-        rows.values.filter { mapping.isUnique($0.key.entityIndex) && $0.key != key && !deleted.contains($0.key) && mapping.uniqueValues(of: $0).contains(unique) }
-            .map(\.key)
+        rows.values.filter {
+            mapping.isUnique($0.key.entityIndex) && $0.key != key && !deleted.contains($0.key)
+                && mapping.uniqueValues(of: $0).contains(unique)
+        }
+        .map(\.key)
     }
 
     // MARK: Writing
@@ -234,7 +241,9 @@ extension Replica {
         if !deleted.isEmpty {
             // The store clears references to deleted rows.
             for (key, row) in rows {
-                for (slot, value) in row.values.enumerated() { if let target = value.reference, deleted.contains(target) { rows[key]?.values[slot] = .null } }
+                for (slot, value) in row.values.enumerated() {
+                    if let target = value.reference, deleted.contains(target) { rows[key]?.values[slot] = .null }
+                }
             }
         }
         for link in plan.links {

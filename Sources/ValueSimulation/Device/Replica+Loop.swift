@@ -80,7 +80,8 @@ extension Replica {
     package var oneSided: [String] {
         liveKeys.flatMap { key in
             mapping.model.entities[key.entityIndex].slots.enumerated().compactMap { slot, declared -> String? in
-                guard case .toOne(let relationship) = declared, relationship.shape == .oneToOne, case .slot(let inverse)? = relationship.inverse,
+                guard case .toOne(let relationship) = declared, relationship.shape == .oneToOne,
+                    case .slot(let inverse)? = relationship.inverse,
                     let other = rows[key]?.values[slot].reference, rows[other]?.values[inverse] != .reference(key)
                 else { return nil }
                 return "\(device): \(name(of: key) ?? "?").\(declared.name)"

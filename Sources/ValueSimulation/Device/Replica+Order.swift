@@ -72,7 +72,8 @@ extension Replica {
         let members = ranking(of: keys, in: list, zone: zone)
         for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
             // A member with a record in another zone gets its position key there.
-            guard !members[index].name.isEmpty, case (let number, var state)? = current(keys[index]), [.uploaded, .needsUpload].contains(state.stage)
+            guard !members[index].name.isEmpty, case (let number, var state)? = current(keys[index]),
+                [.uploaded, .needsUpload].contains(state.stage)
             else { continue }
             if let relationship = mapping.rankedName(list) {
                 positions[state.key, default: [:]][relationship] = rank.text
@@ -129,7 +130,8 @@ extension Replica {
                 return Ranking.Member(name: name, rank: positions[key]?[relationship].flatMap { Rank($0) })
             }
         }
-        guard let owner = metadata.names[list.owner], let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship) else {
+        guard let owner = metadata.names[list.owner], let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship)
+        else {
             return keys.map { _ in Ranking.Member(name: "", rank: nil) }
         }
         let links = Dictionary(grouping: metadata.links(touching: [owner]).filter { $0.pair.kind == link.kind && $0.isLive }, by: \.pair)
@@ -156,7 +158,8 @@ extension Replica {
         for pair in plan.pairsTouched {
             for end in [pair.first, pair.second] {
                 guard let key = zones[zone]?.records[end]?.key else { continue }
-                lists.formUnion(mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
+                lists.formUnion(
+                    mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
             }
         }
         return lists

@@ -106,7 +106,8 @@ extension Replica {
     /// Relates objects that are in a zone from now on.
     private mutating func relate(arrived names: [String], in zone: Int64) {
         let arrived = Set(names)
-        for reference in zones[zone]?.deferredReferences ?? [] where arrived.contains(reference.destination) || arrived.contains(reference.key.source) {
+        for reference in zones[zone]?.deferredReferences ?? []
+        where arrived.contains(reference.destination) || arrived.contains(reference.key.source) {
             let source = record(named: reference.key.source, in: zone)
             let row = source.flatMap { rows[$0.key] }
             let target = record(named: reference.destination, in: zone).flatMap { rows[$0.key]?.key }
@@ -187,7 +188,8 @@ extension Replica {
     /// Relocates an object of the home zone to the zone of one of others.
     private mutating func follow(_ key: RowKey, _ others: [RowKey]) {
         guard !others.isEmpty, let zone = zone(of: key), zone == MirrorZone.home,
-            let destination = ForwardedEdits.destination(ofObjectIn: zone, following: others.map { self.zone(of: $0) }, home: MirrorZone.home)
+            let destination = ForwardedEdits.destination(
+                ofObjectIn: zone, following: others.map { self.zone(of: $0) }, home: MirrorZone.home)
         else { return }
         relocate([key], to: destination)
     }
@@ -208,7 +210,8 @@ extension Replica {
     /// Undoes relocations if another device deleted the source record.
     mutating func undoRelocations(of deletions: [String]) {
         for name in deletions {
-            guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key) else { continue }
+            guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key)
+            else { continue }
             let undone = UndoneRelocation(source: source, current: stored(current), mark: lastTransaction)
             if let state = undone.destination { zones[zone]?.put(state) } else { zones[zone]?.removeRecord(named: current.recordName) }
             zones[MirrorZone.home]?.put(undone.source)
@@ -243,7 +246,8 @@ extension Replica {
     func stamp(of row: Row) -> RelocationStamp? {
         guard let (number, source) = source(of: row.key) else { return nil }
         var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
-        if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number]?.names[row.key] != nil {
+        if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number]?.names[row.key] != nil
+        {
             var names: [RowKey: String] = [:]
             for key in row.values.compactMap(\.reference) { names[key] = self.current(key)?.state.recordName }
             let deferred = zones[zone]?.deferredReferences.filter { $0.key.source == current.recordName } ?? []
@@ -339,7 +343,8 @@ extension Replica {
             if let pair = mapping.pair(of: record) {
                 guard
                     RepeatedDeletions.isRepeated(
-                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone]?.links[name] != nil, isInHome: home.links[name] != nil)
+                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone]?.links[name] != nil, isInHome: home.links[name] != nil
+                    )
                 else { continue }
                 repeated.add(record, pair)
                 continue
@@ -348,7 +353,8 @@ extension Replica {
             let source = self.record(named: stamp.name, in: MirrorZone.home)
             guard
                 RepeatedDeletions.isRepeated(
-                    source: source, wasDeleted: deletedNames.contains(stamp.name), isKnown: self.record(named: name, in: zone) != nil, mapping: mapping)
+                    source: source, wasDeleted: deletedNames.contains(stamp.name), isKnown: self.record(named: name, in: zone) != nil,
+                    mapping: mapping)
             else { continue }
             lastPrimaryKey += 1
             repeated.add(

@@ -95,7 +95,9 @@ package struct Replica: Sendable {
     func record(named name: String, in zone: Int64) -> RecordState? { zones[zone]?.records[name].map { stored($0) } }
 
     package func value(_ property: String, of key: RowKey) -> StoredValue? {
-        guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else { return nil }
+        guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else {
+            return nil
+        }
         return row.values[slot]
     }
 

@@ -70,7 +70,9 @@ package struct ZoneMetadata: Sendable {
 
     func links(touching names: Set<String>) -> [LinkState] {
         if links.isEmpty || names.isEmpty { return [] }
-        return links.values.filter { names.contains($0.pair.first) || names.contains($0.pair.second) }.sorted { $0.recordName < $1.recordName }
+        return links.values.filter { names.contains($0.pair.first) || names.contains($0.pair.second) }.sorted {
+            $0.recordName < $1.recordName
+        }
     }
 
     /// Redirects: names of surviving records, by the names of the superseded ones.
@@ -101,7 +103,8 @@ package struct ZoneMetadata: Sendable {
     /// Names of records, links and withheld records that a full fetch did not return.
     var unseenNames: [String] {
         records.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
-            + links.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
+            + links.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName)
+            .sorted()
             + withheld.values.filter { $0.generation < generation }.map(\.record.recordName).sorted()
     }
 

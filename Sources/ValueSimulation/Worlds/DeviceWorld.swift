@@ -12,7 +12,8 @@ package struct DeviceWorld {
         var world = DeviceWorld(seed: seed)
         for _ in 0..<world.steps { world.step() }
         let rounds = world.heal(atMost: 30)
-        return (rounds < 30 ? [] : ["not idle after 30 rounds"]) + world.differences + world.first.oneSided + world.second.oneSided + world.leftOver + world.disagreementsWithServer
+        return (rounds < 30 ? [] : ["not idle after 30 rounds"]) + world.differences + world.first.oneSided + world.second.oneSided
+            + world.leftOver + world.disagreementsWithServer
     }
 
     private var random: SeededRandom
@@ -60,7 +61,8 @@ package struct DeviceWorld {
         let attachments = replica.keys(of: "Attachment"), images = replica.keys(of: "ImageData")
         let number = Int.random(in: 0..<1000, using: &random)
         switch Int.random(in: 0..<13, using: &random) {
-        case 0: replica.insert(random.chance(70) ? "Post" : "ImagePost", ["title": .string("t\(number)"), "timestamp": .date(Double(number))])
+        case 0:
+            replica.insert(random.chance(70) ? "Post" : "ImagePost", ["title": .string("t\(number)"), "timestamp": .date(Double(number))])
         case 1: replica.insert("Tag", ["name": .string("n\(number)")])
         case 2: replica.insert("Attachment", posts.randomElement(using: &random).map { ["post": .reference($0)] } ?? [:])
         case 3: replica.insert("ImageData", attachments.randomElement(using: &random).map { ["attachment": .reference($0)] } ?? [:])
@@ -127,7 +129,8 @@ package struct DeviceWorld {
             let before = (first.dump, second.dump, first.token, second.token)
             first.sync(&server, pageSize: 7)
             second.sync(&server, pageSize: 5)
-            let isQuiet = first.pendingRecords.isEmpty && second.pendingRecords.isEmpty && first.pendingLinks.isEmpty && second.pendingLinks.isEmpty
+            let isQuiet =
+                first.pendingRecords.isEmpty && second.pendingRecords.isEmpty && first.pendingLinks.isEmpty && second.pendingLinks.isEmpty
             if isQuiet, before == (first.dump, second.dump, first.token, second.token) { return round }
         }
         return limit
@@ -145,7 +148,9 @@ package struct DeviceWorld {
         for replica in [first, second] {
             let live = Set(replica.liveKeys)
             for state in replica.records.values {
-                if state.stage != .uploaded || state.changeTag == nil { found.append("\(replica.device): \(state.recordName) \(state.stage)") }
+                if state.stage != .uploaded || state.changeTag == nil {
+                    found.append("\(replica.device): \(state.recordName) \(state.stage)")
+                }
                 if !live.contains(state.key) { found.append("\(replica.device): \(state.recordName) has no row") }
             }
             for link in replica.links.values where link.stage != .uploaded || link.changeTag == nil {

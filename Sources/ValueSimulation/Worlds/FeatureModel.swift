@@ -45,7 +45,9 @@ enum FeatureModel {
                 ]),
             Entity(
                 name: "Document",
-                attributes: [number, Attribute(name: "title", type: .string, isOptional: !isRequired), Attribute(name: "text", type: .string)],
+                attributes: [
+                    number, Attribute(name: "title", type: .string, isOptional: !isRequired), Attribute(name: "text", type: .string),
+                ],
                 relationships: [
                     Relationship(name: "folder", destination: "Folder", inverse: "documents", isOptional: !isRequired),
                     Relationship(name: "cover", destination: "Cover", inverse: "document"),

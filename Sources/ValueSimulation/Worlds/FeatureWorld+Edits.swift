@@ -10,7 +10,9 @@ extension FeatureWorld {
         inserted.insert(lastNumber)
         var values = values
         values["number"] = .int(lastNumber)
-        if let folder = values["folder"]?.reference, let number = device.number(of: folder) { folders[lastNumber, default: []].insert(number) }
+        if let folder = values["folder"]?.reference, let number = device.number(of: folder) {
+            folders[lastNumber, default: []].insert(number)
+        }
         device.insert(entity, values)
     }
 
@@ -35,7 +37,9 @@ extension FeatureWorld {
                 if !isRequired { device.set("folder", of: document, to: .null) }
                 return
             }
-            if let number = device.number(of: document), let other = device.number(of: folder) { folders[number, default: []].insert(other) }
+            if let number = device.number(of: document), let other = device.number(of: folder) {
+                folders[number, default: []].insert(other)
+            }
             device.set("folder", of: document, to: .reference(folder))
         case 9, 10:
             // From either side, and also to no object.

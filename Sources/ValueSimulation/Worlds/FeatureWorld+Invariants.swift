@@ -29,19 +29,27 @@ extension FeatureWorld {
         for (number, zone) in device.zones {
             let server = cloud[number].records
             for state in zone.records.values {
-                if state.stage != .uploaded || state.isRelocated { found.append("\(device.device): \(state.recordName) \(state.stage) in zone \(number)") }
+                if state.stage != .uploaded || state.isRelocated {
+                    found.append("\(device.device): \(state.recordName) \(state.stage) in zone \(number)")
+                }
                 if device.rows[state.key] == nil { found.append("\(device.device): \(state.recordName) has no row") }
             }
-            for link in zone.links.values where link.stage != .uploaded { found.append("\(device.device): \(link.recordName) \(link.stage)") }
+            for link in zone.links.values where link.stage != .uploaded {
+                found.append("\(device.device): \(link.recordName) \(link.stage)")
+            }
             let known = Set(zone.records.keys).union(zone.links.keys).union(zone.withheld.keys)
             found += known.symmetricDifference(server.keys).sorted().map { "\(device.device): \($0) is in zone \(number) of one side only" }
             for record in zone.withheld.values {
                 // A withheld object waits for something that the server does not have, or that is withheld itself.
                 let missing = record.lacking.filter { server[$0] == nil || zone.withheld[$0] != nil }
-                if missing.isEmpty, !record.lacking.isEmpty { found.append("\(device.device): \(record.record.recordName) is withheld without a reason") }
+                if missing.isEmpty, !record.lacking.isEmpty {
+                    found.append("\(device.device): \(record.record.recordName) is withheld without a reason")
+                }
             }
         }
-        for key in device.rows.keys where device.name(of: key) == nil { found.append("\(device.device): row \(key.primaryKey) has no record") }
+        for key in device.rows.keys where device.name(of: key) == nil {
+            found.append("\(device.device): row \(key.primaryKey) has no record")
+        }
         return found
     }
 

@@ -160,7 +160,9 @@ package struct FeatureWorld {
         let count = cuts && !isReliable && random.chance(20) ? Int.random(in: 0..<items.count, using: &random) : items.count
         var (outcomes, assets): ([String: ItemOutcome], [String: [String: AssetValue]]) = ([:], [:])
         for item in items.prefix(count) {
-            for upload in item.uploads { assets[item.recordName, default: [:]][upload.field] = cloud[request.zone].upload(upload.content.bytes) }
+            for upload in item.uploads {
+                assets[item.recordName, default: [:]][upload.field] = cloud[request.zone].upload(upload.content.bytes)
+            }
             outcomes[item.recordName] = cloud[request.zone].apply(item.operation, item.with(assets[item.recordName] ?? [:]), by: device)
         }
         return (outcomes, assets)

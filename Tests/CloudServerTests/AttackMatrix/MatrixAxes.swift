@@ -132,7 +132,7 @@ enum Matrix {
 
     /// A variant of an operation.
     enum Probe: String, CaseIterable, Sendable {
-        /// The record that is visible to participants, or whatever the operation reads.
+        /// The record that is visible to participants, or the operation's default.
         case read
         /// The record of the zone that is in no share.
         case readHidden

@@ -21,7 +21,7 @@ extension Matrix {
         static func refused(_ code: WireError.Code) -> Verdict { Verdict(code: code.rawValue) }
     }
 
-    /// What a role may do in a zone of the owner through the shared database.
+    /// Permissions of a role in the owner's zone through the shared database.
     enum Access: Sendable { case none, read, write }
 
     static func sharedAccess(_ role: Role, _ zone: ZoneKind) -> Access {
@@ -49,7 +49,7 @@ extension Matrix {
         }
     }
 
-    /// An invalid credential is refused, whatever the operation. Only sessions that ended ask to sign in again.
+    /// Every operation refuses an invalid credential. Only expired sessions ask to sign in again.
     static func refusal(of sender: Sender) -> Verdict? {
         switch (sender.kind, sender.state) {
         case (_, .valid): nil
@@ -186,7 +186,7 @@ struct MatrixRun: Sendable {
         if isOwn, cell.sender.role.isUser, cell.sender.role != .owner, changed.contains(where: { $0.owner != ownName }) {
             return "\(cell): changed a partition of another user"
         }
-        // A read that shows nothing would make every other cell hold for no reason: what may be seen has to be seen.
+        // Permitted records must be in the response: an empty one would pass all other cells.
         let shown = Set(Self.places.filter { answer.shows(MatrixWorld.secret($0)) })
         guard shown == verdict.discloses else {
             return "\(cell): shows the values of \(shown.sorted()), not of \(verdict.discloses.sorted())"

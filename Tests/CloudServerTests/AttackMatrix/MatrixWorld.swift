@@ -9,7 +9,7 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// A service with an owner, whose data are under attack: zones with every kind of share, and participants in every state.
+/// A service with an attacked owner: zones with every kind of share, and participants in every state.
 final class MatrixWorld: Sendable {
     /// A defect that a canary plants. The matrix has to find each.
     enum Planted: Sendable {

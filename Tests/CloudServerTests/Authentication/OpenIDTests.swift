@@ -115,7 +115,7 @@ import Testing
         #expect(Set(requests.compactMap { QueryItems($0.form ?? "")["code_verifier"] }).count == 3)
     }
 
-    /// Each change makes the ID token one that must not sign anybody in.
+    /// Each change makes the ID token invalid.
     static let forgeries: [(name: String, change: @Sendable (inout [String: Any]) -> Void)] = [
         ("issuer", { $0["iss"] = "https://evil.example" }), ("audience", { $0["aud"] = "other" }),
         ("no audience", { $0["aud"] = [String]() }), ("audience of several without azp", { $0["aud"] = ["tarn", "other"] }),

@@ -71,7 +71,7 @@ import Testing
         #expect(try Self.stored(village) == first)
     }
 
-    /// A sign-in that is under way while the password changes does not bring the old password back.
+    /// A concurrent sign-in does not restore the old password.
     @Test func renewalOfAnOldPasswordChangesNothing() async throws {
         let village = try await Self.village()
         let account = try #require(try await village.store.account(named: "mia"))

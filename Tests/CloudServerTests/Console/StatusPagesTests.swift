@@ -29,7 +29,7 @@ import Testing
         #expect(page.contains("Mean latency in the last hour: now 20 ms, at most 20 ms"))
         #expect(page.components("<rect ") == 2 + 1 + 2)
         village.clock.advance(seconds: 59 * 60)
-        // The session has ended meanwhile.
+        // The session expired.
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 2"))
         village.clock.advance(seconds: 60)

@@ -40,7 +40,8 @@ import Testing
                     account: account, containerIdentifier: Village.container, environment: .development, isKept: true,
                     started: village.clock.now),
                 id: [1, 2, 3], now: village.clock.now)
-            try await store.addIdentity(Identity(issuer: "https://id.example.org", subject: Self.account), ofUser: Self.account, now: village.clock.now)
+            try await store.addIdentity(
+                Identity(issuer: "https://id.example.org", subject: Self.account), ofUser: Self.account, now: village.clock.now)
             let secret = try await store.beginSecondFactor(ofAccount: account, now: village.clock.now)
             let code = TimeCode.code(of: secret, step: TimeCode.step(at: village.clock.now))
             #expect(try await store.confirmSecondFactor(ofAccount: account, code: code, now: village.clock.now) != nil)
