@@ -16,8 +16,9 @@ public struct TarnCommand: AsyncParsableCommand {
             Exit codes: 0 success; 1 failure, with one sentence on standard error; 2 a check that found a difference or could not read \
             its input ('tarn model diff', 'tarn store check'); 64 wrong arguments.
 
-            """ + Help.discussion(
-            examples: "tarn serve --data ./data", "tarn user add mia --data ./data", "tarn demo"),
+            """
+                + Help.discussion(
+                    examples: "tarn serve --data ./data", "tarn user add mia --data ./data", "tarn demo"),
         version: TarnVersion.current,
         subcommands: [
             ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self,

@@ -148,7 +148,8 @@ import Testing
         let backup = folder.url.appendingPathComponent("copy").path
         if isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
         let saved = try await client.modifyRecords(
-            encoded: sage.encoded(), operationCount: 1, idempotencyKey: "k1", asking: [.lostHistory]).syncToken
+            encoded: sage.encoded(), operationCount: 1, idempotencyKey: "k1", asking: [.lostHistory]
+        ).syncToken
         if !isSavedAfterTheBackup { try await cloud.backUp(to: backup) }
         try await cloud.restore(from: backup)
         #expect(try await changes(client, since: start, saved: nil).get().records.count == (isSavedAfterTheBackup ? 0 : 1))
@@ -158,7 +159,8 @@ import Testing
         }
     }
 
-    private func changes(_ client: CloudDatabaseClient, since token: String?, saved: String?) async throws -> Result<ZoneChanges, WireError> {
+    private func changes(_ client: CloudDatabaseClient, since token: String?, saved: String?) async throws -> Result<ZoneChanges, WireError>
+    {
         var query = ZoneChangesQuery(zoneID: Self.garden, syncToken: token)
         query.savedSyncToken = saved
         switch try #require(try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: [.lostHistory]).zones.first) {

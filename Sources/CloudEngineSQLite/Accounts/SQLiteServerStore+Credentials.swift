@@ -36,9 +36,11 @@ extension SQLiteServerStore {
         try await writing { db in
             // A password that was set concurrently stays. Web sessions stay, too: it is the same password.
             try db.execute(
-                sql: "UPDATE accounts SET salt = ?, password = ?, rounds = ?, block_size = ?, parallelism = ? WHERE account = ? AND password = ?",
+                sql:
+                    "UPDATE accounts SET salt = ?, password = ?, rounds = ?, block_size = ?, parallelism = ? WHERE account = ? AND password = ?",
                 arguments: [
-                    hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism, account, stored.hash,
+                    hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism, account,
+                    stored.hash,
                 ])
         }
     }

@@ -55,7 +55,8 @@ package struct HTTPTransport: CloudTransport {
     private static func warnOnce(of server: ServerAddress) {
         guard warned.withLock({ $0.insert(server).inserted }) else { return }
         Logger(label: "CloudKit").warning(
-            "the token is sent without encryption: the configured server's address begins with http://; use https:// outside of a trusted network")
+            "the token is sent without encryption: the configured server's address begins with http://; use https:// outside of a trusted network"
+        )
     }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -68,7 +69,7 @@ package struct HTTPTransport: CloudTransport {
                     for _ in 0..<Self.pooledConnectionAttempts {
                         do {
                             return try await exchange(outgoing, request)
-                        } catch where HTTPFailure.isOfAConnection(error) {
+                        } catch  where HTTPFailure.isOfAConnection(error) {
                             continue
                         }
                     }
@@ -146,7 +147,9 @@ package struct HTTPTransport: CloudTransport {
             return try await body()
         } catch {
             let failure = HTTPFailure.translate(error)
-            guard request.changesData, !HTTPFailure.isOfAHandshake(error), let failure = failure as? CKError, failure.code == .networkFailure else { throw failure }
+            guard request.changesData, !HTTPFailure.isOfAHandshake(error), let failure = failure as? CKError,
+                failure.code == .networkFailure
+            else { throw failure }
             throw CKError(
                 .serverResponseLost,
                 failure.localizedDescription + "; the server may have saved the change: fetch it, or send it again", cause: failure)

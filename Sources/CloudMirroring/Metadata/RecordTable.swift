@@ -36,7 +36,8 @@ enum RecordTable {
     fileprivate static let rowStatements = NamedRowStatements(
         "TARN_RECORD", subject: ["entity", "pk", "isRelocated"],
         [
-            "tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator", "created", "parent", "share", "encrypted",
+            "tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator", "created", "parent", "share",
+            "encrypted",
             "isUnreadable",
         ])
 

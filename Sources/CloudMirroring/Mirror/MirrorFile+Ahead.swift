@@ -44,7 +44,8 @@ extension MirrorFile {
     ///   - ending: The event that ends with this, if nothing failed.
     /// - Returns: Also the plan of the pipelined batch, if it is still the next one.
     func settle(
-        _ sent: ExportBatch, key: String, outcomes: [String: ItemOutcome], response: SyncDatabase.Response, pipelined: PipelinedBatch?, isPipelinedSent: Bool,
+        _ sent: ExportBatch, key: String, outcomes: [String: ItemOutcome], response: SyncDatabase.Response, pipelined: PipelinedBatch?,
+        isPipelinedSent: Bool,
         ending: EventTable.Row?
     ) throws -> (verdict: BatchVerdict, next: ExportPlan?) {
         try store.write { writer in

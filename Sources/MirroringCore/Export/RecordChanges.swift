@@ -35,7 +35,8 @@ struct RecordChanges {
     ///   - isNew: Whether the server has no such record yet: all keys are sent.
     ///   - encrypted: Fields whose values wait for their key are not sent, unless the record is new.
     init(
-        of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool, limits: Limits
+        of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool,
+        limits: Limits
     ) {
         var placed = entity.properties.compactMap { property -> Placed? in
             let content = local.content(of: property)
@@ -44,7 +45,10 @@ struct RecordChanges {
             let before = isNew ? .absent : property.content(in: ancestor.fields)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
             let isChanged = isNew || encrypted.isReplacing(property.fieldName) || !property.isSame(content, as: before, digest: digest)
-            if !isNew, let entry = encrypted[property.fieldName], entry.problem != nil, !isChanged || !encrypted.maySend(property.fieldName) { return nil }
+            if !isNew, let entry = encrypted[property.fieldName], entry.problem != nil, !isChanged || !encrypted.maySend(property.fieldName)
+            {
+                return nil
+            }
             var isAsset = false
             if property.assetFieldName != nil {
                 if isChanged {

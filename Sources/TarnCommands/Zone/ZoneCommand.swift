@@ -90,7 +90,8 @@ struct ZoneOwnerOptions: ParsableArguments {
         if let partition { names = (try? await store.read(partition) { try $0.zones().map(\.name) }) ?? [] }
         let suggestion = Suggestion.sentence(for: zone, among: names)
         return CommandError(
-            "\(user) has no zone named \(zone) in \(container), \(environment.rawValue): 'tarn zone list' shows those there are.\(suggestion)")
+            "\(user) has no zone named \(zone) in \(container), \(environment.rawValue): 'tarn zone list' shows those there are.\(suggestion)"
+        )
     }
 
     func partition(in store: SQLiteServerStore) async throws -> Partition { try await call(in: store).partition }
@@ -102,7 +103,9 @@ struct ZoneOwnerOptions: ParsableArguments {
             throw StorageFailure(.unknownName, "there is no user of this name")
         }
         let containers = try await store.containers()
-        guard containers.contains(container) else { throw CommandError(unknownContainer: container, data: "the data folder", among: containers) }
+        guard containers.contains(container) else {
+            throw CommandError(unknownContainer: container, data: "the data folder", among: containers)
+        }
         let name = try await store.userRecordName(
             account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
         return Call(
