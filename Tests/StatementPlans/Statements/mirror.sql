@@ -187,3 +187,5 @@ UPDATE TARN_ZONE SET share = ? WHERE number = ?
 UPDATE TARN_ZONE SET shareGeneration = ? WHERE number = ?
 UPDATE TARN_ZONE SET token = (SELECT value FROM TARN_STATE WHERE key = 'token') WHERE number = 0 AND EXISTS (SELECT 1 FROM TARN_STATE WHERE key = 'token' AND value IS NOT NULL)
 UPDATE TARN_ZONE SET token = ? WHERE number = ?
+UPDATE TARN_ZONE SET token = NULL, exportedToken = COALESCE(exportedToken, token), generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?
+UPDATE TARN_ZONE SET token = NULL, exportedToken = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?
