@@ -30,7 +30,7 @@ package enum Feature: String, CaseIterable, Sendable {
     /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
     /// `sharing`.
     case rejections
-    /// The server is restored from a backup that lacks saves of the devices.
+    /// The server is restored from a backup that lacks saves of the devices. No seed draws it: see the open defect in Simulation.md.
     case restores
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
@@ -53,9 +53,6 @@ package enum Feature: String, CaseIterable, Sendable {
         for feature in [Feature.severalShares, .permissions, .rejections] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
-        var restoring = SeededNumbers(seed: ~seed &+ 12)
-        // What a restored server means for shares, the public database and unique values is not covered: see Sync.md.
-        if restoring.percent(15), features.isDisjoint(with: [.sharing, .publicFeed, .publicQueries, .extensions]) { features.insert(.restores) }
         return features
     }
 }

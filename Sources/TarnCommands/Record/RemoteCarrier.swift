@@ -7,6 +7,7 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
+import SystemSupport
 
 /// Requests to a server with an operator's key: the rights and the audit log of the console.
 struct RemoteCarrier: RecordCarrier {
@@ -71,11 +72,10 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
     init(file: String?, environment: [String: String]) throws {
         let text: String
         if let file {
-            var status = stat()
-            guard stat(file, &status) == 0, let content = try? String(contentsOfFile: file, encoding: .utf8) else {
+            guard let stamp = FileStamp(path: file), let content = try? String(contentsOfFile: file, encoding: .utf8) else {
                 throw CommandError("The key file \(file) cannot be read: name a file with the line that 'tarn user operator-key' printed.")
             }
-            guard status.st_mode & 0o077 == 0 else {
+            guard !stamp.isOpenToOthers else {
                 throw CommandError("Other users may read the key file \(file): run 'chmod 600 \(file)' first.")
             }
             text = content
