@@ -53,8 +53,8 @@ final class EncryptionKeyRing: Sendable {
         var isRead = false
         /// The version of the file that holds all entries and is on the disk; nil as long as that is not known.
         var durable: FileVersion?
-        /// Keys of other devices that received values need, with the zones of the values.
-        var missing: [KeyID: Set<String>] = [:]
+        /// Keys of other devices that received values need.
+        var missing: Set<KeyID> = []
     }
 
     /// How long another process may hold the lock of the file.
@@ -116,11 +116,11 @@ final class EncryptionKeyRing: Sendable {
         }
     }
 
-    /// Whether a new key would be one that other devices lack, or the share's key is not here.
+    /// Whether a new key would be one that other devices lack.
+    ///
+    /// A device that has a key never waits for another one: anybody with write access can make a value that names an unknown key.
     private func lacksKey(_ state: State, _ zone: String) -> Bool {
-        if state.missing.isEmpty || state.entries.contains(where: { $0.value.zone == zone }) { return false }
-        let isShare = zone.hasPrefix(MirrorNames.shareZonePrefix)
-        return !state.entries.contains { $0.value.zone == nil } || isShare && state.missing.values.contains { $0.contains(zone) }
+        !state.missing.isEmpty && !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
     }
 
     enum Found {
@@ -134,10 +134,10 @@ final class EncryptionKeyRing: Sendable {
         try state.withLock { state in
             if !state.entries.contains(where: { $0.id == id }) { try read(&state) }
             guard let entry = state.entries.first(where: { $0.id == id }) else {
-                state.missing[id, default: []].insert(zone)
+                state.missing.insert(id)
                 return .missing
             }
-            state.missing[id] = nil
+            state.missing.remove(id)
             return entry.value.zone == nil || entry.value.zone == zone ? .key(entry.key) : .ofAnotherZone
         }
     }
