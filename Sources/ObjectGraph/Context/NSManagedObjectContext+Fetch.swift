@@ -13,9 +13,13 @@ extension NSManagedObjectContext {
     ///   error of the store. The context is unchanged then.
     public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
         guard isPlain else { return try cast(fetch(request.untyped), of: request) }
-        guard request.resultType == .managedObjectResultType else { return try cast(results(of: request.parameters), of: request) }
         preconditionIsCurrent()
-        return try cast(fetchObjects(request.parameters), of: request)
+        // Objects and their IDs are many, and are not boxed one by one.
+        switch request.resultType {
+        case .managedObjectResultType: return try cast(fetchObjects(request.parameters), of: request)
+        case .managedObjectIDResultType: return try cast(fetchIDs(request.parameters), of: request)
+        default: return try cast(results(of: request.parameters), of: request)
+        }
     }
 
     /// Counts the objects a fetch would return, with this context's unsaved changes applied.
