@@ -4,6 +4,7 @@
 import CloudKit
 @testable import CloudMirroring
 import Foundation
+import MirroringCore
 import Synchronization
 import SystemSupport
 import Testing
@@ -35,6 +36,20 @@ struct EncryptionKeyRingTests {
             #expect(try lines().count == 1)
             try FileManager.default.removeItem(at: folder)
         }
+    }
+
+    /// Everybody with write access can send a value that names an unknown key. Only a device without a key waits for one.
+    @Test(arguments: ["", "com.apple.coredata.cloudkit.share.A"]) func unknownKeyStopsNoDeviceWithAKey(zone: String) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let unknown = EncryptionKeyRing.KeyID(bytes: Array(repeating: 7, count: EncryptionKeyRing.KeyID.byteCount))
+        func isMissing(_ ring: EncryptionKeyRing) throws -> Bool { if case .missing = try ring.key(unknown, in: zone) { true } else { false } }
+        let first = ring()
+        #expect(try isMissing(first))
+        #expect(throws: CloudFailure.self) { try first.sealingKey(in: zone) }
+        let own = try ring().sealingKey().id
+        let second = ring()
+        #expect(try isMissing(second))
+        #expect(try second.sealingKey(in: zone).id == own)
     }
 
     @Test func concurrentRingsKeepEachOthersKeys() async throws {
