@@ -112,7 +112,8 @@ struct ConsolePages {
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
             return nil
         }
-        guard found.session.containerIdentifier.isEmpty,
+        // A key in a cookie would open all pages, and be renewed by them.
+        guard found.session.containerIdentifier == (key == nil ? "" : WebSession.operatorKeyPlace),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
         let isPost = request.method == "POST"
