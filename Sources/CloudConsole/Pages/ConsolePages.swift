@@ -177,7 +177,8 @@ struct ConsolePages {
     func signInPage(problem: String? = nil, status: Int) -> ServiceResponse {
         var values: [String: Any] = ["console": true]
         if let problem { values["problem"] = problem }
-        if let provider = console.service.identityProviderName { values["provider"] = provider }
+        // The provider knows the public address alone, which does not have the console if the console has its own.
+        if console.part == .all, let provider = console.service.identityProviderName { values["provider"] = provider }
         return Page.html("signin", values, title: "Sign in", status: status)
     }
 
