@@ -4,6 +4,7 @@
 import CloudKit
 @testable import CloudMirroring
 import Foundation
+import MirroringCore
 import Synchronization
 import SystemSupport
 import Testing
@@ -64,6 +65,18 @@ struct EncryptionKeyRingTests {
         try one.add(line)
         let id = try EncryptionKeyRing(.text(line), container: "iCloud.n").sealingKey().id
         #expect(try other.hasKey(named: id.text))
+        try FileManager.default.removeItem(at: folder)
+    }
+
+    /// A file that was not understood is not the one that was read last.
+    @Test func aDamagedFileIsAnErrorEachTime() throws {
+        let ring = ring()
+        let first = try ring.sealingKey().id
+        let other = String(repeating: "0", count: 16)
+        for _ in 0..<2 { #expect(try !ring.hasKey(named: other)) }
+        try Data("tarn-key-1:damaged\n".utf8).write(to: file)
+        for _ in 0..<2 { #expect(throws: CloudFailure.self) { try ring.hasKey(named: other) } }
+        #expect(try ring.hasKey(named: first.text))
         try FileManager.default.removeItem(at: folder)
     }
 
