@@ -31,7 +31,7 @@ package struct Console: PageResponder {
     let started: Int64
     let settings: [(name: String, value: String)]
     private let measures: @Sendable () async -> ServerMeasures?
-    private var part = Part.all
+    private(set) var part = Part.all
 
     /// - Parameters:
     ///   - settings: Names and values for the page of settings, without secrets.

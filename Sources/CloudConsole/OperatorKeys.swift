@@ -12,9 +12,9 @@ package enum PageAddress {
 
 /// Keys with which the commands of another machine administer a server.
 ///
-/// A key is the token of a console session that was begun at the server's data folder instead of with a password. So it has the
-/// rights and the audit log of the console, expires as its sessions do, is listed by `tarn user sessions`, and is ended by
-/// `tarn user sign-out`, by a new password and with the account's operator flag.
+/// A key is the token of a session that was begun at the server's data folder instead of with a password. It has the rights and the audit
+/// log of the console's requests of the protocol, expires after two weeks, is listed by `tarn user sessions`, and is ended by
+/// `tarn user sign-out`, by a new password and with the account's operator flag. It opens no page, not in a cookie either.
 package enum OperatorKeys {
     /// The key in a request, for requests of the protocol only: pages are for browsers.
     static func key(of request: ServiceRequest) -> String? {

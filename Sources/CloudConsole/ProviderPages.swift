@@ -15,6 +15,8 @@ struct ProviderPages {
     /// Sends the browser to the provider.
     func begin(_ request: ServiceRequest) async -> ServiceResponse {
         let flow = QueryItems(request.query)["flow"] ?? ""
+        // Without a flow the sign-in is to the console, which the address of the apps does not have.
+        guard !flow.isEmpty || console.part == .all else { return Page.problem("This address does not have the console.", status: 404) }
         guard flow.isEmpty || console.service.signInFlow(flow) != nil else {
             return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
         }

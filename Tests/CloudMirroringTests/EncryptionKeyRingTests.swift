@@ -82,6 +82,18 @@ struct EncryptionKeyRingTests {
         try FileManager.default.removeItem(at: folder)
     }
 
+    /// A file that was not understood is not the one that was read last.
+    @Test func aDamagedFileIsAnErrorEachTime() throws {
+        let ring = ring()
+        let first = try ring.sealingKey().id
+        let other = String(repeating: "0", count: 16)
+        for _ in 0..<2 { #expect(try !ring.hasKey(named: other)) }
+        try Data("tarn-key-1:damaged\n".utf8).write(to: file)
+        for _ in 0..<2 { #expect(throws: CloudFailure.self) { try ring.hasKey(named: other) } }
+        #expect(try ring.hasKey(named: first.text))
+        try FileManager.default.removeItem(at: folder)
+    }
+
     @Test func aRemovedFileIsWrittenAgainBeforeItsKeySeals() throws {
         let ring = ring()
         let first = try ring.sealingKey().id

@@ -98,6 +98,34 @@ import Testing
         try server.close()
     }
 
+    @Test func signInIsExportedWithoutSecretsAndWithoutLinesOfOthers() async throws {
+        let folder = ScratchFolder("tarn-user-sign-in")
+        let (data, copy) = ("\(folder.path)/data", "\(folder.path)/copy")
+        let server = try SQLiteServerStore(path: data, use: .server)
+        // `_` and `%` in a pattern would stand for other letters.
+        for name in ["a_b", "axb"] { _ = try await server.addUser(name: name, deviceLabel: "tablet", now: 1) }
+        try await server.addIdentity(Identity(issuer: "https://id.example.org", subject: "subject-1"), ofUser: "a_b", now: 1)
+        let account = try #require(try await server.account(named: "a_b"))
+        let secret = try await server.beginSecondFactor(ofAccount: account, now: 60_000)
+        let code = TimeCode.code(of: secret, step: TimeCode.step(at: 60_000))
+        let recoveryCodes = try #require(try await server.confirmSecondFactor(ofAccount: account, code: code, now: 60_000))
+        for name in ["a_b", "axb", "A_B"] {
+            try await server.append(
+                AuditEvent(time: 1, actor: .commandLine("root"), action: "user.revoke", subject: "\(name), phone", outcome: .done))
+        }
+
+        #expect(await run(UserCommand.Export.self, "a_b", "--to", copy, "--data", data) == nil)
+        let exported = try json("\(copy)/account.json")
+        #expect((exported["identities"] as? [[String: String]]) == [["issuer": "https://id.example.org", "subject": "subject-1"]])
+        #expect(exported["secondFactorSince"] as? Int == 60_000)
+        let text = String(decoding: try #require(FileManager.default.contents(atPath: "\(copy)/account.json")), as: UTF8.self)
+        for recoveryCode in recoveryCodes { #expect(!text.contains(recoveryCode)) }
+        let bytes = try #require(FileManager.default.contents(atPath: "\(copy)/audit.json"))
+        let events = try #require(try JSONSerialization.jsonObject(with: bytes) as? [[String: Any]])
+        #expect(events.compactMap { $0["subject"] as? String } == ["a_b, phone"])
+        try server.close()
+    }
+
     @Test(arguments: [
         ("Garden", "Garden"), ("../..", "..%2F.."), ("Größe 1", "Gr%C3%B6%C3%9Fe%201"), (String(repeating: "/", count: 100), "zone-7"),
     ])

@@ -26,7 +26,7 @@ struct BulkPages {
     }
 
     func respond() async throws -> ServiceResponse {
-        let (query, _) = try await list.query(try await list.places())
+        let (query, _) = try await list.query()
         let selected = (0..<Self.recordsMax).compactMap { index in
             form["x.\(index)"].map { Selected(index: index, name: $0, tag: form["t.\(index)"] ?? "") }
         }

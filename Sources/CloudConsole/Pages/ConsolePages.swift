@@ -112,7 +112,8 @@ struct ConsolePages {
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
             return nil
         }
-        guard found.session.containerIdentifier.isEmpty,
+        // A key in a cookie would open all pages, and be renewed by them.
+        guard found.session.containerIdentifier == (key == nil ? "" : WebSession.operatorKeyPlace),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
         let isPost = request.method == "POST"
@@ -176,7 +177,8 @@ struct ConsolePages {
     func signInPage(problem: String? = nil, status: Int) -> ServiceResponse {
         var values: [String: Any] = ["console": true]
         if let problem { values["problem"] = problem }
-        if let provider = console.service.identityProviderName { values["provider"] = provider }
+        // The provider knows the public address alone, which does not have the console if the console has its own.
+        if console.part == .all, let provider = console.service.identityProviderName { values["provider"] = provider }
         return Page.html("signin", values, title: "Sign in", status: status)
     }
 

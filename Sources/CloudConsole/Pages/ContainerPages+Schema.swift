@@ -118,7 +118,7 @@ extension ContainerPages {
                     "lines": lines.isEmpty ? ["No values are deleted."] : lines.map { "\($0) in all databases of development" },
                 ])
         }
-        _ = try await schemas.importSchema(smaller)
+        try await schemas.remove(field, ofType: name)
         return Page.redirect(field == nil ? "\(base)/types" : "\(base)/types/\(QueryItems.encode(name))?saved=removed")
     }
 

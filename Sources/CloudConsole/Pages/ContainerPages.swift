@@ -63,6 +63,8 @@ struct ContainerPages {
             partition,
             Caller(userRecordName: name, deviceID: "console", kind: scope == .public ? .operator : .user),
             baseURL: visit.request.baseURL)
+        // Work of the account, not of the server itself: it waits its turn, and ends with the account.
+        call.requester = "\(WorkTerms.accountPrefix)\(visit.account)"
         call.capabilities = [.publicChanges, .serverRecord]
         call.queriesUnmarkedFields = environment == .development
         return call

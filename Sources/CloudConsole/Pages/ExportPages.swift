@@ -43,7 +43,7 @@ struct ExportPages {
         return file(Array(text.utf8), "csv", "text/csv; charset=utf-8", query)
     }
 
-    private func query() async throws -> RecordQuery { try await list.query(try await list.places()).0 }
+    private func query() async throws -> RecordQuery { try await list.query().0 }
 
     /// - Parameter add: Returns the bytes of the file so far.
     private func each(_ query: RecordQuery, _ add: (Record) -> Int) async throws {

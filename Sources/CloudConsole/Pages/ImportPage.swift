@@ -15,7 +15,7 @@ struct ImportPage {
     private var form: QueryItems { parent.visit.fields }
 
     func respond() async throws -> ServiceResponse {
-        let (query, _) = try await list.query(try await list.places())
+        let (query, _) = try await list.query()
         guard query.type != nil else { return Page.problem("Create a record type first.", status: 404) }
         guard parent.visit.isPost else { return page(query) }
         do {

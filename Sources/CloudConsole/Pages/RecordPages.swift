@@ -79,11 +79,20 @@ struct RecordPages {
     }
 
     /// The query of the page's address. Without a place it is the first one with records.
-    func query(_ places: [Place]) async throws -> (RecordQuery, types: [String]) {
+    ///
+    /// - Parameter known: ``places()``, if the page shows them; nil reads them only for an address without a place.
+    func query(_ known: [Place]? = nil) async throws -> (RecordQuery, types: [String]) {
         let schema = try await parent.schemas.export(parent.environment).completed
         let types = schema.types.keys.filter { $0 != UsersType.name }.sorted()
-        let first = places.first { $0.records != 0 && $0.scope != .shared } ?? places.first
-        let place = RecordQuery.place(items) ?? first.map { ($0.scope, $0.zone) } ?? (.public, ZoneID.defaultZoneName)
+        let place: (scope: DatabaseScope, zone: String)
+        if let named = RecordQuery.place(items) {
+            place = named
+        } else {
+            var places = known ?? []
+            if known == nil { places = try await self.places() }
+            let first = places.first { $0.records != 0 && $0.scope != .shared } ?? places.first
+            place = (first?.scope ?? .public, first?.zone ?? ZoneID.defaultZoneName)
+        }
         return (RecordQuery(items, place: place, types: types, schema), types)
     }
 

@@ -35,11 +35,11 @@ extension SQLiteServerStore {
         let count: Int64 = try lookingUp { db in
             try db.row("SELECT value FROM meta WHERE key = ?", [Self.revocationsKey]).map { $0[0] } ?? 0
         }
-        let isKnown = keysSeen.withLock { seen in
-            defer { seen = count }
-            return seen == count
+        if keysSeen.withLock({ $0 != count }) {
+            try reloadSealingKeys()
+            // After the keys were read: a failure is tried again with the next call.
+            keysSeen.withLock { $0 = count }
         }
-        if !isKnown { try reloadSealingKeys() }
         return count
     }
 

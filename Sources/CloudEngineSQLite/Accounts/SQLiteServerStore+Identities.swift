@@ -44,12 +44,14 @@ extension SQLiteServerStore: IdentityStorage {
     }
 
     package func identities(ofUser name: String) async throws -> [Identity] {
-        try await reading { db in
-            let account = try Self.requiredAccount(named: name, db)
-            return try Row.fetchAll(
-                db, sql: "SELECT issuer, subject FROM identities WHERE account = ? ORDER BY created, issuer, subject", arguments: [account]
-            ).map { Identity(issuer: $0[0], subject: $0[1]) }
-        }
+        try await reading { db in try Self.identities(of: try Self.requiredAccount(named: name, db), db) }
+    }
+
+    /// Identities of an account, oldest first.
+    static func identities(of account: Int64, _ db: Database) throws -> [Identity] {
+        try Row.fetchAll(
+            db, sql: "SELECT issuer, subject FROM identities WHERE account = ? ORDER BY created, issuer, subject", arguments: [account]
+        ).map { Identity(issuer: $0[0], subject: $0[1]) }
     }
 
     package func addAccount(ofIdentity identity: Identity, names: [String], now: Int64) async throws -> Int64 {

@@ -21,6 +21,10 @@ package struct AccountData: Sendable {
     /// Containers and environments in which the processing of the user's data is paused.
     package var restrictions: [(containerIdentifier: String, environment: String)]
     package var partitions: [Partition]
+    /// Identities at OpenID providers that sign in to the account.
+    package var identities: [Identity]
+    /// When the second factor was turned on, in milliseconds since 1970 UTC; nil without one.
+    package var secondFactorSince: Int64?
     /// Lines of the audit log with the account's name, oldest first.
     package var auditEvents: [AuditEvent]
 }
@@ -44,6 +48,9 @@ extension SQLiteServerStore {
                 isDiscoverable: row[8], isOperator: row[9])
             var data = AccountData(
                 profile: profile, created: row[1], quota: row[2], userRecordNames: [:], roles: [], restrictions: [], partitions: [],
+                identities: try Self.identities(of: account, db),
+                secondFactorSince: try Int64.fetchOne(
+                    db, sql: "SELECT confirmed FROM second_factors WHERE account = ? AND confirmed IS NOT NULL", arguments: [account]),
                 auditEvents: [])
             for row in try Row.fetchAll(db, sql: "SELECT container, name FROM user_names WHERE account = ?", arguments: [account]) {
                 data.userRecordNames[row[0]] = row[1]
@@ -69,8 +76,8 @@ extension SQLiteServerStore {
                 db,
                 sql: """
                     SELECT time, actor, network, action, subject, outcome FROM audit
-                    WHERE actor = ? OR subject = ? OR subject LIKE ? OR actor = ? ORDER BY number
-                    """, arguments: [name, name, "\(name),%", profile.emailAddress])
+                    WHERE actor = ?1 OR subject = ?1 OR substr(subject, 1, length(?1) + 1) = ?1 || ',' OR actor = ?2 ORDER BY number
+                    """, arguments: [name, profile.emailAddress])
             while let row = try events.next() {
                 data.auditEvents.append(
                     AuditEvent(

@@ -28,31 +28,13 @@ final class EncryptionKeyRing: Sendable {
         let key: SymmetricKey
     }
 
-    /// Which file was read; another process replaces it as a whole.
-    private struct FileVersion: Equatable {
-        let device: UInt64
-        let inode: UInt64
-        let seconds: Int
-        let nanoseconds: Int
-
-        /// nil for a missing file.
-        init?(_ url: URL) {
-            var status = stat()
-            guard stat(url.path, &status) == 0 else { return nil }
-            (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
-            #if os(Linux)
-                (seconds, nanoseconds) = (Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec))
-            #else
-                (seconds, nanoseconds) = (Int(status.st_mtimespec.tv_sec), Int(status.st_mtimespec.tv_nsec))
-            #endif
-        }
-    }
-
     private struct State {
         var entries: [Entry] = []
         var isRead = false
-        /// The version of the file that holds all entries and is on the disk; nil as long as that is not known.
-        var durable: FileVersion?
+        /// The file that was read last; nil for a missing one.
+        var seen: FileStamp?
+        /// The file that holds all entries and is on the disk; nil as long as that is not known.
+        var durable: FileStamp?
         /// Keys of other devices that received values need.
         var missing: Set<KeyID> = []
     }
@@ -100,7 +82,7 @@ final class EncryptionKeyRing: Sendable {
             // A first key here would be a second key of the user, which other devices lack.
             if lacksKey(state, zone) { throw Self.missingKey }
             let isFirst = !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
-            if let url, isFirst || state.durable == nil || state.durable != FileVersion(url) {
+            if let url, isFirst || state.durable == nil || state.durable != FileStamp(path: url.path) {
                 do {
                     try update(&state, url) { keys in keys.contains { $0.zone == nil || $0.zone == zone } ? [] : [Self.newKey()] }
                 } catch let failure as CloudFailure {
@@ -132,7 +114,7 @@ final class EncryptionKeyRing: Sendable {
 
     func key(_ id: KeyID, in zone: String) throws -> Found {
         try state.withLock { state in
-            if !state.entries.contains(where: { $0.id == id }) { try read(&state) }
+            if !state.entries.contains(where: { $0.id == id }) { try readIfChanged(&state) }
             guard let entry = state.entries.first(where: { $0.id == id }) else {
                 state.missing.insert(id)
                 return .missing
@@ -147,7 +129,7 @@ final class EncryptionKeyRing: Sendable {
         guard let bytes = Hex.bytes(name), bytes.count == KeyID.byteCount else { return false }
         return try state.withLock { state in
             let id = KeyID(bytes: bytes)
-            if !state.entries.contains(where: { $0.id == id }) { try read(&state) }
+            if !state.entries.contains(where: { $0.id == id }) { try readIfChanged(&state) }
             return state.entries.contains { $0.id == id }
         }
     }
@@ -221,8 +203,17 @@ final class EncryptionKeyRing: Sendable {
         return try Self.keys(in: url)
     }
 
+    /// Reads the file again for a key that is not in it, unless it is the file that was read last: an import may have very many values that
+    /// lack their key. Other processes replace the file as a whole.
+    private func readIfChanged(_ state: inout State) throws {
+        if state.isRead, state.seen == url.flatMap({ FileStamp(path: $0.path) }) { return }
+        try read(&state)
+    }
+
     /// - Throws: `CloudFailure` for a file that cannot be read, for the status.
     private func read(_ state: inout State) throws {
+        // Before the content: a file that is replaced in between is read once more.
+        let stamp = url.flatMap { FileStamp(path: $0.path) }
         let keys: [EncryptionKey]
         do {
             keys = try self.keys()
@@ -230,6 +221,7 @@ final class EncryptionKeyRing: Sendable {
             throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be read, or holds something else")
         }
         hold(keys, &state)
+        state.seen = stamp
     }
 
     /// Keys that the file holds no more stay: something may have been sealed with them.
@@ -268,7 +260,7 @@ final class EncryptionKeyRing: Sendable {
                 try DurableFile.replace(url, with: Data(content.utf8), disk: disk)
             }
             hold(keys, &state)
-            state.durable = FileVersion(url)
+            state.durable = FileStamp(path: url.path)
         }
     }
 }

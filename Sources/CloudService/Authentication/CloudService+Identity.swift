@@ -122,7 +122,7 @@ extension CloudService {
         return SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: false)
     }
 
-    /// Letters, digits and `. _ - @`, as in all account names.
+    /// Letters, digits and `. _ -`. Other accounts may have `@` in their names; a name that a provider chose does not look like an address.
     private static func isAccountName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

@@ -111,11 +111,14 @@ extension CloudService {
         return WebToken(session: id, session, now: session.started, engine.limits).sealed(by: engine.sealer)
     }
 
-    /// Begins a console session without a password, for a caller that has the data folder.
+    /// Begins a session without a password, for a caller that has the data folder. Its token opens no page of the console, and is not
+    /// renewed.
     ///
     /// - Returns: The token, and its expiry in milliseconds since 1970 UTC.
     package func operatorKey(ofAccount account: Int64) async throws -> (key: String, expires: Int64) {
-        let session = WebSession(account: account, containerIdentifier: "", environment: .production, isKept: true, started: surroundings.now())
+        let session = WebSession(
+            account: account, containerIdentifier: WebSession.operatorKeyPlace, environment: .production, isKept: true,
+            started: surroundings.now())
         let key = try await startSession(session)
         return (key, WebToken(opening: key, by: engine.sealer)?.expires ?? session.started)
     }

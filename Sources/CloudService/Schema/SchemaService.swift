@@ -84,8 +84,30 @@ package struct SchemaService: Sendable {
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
         try schema.check(against: try await export(.production))
         let changes = try await storage.write(partition(.development)) { [engine] in try engine.store(schema, in: $0) }
+        try await removeValues(of: changes)
+        return changes
+    }
+
+    /// Removes a field of a type, or the type, from development with its values.
+    ///
+    /// The schema is read in the transaction that writes it, so a type or field that an app makes at the same time stays.
+    ///
+    /// - Parameter field: nil for the type.
+    /// - Throws: As ``validate(_:)``; then nothing changed.
+    package func remove(_ field: String?, ofType name: String) async throws {
+        let production = try await export(.production)
+        let changes = try await storage.write(partition(.development)) { [engine] unit in
+            var schema = try engine.schema(in: unit)
+            if let field { schema.types[name]?.schema.fields[field] = nil } else { schema.types[name] = nil }
+            try schema.check(against: production)
+            return try engine.store(schema, in: unit)
+        }
+        try await removeValues(of: changes)
+    }
+
+    private func removeValues(of changes: [SchemaChange]) async throws {
         let removals = changes.filter(\.removesValues)
-        guard !removals.isEmpty else { return changes }
+        guard !removals.isEmpty else { return }
         for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
             var place: RecordPlace?
             repeat {
@@ -95,7 +117,6 @@ package struct SchemaService: Sendable {
                 }
             } while place != nil
         }
-        return changes
     }
 
     /// The changes that a deployment would make in production, and the parts that development lacks.

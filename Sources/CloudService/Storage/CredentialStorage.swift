@@ -85,8 +85,11 @@ package struct APIToken: Hashable, Sendable {
 
 /// A session of a person that signed in on a page.
 package struct WebSession: Hashable, Sendable {
+    /// In place of a container, for a session whose token is an operator's key. No container has such an identifier.
+    package static let operatorKeyPlace = "operator key"
+
     package var account: Int64
-    /// Empty for a session of the console.
+    /// Empty for a session of the console; ``operatorKeyPlace`` for an operator's key.
     package var containerIdentifier: String
     package var environment: CloudEnvironment
     /// Whether the person asked to stay signed in.

@@ -158,6 +158,7 @@ struct UserExport {
             "operator": data.profile.isOperator, "userRecordNames": data.userRecordNames,
             "roles": data.roles.map { ["container": $0.containerIdentifier, "environment": $0.environment, "role": $0.role] },
             "processingPaused": data.restrictions.map { ["container": $0.containerIdentifier, "environment": $0.environment] },
+            "identities": data.identities.map { ["issuer": $0.issuer, "subject": $0.subject] },
             "devices": accesses.compactMap(Self.device), "sessions": accesses.compactMap(Self.session),
         ]
         account["givenName"] = data.profile.name.givenName
@@ -165,6 +166,7 @@ struct UserExport {
         account["emailAddress"] = data.profile.emailAddress
         account["phoneNumber"] = data.profile.phoneNumber
         account["quota"] = data.quota
+        account["secondFactorSince"] = data.secondFactorSince
         try writeJSON(account, to: "\(folder)/account.json")
     }
 

@@ -20,7 +20,9 @@ import Testing
         let console: Console
         private(set) var cookies: [String: String] = [:]
 
-        init(_ village: Village) { console = Console(service: village.service, storage: village.store) }
+        init(_ village: Village, _ part: Console.Part = .all) {
+            console = Console(service: village.service, storage: village.store).serving(part)
+        }
 
         func get(_ path: String) async -> ServiceResponse? {
             let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -78,6 +80,17 @@ import Testing
             try await village.store.auditEvents(before: nil, limit: 1).map { "\($0.event.actor) \($0.event.action)" } == [
                 "mia console.sign-in"
             ])
+    }
+
+    /// The provider sends browsers to the public address, which has no console then.
+    @Test func consoleOnItsOwnAddressHasPasswordsOnly() async throws {
+        let (village, _) = try await Self.linked()
+        let page = await Browser(village, .console).get("/console")
+        #expect(page?.status == 200)
+        #expect(!Browser.text(page).contains("/signin/provider"))
+        let apps = Browser(village, .apps)
+        #expect(await apps.get("/signin/provider")?.status == 404)
+        #expect(apps.cookies.isEmpty)
     }
 
     /// As devices and web apps do: the sign-in page of a request without a user.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngine
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Testing
+
+/// Keys with which the commands of another machine administer a server.
+@Suite struct OperatorKeyTests {
+    private static let zones = "/console/api/database/1/\(Village.container)/development/private/zones/list"
+
+    private let village: Village
+    private let console: Console
+
+    init() throws {
+        village = try Village()
+        console = Console(service: village.service, storage: village.store)
+    }
+
+    private func mia() async throws -> Int64 {
+        _ = try await village.villager("mia")
+        try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true }
+        return try #require(try await village.store.account(named: "mia"))
+    }
+
+    private func get(_ path: String, _ headers: [String: String]) async throws -> ServiceResponse {
+        try #require(
+            await console.respond(
+                to: ServiceRequest(
+                    method: "GET", path: path, query: "", headers: headers, body: .bytes([]), baseURL: "http://tarn.example")))
+    }
+
+    @Test func keyOpensRequestsAndNoPage() async throws {
+        let key = try await village.service.operatorKey(ofAccount: try await mia()).key
+        let request = try await get(Self.zones, ["authorization": "Bearer \(key)"])
+        #expect(request.status == 200)
+        // Pages are opened by cookies, which they renew.
+        for headers in [["authorization": "Bearer \(key)"], ["cookie": "tarn_console=\(key)"]] {
+            for path in ["/console", "/console/users"] {
+                let page = try await get(path, headers)
+                #expect(OpenIDTests.Browser.text(page).contains("name=\"password\""), "\(path)")
+                #expect(!page.headers.contains { $0.name == "Set-Cookie" }, "\(path)")
+            }
+        }
+        #expect(try await get(Self.zones, ["cookie": "tarn_console=\(key)"]).status != 200)
+        let sessions = try await village.store.accesses(ofUser: "mia").compactMap { access -> String? in
+            if case .session(let place, _) = access.kind { place } else { nil }
+        }
+        #expect(sessions == ["operator key"])
+    }
+
+    @Test func tokenOfASignInIsNoKey() async throws {
+        _ = try await mia()
+        try await village.store.setPassword("correct horse", ofUser: "mia")
+        let result = try await village.service.signIn(
+            name: "mia", password: "correct horse", to: .console(isKept: false), network: "")
+        guard case .signedIn(let token) = result else {
+            Issue.record("the sign-in needs a code")
+            return
+        }
+        #expect(try await get(Self.zones, ["authorization": "Bearer \(token)"]).status != 200)
+        #expect(try await get("/console/users", ["cookie": "tarn_console=\(token)"]).status == 200)
+    }
+}
