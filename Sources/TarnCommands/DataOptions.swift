@@ -31,7 +31,7 @@ struct DataOptions: ParsableArguments {
             do {
                 value = try await body(store)
                 if let audited { try await store.append(audited.event) }
-            } catch let failure as StorageFailure where failure.isUnknownUser {
+            } catch let failure as StorageFailure where failure == .unknownUser {
                 let names = (try? await store.users().map(\.name)) ?? []
                 try? store.close()
                 throw CommandError(unknownUser: name, among: names)
@@ -42,6 +42,14 @@ struct DataOptions: ParsableArguments {
             try store.close()
             return value
         }
+    }
+}
+
+extension SQLiteServerStore {
+    /// - Throws: `StorageFailure.unknownUser`, to which ``DataOptions`` adds the nearest name.
+    func requiredAccount(named name: String) async throws -> Int64 {
+        guard let account = try await account(named: name) else { throw StorageFailure.unknownUser }
+        return account
     }
 }
 

@@ -24,6 +24,7 @@ import Testing
         await transcript.run("user", "token", "mai", "--data", data)
         await transcript.run("user", "list", "--data", data)
         await transcript.run("user", "list", "--json", "--data", data)
+        await transcript.run("user", "second-factor", "mai", "--data", data)
         await transcript.run("user", "usage", "--data", data)
         await transcript.run("user", "revoke", "mia", "--device", "phone", "--data", data)
         await transcript.run("user", "operator-key", "mia", "--data", data)

@@ -97,9 +97,7 @@ struct RecordTarget: ParsableArguments {
     private func call(_ store: SQLiteServerStore, _ service: CloudService) async throws -> Call {
         var call: Call
         if let user {
-            guard let account = try await store.account(named: user) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
-            }
+            let account = try await store.requiredAccount(named: user)
             let name = try await service.userRecordName(of: account, in: container)
             call = service.call(
                 Partition(containerIdentifier: container, environment: environment, owner: name),

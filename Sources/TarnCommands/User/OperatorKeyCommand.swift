@@ -28,9 +28,7 @@ struct OperatorKeyCommand: AsyncParsableCommand {
         let (key, expires) = try await options.withStore(
             mustExist: true, name: name, audited: CommandAudit("user.operator-key", name)
         ) { store in
-            guard let account = try await store.account(named: name) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
-            }
+            let account = try await store.requiredAccount(named: name)
             guard try await store.profile(ofAccount: account)?.isOperator == true else {
                 throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
             }

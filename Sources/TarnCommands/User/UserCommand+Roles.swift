@@ -33,9 +33,7 @@ extension UserCommand {
             }
             try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.roles", name)) { store in
                 let surroundings = CloudService.Surroundings.system
-                guard let account = try await store.account(named: name) else {
-                    throw StorageFailure(.unknownName, "there is no user of this name")
-                }
+                let account = try await store.requiredAccount(named: name)
                 let user = try await store.userRecordName(
                     account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
                 let engine = Engine(sealer: store.sealer)

@@ -32,8 +32,7 @@ extension UserCommand {
                 return
             }
             let state = try await options.withStore(mustExist: true, name: name) { store -> SecondFactorState? in
-                guard let account = try await store.account(named: name) else { throw StorageFailure(.unknownName, "unknown user") }
-                return try await store.secondFactor(ofAccount: account)
+                try await store.secondFactor(ofAccount: store.requiredAccount(named: name))
             }
             guard let state else { return Output.line("off") }
             Output.line("on since \(Sessions.time(state.since)), recovery codes left: \(state.recoveryCodes)")

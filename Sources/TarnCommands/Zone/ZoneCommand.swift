@@ -99,9 +99,7 @@ struct ZoneOwnerOptions: ParsableArguments {
     /// A call as the user would make it.
     func call(in store: SQLiteServerStore) async throws -> Call {
         let surroundings = CloudService.Surroundings.system
-        guard let account = try await store.account(named: user) else {
-            throw StorageFailure(.unknownName, "there is no user of this name")
-        }
+        let account = try await store.requiredAccount(named: user)
         let containers = try await store.containers()
         guard containers.contains(container) else {
             throw CommandError(unknownContainer: container, data: "the data folder", among: containers)
