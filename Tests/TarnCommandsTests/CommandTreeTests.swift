@@ -30,10 +30,8 @@ import Testing
     static let withoutJSON: Set<String> = [
         "tarn serve", "tarn port", "tarn openapi", "tarn user revoke", "tarn user sign-out", "tarn user password", "tarn user profile",
         "tarn user roles", "tarn user quota", "tarn token remove", "tarn token remove-key", "tarn schema export", "tarn zone delete",
-        "tarn store export", "tarn store model", "tarn model write", "tarn record export", "tarn user second-factor",
-        "tarn user identities",
-        "tarn user export", "tarn user remove", "tarn token rotate", "tarn token rotate-key", "tarn key list", "tarn key rotate",
-        "tarn key retire", "tarn new",
+        "tarn store export", "tarn store model", "tarn model write", "tarn record export", "tarn key retire",
+        "tarn new",
     ]
 
     /// Help, and the errors of a missing and of an unknown argument.

@@ -20,16 +20,18 @@ struct KeyCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys by number: which is current, and when it was made.",
-            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time." + "\n\n"
-                + Help.discussion(examples: "tarn key list --data ./data"))
+            discussion: Help.discussion(
+                "The first key was made with the data folder and has no time.", examples: "tarn key list --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
+            var table = Table(("NUMBER", "number"), ("STATE", "state"), ("MADE", "made"))
             for key in try await options.withStore(mustExist: true, { try await $0.sealingKeyDescriptions() }) {
-                let time = key.made.map { UserCommand.Sessions.time($0) } ?? "-"
-                Output.line("\(key.number)\t\(key.isCurrent ? "current" : "accepted")\t\(time)")
+                table.add(.number(Int64(key.number)), .text(key.isCurrent ? "current" : "accepted"), Table.Cell(time: key.made))
             }
+            output.print(table, ifEmpty: "There are no keys.")
         }
     }
 
@@ -42,13 +44,14 @@ struct KeyCommand: AsyncParsableCommand {
                 """ + "\n\n" + Help.discussion(examples: "tarn key rotate --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
             let number = try await options.withStore(mustExist: true, audited: CommandAudit("key.rotate", "server")) {
                 try await $0.rotateSealingKey(now: now)
             }
-            Output.line("key \(number) is current")
+            output.print("key \(number) is current", ["number": "\(number)"])
         }
     }
 

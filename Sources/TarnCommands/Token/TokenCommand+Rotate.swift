@@ -52,13 +52,17 @@ extension TokenCommand {
         @OptionGroup var overlap: OverlapOptions
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
             let text = try await options.withStore(
                 mustExist: true, name: String(number), audited: CommandAudit("token.rotate", String(number))
             ) { try await $0.rotateAPIToken(id: number, now: now, overlap.rotation(expiry, now: now)) }
-            Output.line(text)
+            output.print(
+                secret: text, "token",
+                "API token in place of number \(number), which is accepted for at most \(overlap.overlap) more hours. It is shown once; pages send it as ckAPIToken:"
+            )
         }
     }
 
@@ -77,6 +81,7 @@ extension TokenCommand {
         @OptionGroup var overlap: OverlapOptions
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
@@ -86,7 +91,7 @@ extension TokenCommand {
             let new = try await options.withStore(mustExist: true, name: id, audited: CommandAudit("token.rotate-key", id)) {
                 try await $0.rotateServerKey(id: id, pem: pem, now: now, overlap.rotation(expiry, now: now))
             }
-            Output.line(new)
+            output.print(new, ["id": JSONText.string(new)])
         }
     }
 }

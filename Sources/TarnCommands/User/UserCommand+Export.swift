@@ -24,6 +24,7 @@ extension UserCommand {
         @Option(help: ArgumentHelp("New folder for the copy.", valueName: "folder"))
         var to: String
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             guard !FileManager.default.fileExists(atPath: to) else {
@@ -39,7 +40,9 @@ extension UserCommand {
                     throw CommandError("The folder \(folder) cannot be written (\(error.localizedDescription)): choose another with --to.")
                 }
             }
-            Output.line("\(folder): \(counts.records) records and \(counts.files) files of \(name)")
+            output.print(
+                "\(folder): \(counts.records) records and \(counts.files) files of \(name)",
+                ["folder": JSONText.string(folder), "records": "\(counts.records)", "files": "\(counts.files)"])
         }
     }
 }

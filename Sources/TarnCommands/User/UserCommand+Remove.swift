@@ -31,6 +31,7 @@ extension UserCommand {
         @Flag(help: "Do not ask.")
         var yes = false
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (name, choice) = (name, publicRecords)
@@ -43,10 +44,13 @@ extension UserCommand {
                     surroundings: .system)
                 return try await service.removeUser(named: name, publicRecords: choice, storage: store)
             }
-            Output.line(
+            output.print(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
-                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name"
-            )
+                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name",
+                [
+                    "name": JSONText.string(name), "zones": "\(report.zones)", "sharesLeft": "\(report.shares)",
+                    "publicRecordsDeleted": "\(report.publicRecordsDeleted)", "recordsAnonymized": "\(report.recordsAnonymized)",
+                ])
         }
 
         /// Asks for the name on the terminal.

@@ -23,6 +23,7 @@ extension UserCommand {
         @Flag(help: "Turn it off.")
         var off = false
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             if off {
@@ -34,8 +35,11 @@ extension UserCommand {
             let state = try await options.withStore(mustExist: true, name: name) { store -> SecondFactorState? in
                 try await store.secondFactor(ofAccount: store.requiredAccount(named: name))
             }
-            guard let state else { return Output.line("off") }
-            Output.line("on since \(Sessions.time(state.since)), recovery codes left: \(state.recoveryCodes)")
+            guard let state else { return output.print("off", ["on": "false", "since": "null", "recoveryCodes": "0"]) }
+            let since = TimeText.utc(state.since)
+            output.print(
+                "on since \(since), recovery codes left: \(state.recoveryCodes)",
+                ["on": "true", "since": JSONText.string(since), "recoveryCodes": "\(state.recoveryCodes)"])
         }
     }
 
@@ -56,6 +60,7 @@ extension UserCommand {
         @Option(help: ArgumentHelp("Issuer of the subject, as in --oidc-issuer of 'tarn serve'.", valueName: "url"))
         var issuer: String?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard add == nil || remove == nil else { throw ValidationError("Use either --add or --remove.") }
@@ -79,7 +84,9 @@ extension UserCommand {
                 }
             } else {
                 let identities = try await options.withStore(mustExist: true, name: name) { try await $0.identities(ofUser: name) }
-                for identity in identities { Output.line("\(identity.issuer)\t\(identity.subject)") }
+                var table = Table(("ISSUER", "issuer"), ("SUBJECT", "subject"))
+                for identity in identities { table.add(.text(identity.issuer), .text(identity.subject)) }
+                output.print(table, ifEmpty: "\(name) has no identity: --add SUBJECT --issuer URL adds one.")
             }
         }
     }
