@@ -10,7 +10,7 @@ import Foundation
 /// When a token or key is refused.
 struct ExpiryOptions: ParsableArguments {
     private static let dayMilliseconds: Int64 = 86_400_000
-    fileprivate static let daysMax = 36_500
+    private static let daysMax = 36_500
 
     @Option(help: ArgumentHelp("Days after which it is refused. (default: never)", valueName: "days"))
     var expiresAfter: Int?
