@@ -71,6 +71,16 @@ import Testing
         #expect(!entry.type.configuration.abstract.isEmpty, "\(entry.words) has no description")
     }
 
+    @Test(arguments: [
+        ["user", "roles", "mia"], ["token", "add"], ["zone", "list", "--user", "mia"], ["record", "get", "n1"], ["watch"], ["doctor"],
+        ["schema", "diff"],
+    ])
+    func aContainerIsAnIdentifier(_ words: [String]) async {
+        let run = await CommandRun(words + ["--container", "no container"])
+        #expect(run.notes.contains("A container identifier has letters, digits and the signs . - _"), "\(run.notes)")
+        #expect(run.status == 64)
+    }
+
     @Test func unknownCommandsGetASuggestion() async {
         for (arguments, suggestion) in [
             (["srve"], "Did you mean 'serve'?"), (["user", "lst"], "Did you mean 'list'?"),

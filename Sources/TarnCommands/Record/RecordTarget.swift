@@ -12,10 +12,7 @@ import SystemSupport
 
 /// The database and zone that a command works on, in a data folder or on a server.
 struct RecordTarget: ParsableArguments {
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
     @Option(help: "public or private.")
     var database = RecordScope.public
     @Option(help: ArgumentHelp("Owner of the private database. On a server it is the operator.", valueName: "name"))
@@ -31,9 +28,6 @@ struct RecordTarget: ParsableArguments {
     @OptionGroup var options: DataOptions
 
     func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
         guard database == .private || user == nil else { throw ValidationError("--user goes with --database private.") }
         if server == nil {
             guard database == .public || user != nil else { throw ValidationError("A private database has an owner: name it with --user.") }
@@ -52,6 +46,8 @@ struct RecordTarget: ParsableArguments {
         return parts.host?.isEmpty == false && parts.user == nil && parts.password == nil && parts.query == nil && parts.fragment == nil
     }
 
+    private var container: String { app.container }
+    private var environment: CloudEnvironment { app.environment }
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
     /// The place in a sentence.

@@ -71,16 +71,10 @@ extension ZoneDeletionReason: ExpressibleByArgument {}
 struct ZoneOwnerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the user.", valueName: "name"))
     var user: String
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
 
-    func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
-    }
+    var container: String { app.container }
+    var environment: CloudEnvironment { app.environment }
 
     /// The error of an operation on a zone, with the nearest name if the zone does not exist.
     func zoneError(_ zone: String, _ error: WireError, in store: SQLiteServerStore) async -> CommandError {
