@@ -38,10 +38,11 @@ struct KeyCommand: AsyncParsableCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a new key for all new tokens and addresses.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Earlier keys stay valid until 'tarn key retire': wait a day or more, so that devices and pages have new tokens. A running \
                 server uses the new key within a second.
-                """ + "\n\n" + Help.discussion(examples: "tarn key rotate --data ./data"))
+                """, examples: "tarn key rotate --data ./data"))
 
         @OptionGroup var options: DataOptions
         @OptionGroup var output: OutputOptions
@@ -58,11 +59,12 @@ struct KeyCommand: AsyncParsableCommand {
     struct Retire: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an earlier key.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 What was made with it ends at once: web sessions sign in again, devices fetch their zones from the beginning and keep their \
                 objects, and addresses of assets and couriers are requested again. Links of shares stay valid; share again what a leaked key \
                 may have revealed.
-                """ + "\n\n" + Help.discussion(examples: "tarn key retire 1 --data ./data"))
+                """, examples: "tarn key retire 1 --data ./data"))
 
         @Argument(help: "Number from 'tarn key list'.")
         var number: Int

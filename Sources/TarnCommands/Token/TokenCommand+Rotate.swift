@@ -42,10 +42,11 @@ extension TokenCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an API token in place of another and print it.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 It is for the same container, callback and origins. Both tokens are accepted during the overlap; then the old one is \
                 refused. The token is printed once; the server keeps only a hash of it.
-                """ + "\n\n" + Help.discussion(examples: "tarn token rotate 1 --data ./data"))
+                """, examples: "tarn token rotate 1 --data ./data"))
 
         @Argument(help: "Number of the token, as 'tarn token list' shows it.")
         var number: Int64
@@ -69,10 +70,11 @@ extension TokenCommand {
     struct RotateKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-key", abstract: "Register a server-to-server key in place of another and print its identifier.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 The new key acts as the same user, so that the program's records stay its own. Both keys are accepted during the overlap; \
                 then the old one is refused.
-                """ + "\n\n" + Help.discussion(examples: "tarn token rotate-key KEY-ID new.pem --data ./data"))
+                """, examples: "tarn token rotate-key KEY-ID new.pem --data ./data"))
 
         @Argument(help: "Identifier of the old key.")
         var id: String

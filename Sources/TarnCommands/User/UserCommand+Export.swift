@@ -12,12 +12,13 @@ extension UserCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write everything stored for a user to a folder, as records in JSON and files.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 The folder has account.json (profile, devices, sessions, roles), audit.json, and a folder for each container and \
                 environment: zones/ZONE.json with the records in the form of CloudKit Web Services, public.json with the public records \
                 that the user created, shares.json, subscriptions.json and the files of assets by SHA-256. It has no token and no password. \
                 Values that the app encrypted on the device stay encrypted.
-                """ + "\n\n" + Help.discussion(examples: "tarn user export mia --to ./mia --data ./data"))
+                """, examples: "tarn user export mia --to ./mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

@@ -12,14 +12,15 @@ extension UserCommand {
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove an account with everything stored for it.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Credentials and sessions end at once, also on a running server. Then records, zones, assets, shares, subscriptions and all \
                 other rows are deleted a few at a time; participants see shared zones as deleted. An interrupted removal is resumed by the \
                 same command. 'tarn user export' makes a copy for the user before. Backups keep what they have.
 
                 What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
                 their retention ends.
-                """ + "\n\n" + Help.discussion(examples: "tarn user remove mia --public-records keep --data ./data"))
+                """, examples: "tarn user remove mia --public-records keep --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String

@@ -11,12 +11,11 @@ extension UserCommand {
     struct SecondFactor: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "second-factor", abstract: "Show whether a user has a second factor, or turn it off.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
                 recovery codes.
-                """ + "\n\n"
-                    + Help.discussion(
-                        examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
+                """, examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -46,10 +45,11 @@ extension UserCommand {
     struct Identities: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List, add or remove the identities with which a user signs in at an OpenID provider.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 An identity is the provider's issuer and the subject that the provider gives the person; addresses and names are not \
                 compared. The page of a refused sign-in shows the subject. Removing an identity ends the user's web sessions.
-                """ + "\n\n" + Help.discussion(examples: "tarn user identities mia --data ./data"))
+                """, examples: "tarn user identities mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
