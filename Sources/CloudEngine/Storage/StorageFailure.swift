@@ -16,5 +16,5 @@ package struct StorageFailure: Error, Hashable, Sendable {
     }
 
     /// An account was looked up by a name that no account has.
-    package static let unknownUser = StorageFailure(.unknownName, "there is no user of this name")
+    package static let unknownUser = StorageFailure(.unknownName, "the user does not exist")
 }

@@ -62,7 +62,8 @@ extension TokenCommand {
             ) { try await $0.rotateAPIToken(id: number, now: now, overlap.rotation(expiry, now: now)) }
             output.print(
                 secret: text, "token",
-                "API token in place of number \(number), which is accepted for at most \(overlap.overlap) more hours. It is shown once; pages send it as ckAPIToken:"
+                "API token in place of number \(number), which is accepted for at most \(overlap.overlap) more hours. It is shown once; "
+                    + "pages send it as ckAPIToken:"
             )
         }
     }
