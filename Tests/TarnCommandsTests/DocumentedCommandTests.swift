@@ -72,7 +72,7 @@ import Testing
         #expect(count >= 20)
     }
 
-    /// Commands within sentences and tables, whose arguments may be left out.
+    /// Commands within sentences and tables. Arguments are optional there.
     @Test func everyCommandInASentenceExists() throws {
         var paths = ["README.md", "SECURITY.md", "CONTRIBUTING.md"]
         for folder in ["Documentation", "Documentation/Tarn.docc"] {
