@@ -46,6 +46,11 @@ struct DataOptions: ParsableArguments {
 }
 
 extension SQLiteServerStore {
+    /// The service on this data, in this process. A server that runs is another one, and is not notified.
+    var service: CloudService {
+        CloudService(engine: Engine(sealer: sealer), storage: self, accounts: self, assets: self, push: PushHub(), surroundings: .system)
+    }
+
     /// - Throws: `StorageFailure.unknownUser`, to which ``DataOptions`` adds the nearest name.
     func requiredAccount(named name: String) async throws -> Int64 {
         guard let account = try await account(named: name) else { throw StorageFailure.unknownUser }

@@ -79,9 +79,7 @@ struct RecordTarget: ParsableArguments {
             guard containers.contains(container) || environment == .development && (action == "put" || action == "import") else {
                 throw CommandError(unknownContainer: container, data: options.data, among: containers)
             }
-            let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
-            )
+            let service = store.service
             let call = try await call(store, service)
             if let type, action != "put", action != "import" { try await check(type, store, call) }
             return try await translating {

@@ -32,10 +32,7 @@ struct OperatorKeyCommand: AsyncParsableCommand {
             guard try await store.profile(ofAccount: account)?.isOperator == true else {
                 throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
             }
-            let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
-            )
-            return try await service.operatorKey(ofAccount: account)
+            return try await store.service.operatorKey(ofAccount: account)
         }
         output.print(
             secret: key, "key",

@@ -40,10 +40,7 @@ extension UserCommand {
             let report = try await options.withStore(
                 mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")
             ) { store in
-                let service = CloudService(
-                    engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(),
-                    surroundings: .system)
-                return try await service.removeUser(named: name, publicRecords: choice, storage: store)
+                try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
             }
             output.print(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
