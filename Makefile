@@ -161,10 +161,8 @@ bench: packages
 
 ## Requests from the OpenAPI document, valid and nearly valid, of REQUEST_SEEDS seeds; and each cell of the attack matrix.
 REQUEST_SEEDS := 100
-requests: packages
-	$(BUILD) --build-tests
-	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
-		-Xswiftc -disable-incremental-imports --filter '^CloudServerTests\.(OpenAPITests|AttackMatrixTests)'
+requests: tests-built
+	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full $(TEST) --filter '^CloudServerTests\.(OpenAPITests|AttackMatrixTests)'
 
 ## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
 attack: packages

@@ -146,7 +146,7 @@ package final class InProcessCloud: Sendable {
     private func recordName(of user: String, _ containerIdentifier: String) async throws -> String {
         let store = try store()
         guard let account = try await store.account(named: user) else {
-            throw StorageFailure(.unknownName, "no user has this name")
+            throw StorageFailure.unknownUser
         }
         return try await store.userRecordName(
             account: account, containerIdentifier: containerIdentifier, proposal: "_" + Hex.text(random.next(16)))

@@ -3,8 +3,8 @@
 
 /// The version of this release: of the programs, of the packages, and of the newest dated section of `CHANGELOG.md`.
 ///
-/// It is neither on the wire nor in a file: formats, capabilities and operations have versions of their own.
-/// `Documentation/Compatibility.md` says which changes raise it.
+/// No format and no protocol depends on it: formats, capabilities and operations have versions of their own. On the wire it is in
+/// `User-Agent`, for people who read lists of devices. `Documentation/Compatibility.md` says which changes raise it.
 package enum TarnVersion {
     package static let current = "0.2.0"
 }

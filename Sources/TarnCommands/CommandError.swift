@@ -27,7 +27,7 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
                 "A user named \(name) is there already: choose another name, or make a token for another device "
                     + "with 'tarn user token \(name)'."
             case .unknownName:
-                failure.isUnknownUser ? CommandError(unknownUser: name, among: []).description : "\(name): \(failure.what)."
+                failure == .unknownUser ? CommandError(unknownUser: name, among: []).description : "\(name): \(failure.what)."
             case .full:
                 "The disk of the data folder \(data) is full: make room and try again."
             case .busy:
@@ -58,9 +58,4 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
             throw CommandError(failure, data: data, name: name)
         }
     }
-}
-
-extension StorageFailure {
-    /// Whether an account was looked up by a name that no account has.
-    var isUnknownUser: Bool { code == .unknownName && what == "there is no user of this name" }
 }

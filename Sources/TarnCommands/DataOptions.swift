@@ -31,7 +31,7 @@ struct DataOptions: ParsableArguments {
             do {
                 value = try await body(store)
                 if let audited { try await store.append(audited.event) }
-            } catch let failure as StorageFailure where failure.isUnknownUser {
+            } catch let failure as StorageFailure where failure == .unknownUser {
                 let names = (try? await store.users().map(\.name)) ?? []
                 try? store.close()
                 throw CommandError(unknownUser: name, among: names)
@@ -42,6 +42,19 @@ struct DataOptions: ParsableArguments {
             try store.close()
             return value
         }
+    }
+}
+
+extension SQLiteServerStore {
+    /// The service on this data, in this process. A server that runs is another one, and is not notified.
+    var service: CloudService {
+        CloudService(engine: Engine(sealer: sealer), storage: self, accounts: self, assets: self, push: PushHub(), surroundings: .system)
+    }
+
+    /// - Throws: `StorageFailure.unknownUser`, to which ``DataOptions`` adds the nearest name.
+    func requiredAccount(named name: String) async throws -> Int64 {
+        guard let account = try await account(named: name) else { throw StorageFailure.unknownUser }
+        return account
     }
 }
 

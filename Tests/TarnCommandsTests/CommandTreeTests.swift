@@ -30,10 +30,8 @@ import Testing
     static let withoutJSON: Set<String> = [
         "tarn serve", "tarn port", "tarn openapi", "tarn user revoke", "tarn user sign-out", "tarn user password", "tarn user profile",
         "tarn user roles", "tarn user quota", "tarn token remove", "tarn token remove-key", "tarn schema export", "tarn zone delete",
-        "tarn store export", "tarn store model", "tarn model write", "tarn record export", "tarn user second-factor",
-        "tarn user identities",
-        "tarn user export", "tarn user remove", "tarn token rotate", "tarn token rotate-key", "tarn key list", "tarn key rotate",
-        "tarn key retire", "tarn new",
+        "tarn store export", "tarn store model", "tarn model write", "tarn record export", "tarn key retire",
+        "tarn new",
     ]
 
     /// Help, and the errors of a missing and of an unknown argument.
@@ -71,6 +69,16 @@ import Testing
         let words = "\(entry.words) has no --json: use OutputOptions, or list it in withoutJSON if it prints no data"
         #expect(help.contains("--json") || Self.withoutJSON.contains(entry.words), "\(words)")
         #expect(!entry.type.configuration.abstract.isEmpty, "\(entry.words) has no description")
+    }
+
+    @Test(arguments: [
+        ["user", "roles", "mia"], ["token", "add"], ["zone", "list", "--user", "mia"], ["record", "get", "n1"], ["watch"], ["doctor"],
+        ["schema", "diff"],
+    ])
+    func aContainerIsAnIdentifier(_ words: [String]) async {
+        let run = await CommandRun(words + ["--container", "no container"])
+        #expect(run.notes.contains("A container identifier has letters, digits and the signs . - _"), "\(run.notes)")
+        #expect(run.status == 64)
     }
 
     @Test func unknownCommandsGetASuggestion() async {

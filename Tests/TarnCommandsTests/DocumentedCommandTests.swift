@@ -72,6 +72,26 @@ import Testing
         #expect(count >= 20)
     }
 
+    /// Commands within sentences and tables. Arguments are optional there.
+    @Test func everyCommandInASentenceExists() throws {
+        var paths = ["README.md", "SECURITY.md", "CONTRIBUTING.md"]
+        for folder in ["Documentation", "Documentation/Tarn.docc"] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.appendingPathComponent(folder).path)
+            // Encryption has labels of this form.
+            paths += names.filter { $0.hasSuffix(".md") && $0 != "Encryption.md" }.sorted().map { "\(folder)/\($0)" }
+        }
+        var count = 0
+        for path in paths {
+            let text = try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+            for match in text.matches(of: /`tarn ([a-z][^`\n]*)`/) {
+                count += 1
+                let problem = CommandCheck.problem(match.1.split(separator: " ").map(String.init), root: TarnCommand.self)
+                #expect(problem == nil, "\(path): \(match.0)")
+            }
+        }
+        #expect(count >= 40)
+    }
+
     /// A project of `tarn new` is compiled by tests: README shows parts of it.
     @Test func codeInREADMEIsThatOfANewProject() throws {
         let text = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)

@@ -51,6 +51,20 @@ import Testing
         #expect(throws: CommandError.self) { try RecordCSV.rows("a\n\"b") }
     }
 
+    /// The same fields are printed whether an index is needed or not.
+    @Test(arguments: [[], ["--where", "stars == 3"]] as [[String]]) func chosenFieldsAreThoseOfJSON(_ condition: [String]) async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let schema = folder.path + "/notes.ckdb"
+        try Data("DEFINE SCHEMA RECORD TYPE Note (title STRING, stars INT64 QUERYABLE);".utf8).write(to: URL(filePath: schema))
+        _ = await CommandRun(["schema", "import", "--file", schema] + place)
+        let put = await CommandRun(["record", "put", "n1", "title=Milk", "stars=3", "--type", "Note"] + place)
+        #expect(put.status == 0, "\(put.notes)")
+        let found = await CommandRun(["record", "query", "Note", "--fields", "title", "--json"] + condition + place)
+        #expect(try Record(json: Array(found.output.utf8)).fields.keys.sorted() == ["title"], "\(found.notes)")
+    }
+
     /// An export, imported into another container, is the same export.
     @Test(arguments: ["jsonl", "csv"]) func exportAndImportAreInverse(_ format: String) async throws {
         let folder = ScratchFolder("tarn-record")

@@ -24,6 +24,7 @@ import Testing
         await transcript.run("user", "token", "mai", "--data", data)
         await transcript.run("user", "list", "--data", data)
         await transcript.run("user", "list", "--json", "--data", data)
+        await transcript.run("user", "second-factor", "mai", "--data", data)
         await transcript.run("user", "usage", "--data", data)
         await transcript.run("user", "revoke", "mia", "--device", "phone", "--data", data)
         await transcript.run("user", "operator-key", "mia", "--data", data)
@@ -38,6 +39,26 @@ import Testing
         let audit = await CommandRun("audit", "--json", "--data", data)
         #expect(audit.output.split(separator: "\n").count == 4)
         #expect(audit.output.contains(#""action":"user.revoke","subject":"mia, phone","outcome":"done""#))
+    }
+
+    @Test func credentials() async {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        _ = await CommandRun("token", "add", "--container", Self.container, "--data", data)
+        await transcript.run("user", "second-factor", "mia", "--data", data)
+        await transcript.run("user", "second-factor", "mia", "--json", "--data", data)
+        await transcript.run("user", "identities", "mia", "--data", data)
+        await transcript.run("user", "identities", "mia", "--add", "s-1", "--issuer", "https://id.example.com", "--data", data)
+        await transcript.run("user", "identities", "mia", "--data", data)
+        await transcript.run("user", "identities", "mia", "--json", "--data", data)
+        await transcript.run("key", "list", "--data", data)
+        await transcript.run("key", "rotate", "--json", "--data", data)
+        await transcript.run("key", "list", "--json", "--data", data)
+        await transcript.run("token", "rotate", "1", "--data", data)
+        await transcript.run("token", "rotate", "1", "--json", "--data", data)
+        GoldenFile("transcripts/credentials.txt").expect(transcript.text)
     }
 
     /// Names that do not exist are errors with the nearest name.

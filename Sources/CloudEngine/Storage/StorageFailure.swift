@@ -14,4 +14,7 @@ package struct StorageFailure: Error, Hashable, Sendable {
         self.code = code
         self.what = what
     }
+
+    /// An account was looked up by a name that no account has.
+    package static let unknownUser = StorageFailure(.unknownName, "the user does not exist")
 }

@@ -31,9 +31,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let container, !PathSegments.isContainerIdentifier(container) {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
+        if let container { try ContainerOptions.check(container) }
     }
 
     func run() async throws {

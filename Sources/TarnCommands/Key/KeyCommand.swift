@@ -20,46 +20,51 @@ struct KeyCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys by number: which is current, and when it was made.",
-            discussion: "Separated by tabs. The first key was made with the data folder and has '-' for its time." + "\n\n"
-                + Help.discussion(examples: "tarn key list --data ./data"))
+            discussion: Help.discussion(
+                "The first key was made with the data folder and has no time.", examples: "tarn key list --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
+            var table = Table(("NUMBER", "number"), ("STATE", "state"), ("MADE", "made"))
             for key in try await options.withStore(mustExist: true, { try await $0.sealingKeyDescriptions() }) {
-                let time = key.made.map { UserCommand.Sessions.time($0) } ?? "-"
-                Output.line("\(key.number)\t\(key.isCurrent ? "current" : "accepted")\t\(time)")
+                table.add(.number(Int64(key.number)), .text(key.isCurrent ? "current" : "accepted"), Table.Cell(time: key.made))
             }
+            output.print(table, ifEmpty: "There are no keys.")
         }
     }
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a new key for all new tokens and addresses.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Earlier keys stay valid until 'tarn key retire': wait a day or more, so that devices and pages have new tokens. A running \
                 server uses the new key within a second.
-                """ + "\n\n" + Help.discussion(examples: "tarn key rotate --data ./data"))
+                """, examples: "tarn key rotate --data ./data"))
 
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
             let number = try await options.withStore(mustExist: true, audited: CommandAudit("key.rotate", "server")) {
                 try await $0.rotateSealingKey(now: now)
             }
-            Output.line("key \(number) is current")
+            output.print("key \(number) is current", ["number": "\(number)"])
         }
     }
 
     struct Retire: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an earlier key.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 What was made with it ends at once: web sessions sign in again, devices fetch their zones from the beginning and keep their \
                 objects, and addresses of assets and couriers are requested again. Links of shares stay valid; share again what a leaked key \
                 may have revealed.
-                """ + "\n\n" + Help.discussion(examples: "tarn key retire 1 --data ./data"))
+                """, examples: "tarn key retire 1 --data ./data"))
 
         @Argument(help: "Number from 'tarn key list'.")
         var number: Int

@@ -9,14 +9,11 @@ import SystemSupport
 struct NewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new", abstract: "Create a project: an app that syncs, its model, a server script and a test.",
-        discussion: """
+        discussion: Help.discussion(
+            """
             The project depends on the Tarn package, which --tarn names as a folder or as the URL of a Git repository. Without \
             --tarn it is the package that this program was installed from.
-
-            Example:
-              tarn new Trails
-              cd Trails && swift test
-            """ + "\n\n" + Help.discussion(examples: "tarn new Notes", "tarn new Notes --tarn ../tarn"))
+            """, examples: "tarn new Trails", "tarn new Trails --tarn ../tarn"))
 
     @Argument(help: "Name of the app, such as Trails: letters, digits and _; a letter first.")
     var name: String

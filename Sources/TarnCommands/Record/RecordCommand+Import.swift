@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudEngine
 import CloudWire
 import Foundation
 
@@ -144,7 +145,7 @@ struct RecordFile {
     }
 
     private mutating func add(_ source: Record, line: Int) {
-        if source.isDeleted || source.recordType == ShareDetails.recordType || source.recordType == "Users" { return }
+        if source.isDeleted || source.recordType == ShareDetails.recordType || source.recordType == UsersType.name { return }
         guard !source.recordName.isEmpty else { return problems.append("line \(line): the record has no recordName") }
         guard !source.recordType.isEmpty else { return problems.append("line \(line): the record has no recordType") }
         if let first = lines[source.recordName] {

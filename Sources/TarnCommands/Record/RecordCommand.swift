@@ -229,7 +229,13 @@ enum RecordList {
 
     /// - Parameter fields: Columns besides name and time; nil for all fields that occur.
     static func print(_ records: [Record], fields: [String]?, _ output: OutputOptions, ifEmpty: String) {
-        if output.json { return records.forEach { Output.line(json($0)) } }
+        if output.json {
+            for var record in records {
+                if let fields { record.fields = record.fields.filter { fields.contains($0.key) } }
+                Output.line(json(record))
+            }
+            return
+        }
         if records.isEmpty { return Output.note(ifEmpty) }
         let names = fields ?? Set(records.flatMap(\.fields.keys)).sorted()
         var table = Table(

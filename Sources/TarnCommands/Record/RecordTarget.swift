@@ -12,10 +12,7 @@ import SystemSupport
 
 /// The database and zone that a command works on, in a data folder or on a server.
 struct RecordTarget: ParsableArguments {
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
     @Option(help: "public or private.")
     var database = RecordScope.public
     @Option(help: ArgumentHelp("Owner of the private database. On a server it is the operator.", valueName: "name"))
@@ -31,9 +28,6 @@ struct RecordTarget: ParsableArguments {
     @OptionGroup var options: DataOptions
 
     func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
         guard database == .private || user == nil else { throw ValidationError("--user goes with --database private.") }
         if server == nil {
             guard database == .public || user != nil else { throw ValidationError("A private database has an owner: name it with --user.") }
@@ -52,6 +46,8 @@ struct RecordTarget: ParsableArguments {
         return parts.host?.isEmpty == false && parts.user == nil && parts.password == nil && parts.query == nil && parts.fragment == nil
     }
 
+    private var container: String { app.container }
+    private var environment: CloudEnvironment { app.environment }
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
     /// The place in a sentence.
@@ -83,9 +79,7 @@ struct RecordTarget: ParsableArguments {
             guard containers.contains(container) || environment == .development && (action == "put" || action == "import") else {
                 throw CommandError(unknownContainer: container, data: options.data, among: containers)
             }
-            let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
-            )
+            let service = store.service
             let call = try await call(store, service)
             if let type, action != "put", action != "import" { try await check(type, store, call) }
             return try await translating {
@@ -97,9 +91,7 @@ struct RecordTarget: ParsableArguments {
     private func call(_ store: SQLiteServerStore, _ service: CloudService) async throws -> Call {
         var call: Call
         if let user {
-            guard let account = try await store.account(named: user) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
-            }
+            let account = try await store.requiredAccount(named: user)
             let name = try await service.userRecordName(of: account, in: container)
             call = service.call(
                 Partition(containerIdentifier: container, environment: environment, owner: name),

@@ -26,11 +26,7 @@ struct SchemaCommand: AsyncParsableCommand {
         var container: String
         @OptionGroup var data: DataOptions
 
-        func validate() throws {
-            guard PathSegments.isContainerIdentifier(container) else {
-                throw ValidationError("A container identifier looks like iCloud.org.example.notes.")
-            }
-        }
+        func validate() throws { try ContainerOptions.check(container) }
 
         /// - Parameters:
         ///   - action: What the audit log calls the command; nil for one that only reads.

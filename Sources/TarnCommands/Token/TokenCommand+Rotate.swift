@@ -10,7 +10,7 @@ import Foundation
 /// When a token or key is refused.
 struct ExpiryOptions: ParsableArguments {
     private static let dayMilliseconds: Int64 = 86_400_000
-    fileprivate static let daysMax = 36_500
+    private static let daysMax = 36_500
 
     @Option(help: ArgumentHelp("Days after which it is refused. (default: never)", valueName: "days"))
     var expiresAfter: Int?
@@ -42,33 +42,40 @@ extension TokenCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an API token in place of another and print it.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 It is for the same container, callback and origins. Both tokens are accepted during the overlap; then the old one is \
                 refused. The token is printed once; the server keeps only a hash of it.
-                """ + "\n\n" + Help.discussion(examples: "tarn token rotate 1 --data ./data"))
+                """, examples: "tarn token rotate 1 --data ./data"))
 
         @Argument(help: "Number of the token, as 'tarn token list' shows it.")
         var number: Int64
         @OptionGroup var overlap: OverlapOptions
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
             let text = try await options.withStore(
                 mustExist: true, name: String(number), audited: CommandAudit("token.rotate", String(number))
             ) { try await $0.rotateAPIToken(id: number, now: now, overlap.rotation(expiry, now: now)) }
-            Output.line(text)
+            output.print(
+                secret: text, "token",
+                "API token in place of number \(number), which is accepted for at most \(overlap.overlap) more hours. It is shown once; "
+                    + "pages send it as ckAPIToken:"
+            )
         }
     }
 
     struct RotateKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-key", abstract: "Register a server-to-server key in place of another and print its identifier.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 The new key acts as the same user, so that the program's records stay its own. Both keys are accepted during the overlap; \
                 then the old one is refused.
-                """ + "\n\n" + Help.discussion(examples: "tarn token rotate-key KEY-ID new.pem --data ./data"))
+                """, examples: "tarn token rotate-key KEY-ID new.pem --data ./data"))
 
         @Argument(help: "Identifier of the old key.")
         var id: String
@@ -77,6 +84,7 @@ extension TokenCommand {
         @OptionGroup var overlap: OverlapOptions
         @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
@@ -86,7 +94,7 @@ extension TokenCommand {
             let new = try await options.withStore(mustExist: true, name: id, audited: CommandAudit("token.rotate-key", id)) {
                 try await $0.rotateServerKey(id: id, pem: pem, now: now, overlap.rotation(expiry, now: now))
             }
-            Output.line(new)
+            output.print(new, ["id": JSONText.string(new)])
         }
     }
 }

@@ -157,19 +157,11 @@ struct TokenCommand: AsyncParsableCommand {
 
 /// Which container and environment something is for, and what to call it.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
     @Option(help: "What to call it in lists.")
     var label = "unnamed"
 
+    var container: String { app.container }
+    var environment: CloudEnvironment { app.environment }
     var auditSubject: String { "\(container) \(environment.rawValue), \(label)" }
-
-    func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
-    }
 }
-

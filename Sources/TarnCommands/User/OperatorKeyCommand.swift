@@ -28,16 +28,11 @@ struct OperatorKeyCommand: AsyncParsableCommand {
         let (key, expires) = try await options.withStore(
             mustExist: true, name: name, audited: CommandAudit("user.operator-key", name)
         ) { store in
-            guard let account = try await store.account(named: name) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
-            }
+            let account = try await store.requiredAccount(named: name)
             guard try await store.profile(ofAccount: account)?.isOperator == true else {
                 throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
             }
-            let service = CloudService(
-                engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(), surroundings: .system
-            )
-            return try await service.operatorKey(ofAccount: account)
+            return try await store.service.operatorKey(ofAccount: account)
         }
         output.print(
             secret: key, "key",

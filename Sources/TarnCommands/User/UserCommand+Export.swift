@@ -12,18 +12,20 @@ extension UserCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write everything stored for a user to a folder, as records in JSON and files.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 The folder has account.json (profile, devices, sessions, roles), audit.json, and a folder for each container and \
                 environment: zones/ZONE.json with the records in the form of CloudKit Web Services, public.json with the public records \
                 that the user created, shares.json, subscriptions.json and the files of assets by SHA-256. It has no token and no password. \
                 Values that the app encrypted on the device stay encrypted.
-                """ + "\n\n" + Help.discussion(examples: "tarn user export mia --to ./mia --data ./data"))
+                """, examples: "tarn user export mia --to ./mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
         @Option(help: ArgumentHelp("New folder for the copy.", valueName: "folder"))
         var to: String
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             guard !FileManager.default.fileExists(atPath: to) else {
@@ -39,7 +41,9 @@ extension UserCommand {
                     throw CommandError("The folder \(folder) cannot be written (\(error.localizedDescription)): choose another with --to.")
                 }
             }
-            Output.line("\(folder): \(counts.records) records and \(counts.files) files of \(name)")
+            output.print(
+                "\(folder): \(counts.records) records and \(counts.files) files of \(name)",
+                ["folder": JSONText.string(folder), "records": "\(counts.records)", "files": "\(counts.files)"])
         }
     }
 }

@@ -12,14 +12,15 @@ extension UserCommand {
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove an account with everything stored for it.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Credentials and sessions end at once, also on a running server. Then records, zones, assets, shares, subscriptions and all \
                 other rows are deleted a few at a time; participants see shared zones as deleted. An interrupted removal is resumed by the \
                 same command. 'tarn user export' makes a copy for the user before. Backups keep what they have.
 
                 What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
                 their retention ends.
-                """ + "\n\n" + Help.discussion(examples: "tarn user remove mia --public-records keep --data ./data"))
+                """, examples: "tarn user remove mia --public-records keep --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -31,6 +32,7 @@ extension UserCommand {
         @Flag(help: "Do not ask.")
         var yes = false
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (name, choice) = (name, publicRecords)
@@ -38,15 +40,15 @@ extension UserCommand {
             let report = try await options.withStore(
                 mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")
             ) { store in
-                let service = CloudService(
-                    engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(),
-                    surroundings: .system)
-                return try await service.removeUser(named: name, publicRecords: choice, storage: store)
+                try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
             }
-            Output.line(
+            output.print(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
-                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name"
-            )
+                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name",
+                [
+                    "name": JSONText.string(name), "zones": "\(report.zones)", "sharesLeft": "\(report.shares)",
+                    "publicRecordsDeleted": "\(report.publicRecordsDeleted)", "recordsAnonymized": "\(report.recordsAnonymized)",
+                ])
         }
 
         /// Asks for the name on the terminal.

@@ -21,21 +21,14 @@ extension UserCommand {
         var name: String
         @Argument(help: "Names of roles.")
         var roles: [String] = []
-        @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-        var container: String
-        @Option(help: "development or production.")
-        var environment = CloudEnvironment.development
+        @OptionGroup var app: ContainerOptions
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            guard PathSegments.isContainerIdentifier(container) else {
-                throw CommandError("A container identifier has letters, digits and the signs . - _")
-            }
+            let (container, environment) = (app.container, app.environment)
             try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.roles", name)) { store in
                 let surroundings = CloudService.Surroundings.system
-                guard let account = try await store.account(named: name) else {
-                    throw StorageFailure(.unknownName, "there is no user of this name")
-                }
+                let account = try await store.requiredAccount(named: name)
                 let user = try await store.userRecordName(
                     account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
                 let engine = Engine(sealer: store.sealer)

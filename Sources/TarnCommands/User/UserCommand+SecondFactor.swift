@@ -11,18 +11,18 @@ extension UserCommand {
     struct SecondFactor: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "second-factor", abstract: "Show whether a user has a second factor, or turn it off.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
                 recovery codes.
-                """ + "\n\n"
-                    + Help.discussion(
-                        examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
+                """, examples: "tarn user second-factor mia --data ./data", "tarn user second-factor mia --off --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
         @Flag(help: "Turn it off.")
         var off = false
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             if off {
@@ -32,21 +32,24 @@ extension UserCommand {
                 return
             }
             let state = try await options.withStore(mustExist: true, name: name) { store -> SecondFactorState? in
-                guard let account = try await store.account(named: name) else { throw StorageFailure(.unknownName, "unknown user") }
-                return try await store.secondFactor(ofAccount: account)
+                try await store.secondFactor(ofAccount: store.requiredAccount(named: name))
             }
-            guard let state else { return Output.line("off") }
-            Output.line("on since \(Sessions.time(state.since)), recovery codes left: \(state.recoveryCodes)")
+            guard let state else { return output.print("off", ["on": "false", "since": "null", "recoveryCodes": "0"]) }
+            let since = TimeText.utc(state.since)
+            output.print(
+                "on since \(since), recovery codes left: \(state.recoveryCodes)",
+                ["on": "true", "since": JSONText.string(since), "recoveryCodes": "\(state.recoveryCodes)"])
         }
     }
 
     struct Identities: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List, add or remove the identities with which a user signs in at an OpenID provider.",
-            discussion: """
+            discussion: Help.discussion(
+                """
                 An identity is the provider's issuer and the subject that the provider gives the person; addresses and names are not \
                 compared. The page of a refused sign-in shows the subject. Removing an identity ends the user's web sessions.
-                """ + "\n\n" + Help.discussion(examples: "tarn user identities mia --data ./data"))
+                """, examples: "tarn user identities mia --data ./data"))
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -57,6 +60,7 @@ extension UserCommand {
         @Option(help: ArgumentHelp("Issuer of the subject, as in --oidc-issuer of 'tarn serve'.", valueName: "url"))
         var issuer: String?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard add == nil || remove == nil else { throw ValidationError("Use either --add or --remove.") }
@@ -80,7 +84,9 @@ extension UserCommand {
                 }
             } else {
                 let identities = try await options.withStore(mustExist: true, name: name) { try await $0.identities(ofUser: name) }
-                for identity in identities { Output.line("\(identity.issuer)\t\(identity.subject)") }
+                var table = Table(("ISSUER", "issuer"), ("SUBJECT", "subject"))
+                for identity in identities { table.add(.text(identity.issuer), .text(identity.subject)) }
+                output.print(table, ifEmpty: "\(name) has no identity: --add SUBJECT --issuer URL adds one.")
             }
         }
     }

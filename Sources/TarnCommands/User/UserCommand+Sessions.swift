@@ -4,7 +4,6 @@
 import ArgumentParser
 import CloudEngineSQLite
 import CloudService
-import Foundation
 
 extension UserCommand {
     struct Sessions: AsyncParsableCommand {
@@ -29,7 +28,7 @@ extension UserCommand {
         private static func add(_ access: AccountAccess, to table: inout Table) {
             let (kind, label) =
                 switch access.kind {
-                case .device(let label, let expires): ("device", label + (expires.map { " (until \(time($0)))" } ?? ""))
+                case .device(let label, let expires): ("device", label + (expires.map { " (until \(TimeText.utc($0)))" } ?? ""))
                 case .session(let container, let device):
                     ("session", (container ?? "console") + (device.map { " (by device \($0))" } ?? ""))
                 }
@@ -37,10 +36,6 @@ extension UserCommand {
             table.add(
                 .text(kind), .text(access.id), .text(label), .time(access.began), Table.Cell(time: use?.time), Table.Cell(use?.network),
                 Table.Cell(use?.platform))
-        }
-
-        static func time(_ milliseconds: Int64) -> String {
-            Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
         }
     }
 

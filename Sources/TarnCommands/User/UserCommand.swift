@@ -53,20 +53,14 @@ struct UserCommand: AsyncParsableCommand {
         var name: String
         @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
         var device = "another device"
-        @Option(help: ArgumentHelp("Days after which the token is refused. (default: never)", valueName: "days"))
-        var expiresAfter: Int?
+        @OptionGroup var expiry: ExpiryOptions
         @OptionGroup var options: DataOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws {
-            guard (1...36_500).contains(expiresAfter ?? 1) else { throw ValidationError("--expires-after is a number of days from 1 to 36500.") }
-        }
-
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
-            let expires = expiresAfter.map { now + Int64($0) * 86_400_000 }
             let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)")) {
-                try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expires)
+                try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expiry.expires(now: now))
             }
             output.print(secret: token, "token", UserCommand.tokenNote(name))
         }

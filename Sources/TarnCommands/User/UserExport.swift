@@ -137,7 +137,8 @@ struct UserExport {
         }
     }
 
-    /// A zone's name with all but letters, digits and `. _ -` as percent-encoded bytes, where that is a name for a file.
+    /// A zone's name with all but letters, digits and `. _ -` as percent-encoded bytes, where that is a name for a file; else its
+    /// number, after a sign that no encoded name has.
     static func fileName(ofZone name: String, _ number: Int) -> String {
         let isPlain: (UInt8) -> Bool = { byte in
             switch byte {
@@ -146,7 +147,7 @@ struct UserExport {
             }
         }
         let text = name.utf8.map { isPlain($0) ? String(UnicodeScalar($0)) : "%" + Hex.text([$0]).uppercased() }.joined()
-        return text.utf8.count <= fileNameBytes ? text : "zone-\(number)"
+        return text.utf8.count <= fileNameBytes ? text : "zone+\(number)"
     }
 
     // MARK: Account

@@ -21,10 +21,7 @@ struct WatchCommand: AsyncParsableCommand {
             examples: "tarn watch --container iCloud.org.example.notes --data ./data",
             "tarn watch --container iCloud.org.example.notes --json | jq -r .recordName"))
 
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
     @Option(name: .customLong("type"), help: ArgumentHelp("Only this record type; may be repeated.", valueName: "type"))
     var types: [String] = []
     @Option(help: ArgumentHelp("End after so many changes.", valueName: "count"))
@@ -36,13 +33,13 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var options: DataOptions
     @OptionGroup var output: OutputOptions
 
+    private var container: String { app.container }
+    private var environment: CloudEnvironment { app.environment }
+
     /// Time between two looks at a data folder.
     private static let interval = Duration.milliseconds(200)
 
     func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
         guard (1...Int.max).contains(count ?? 1) else { throw ValidationError("--count is a number from 1.") }
         if let server, !RecordTarget.isAddress(server) {
             throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")

@@ -71,16 +71,10 @@ extension ZoneDeletionReason: ExpressibleByArgument {}
 struct ZoneOwnerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the user.", valueName: "name"))
     var user: String
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
-    var container: String
-    @Option(help: "development or production.")
-    var environment = CloudEnvironment.development
+    @OptionGroup var app: ContainerOptions
 
-    func validate() throws {
-        guard PathSegments.isContainerIdentifier(container) else {
-            throw ValidationError("A container identifier has letters, digits and the signs . - _")
-        }
-    }
+    var container: String { app.container }
+    var environment: CloudEnvironment { app.environment }
 
     /// The error of an operation on a zone, with the nearest name if the zone does not exist.
     func zoneError(_ zone: String, _ error: WireError, in store: SQLiteServerStore) async -> CommandError {
@@ -99,9 +93,7 @@ struct ZoneOwnerOptions: ParsableArguments {
     /// A call as the user would make it.
     func call(in store: SQLiteServerStore) async throws -> Call {
         let surroundings = CloudService.Surroundings.system
-        guard let account = try await store.account(named: user) else {
-            throw StorageFailure(.unknownName, "there is no user of this name")
-        }
+        let account = try await store.requiredAccount(named: user)
         let containers = try await store.containers()
         guard containers.contains(container) else {
             throw CommandError(unknownContainer: container, data: "the data folder", among: containers)
