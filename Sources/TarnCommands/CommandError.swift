@@ -3,8 +3,7 @@
 
 import CloudEngine
 
-/// What a command could not do, as one sentence that says what to do about it. Printed to standard error; the exit
-/// code is not zero.
+/// The failure of a command: one sentence with the cause and the next step, printed to standard error. The exit code isn't zero.
 struct CommandError: Error, CustomStringConvertible, Equatable {
     let description: String
 
@@ -42,13 +41,13 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         description = "There is no user named \(name): 'tarn user list' shows those there are.\(suggestion)"
     }
 
-    /// - Parameter names: The containers that there are.
+    /// - Parameter names: The existing containers.
     init(unknownContainer name: String, data: String, among names: [String]) {
         let list = names.isEmpty ? "It has none yet." : "'tarn container list' shows those there are."
         description = "There is no container \(name) in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
     }
 
-    /// Runs `body` and says storage failures in words.
+    /// Runs `body` and translates storage failures into sentences.
     static func translating<Value>(
         data: String, name: String = "", _ body: () async throws -> Value
     ) async throws -> Value {
@@ -61,6 +60,6 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
 }
 
 extension StorageFailure {
-    /// Whether an account was looked up by a name that no account has.
+    /// `true` if no account has the name that was looked up.
     var isUnknownUser: Bool { code == .unknownName && what == "there is no user of this name" }
 }

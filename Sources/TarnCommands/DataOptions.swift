@@ -12,11 +12,11 @@ struct DataOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder"))
     var data = ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data"
 
-    /// Opens the folder beside a server that may be running, runs `body`, and closes it.
+    /// Opens the data folder, which a running server may use at the same time, runs `body`, and closes it.
     ///
     /// - Parameters:
     ///   - name: The account that the command is about, for its errors.
-    ///   - audited: What the audit log says of the command, once it was carried out; nil for a command that only reads.
+    ///   - audited: The audit log's entry, written after the command succeeded; nil for a command that only reads.
     func withStore<Value>(
         mustExist: Bool, name: String = "", audited: CommandAudit? = nil, _ body: (SQLiteServerStore) async throws -> Value
     ) async throws -> Value {
@@ -45,7 +45,7 @@ struct DataOptions: ParsableArguments {
     }
 }
 
-/// A command in the audit log.
+/// A command's entry in the audit log.
 struct CommandAudit {
     var action: String
     var subject: String
@@ -56,7 +56,7 @@ struct CommandAudit {
     }
 
     fileprivate var event: AuditEvent {
-        // The login behind sudo says more than root.
+        // Under sudo, the login name identifies the operator better than root.
         let environment = ProcessInfo.processInfo.environment
         let login = environment["SUDO_USER"] ?? NSUserName()
         return AuditEvent(
@@ -66,14 +66,14 @@ struct CommandAudit {
 
 /// Lines that people and programs read.
 enum Output {
-    /// Receives the output of commands in a test, instead of the process's own streams.
+    /// Captures the output of commands in tests, instead of the process's streams.
     protocol Sink: AnyObject, Sendable {
         func write(_ text: String, isNote: Bool)
     }
 
     @TaskLocal static var sink: (any Sink)?
 
-    /// Written at once, so that a program that waits for the line gets it.
+    /// Flushes each line, so that a program that waits for it receives it.
     static func line(_ text: String) { self.text(text + "\n") }
 
     static func text(_ text: String) {

@@ -7,7 +7,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 
-/// `tarn container`: the apps whose data the server has.
+/// `tarn container`: lists the containers of a server.
 struct ContainerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "container", abstract: "List the containers of a server.", subcommands: [List.self])
@@ -35,7 +35,7 @@ struct ContainerCommand: AsyncParsableCommand {
                             progress.show("Counting", index, of: partitions.count, "databases of \(container)")
                             try await store.read(partition) { try Counts($0) }.add(to: &size, isPrivate: partition.scope == .private)
                         }
-                        // A container is listed once although it has tokens or a schema only.
+                        // A container is listed even if it has only tokens or a schema.
                         if !partitions.isEmpty || environment == .development { sizes.append(size) }
                     }
                 }

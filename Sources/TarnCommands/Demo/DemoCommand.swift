@@ -9,7 +9,7 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// `tarn demo`: the whole loop on one machine, to look at or to check.
+/// `tarn demo`: a server and two devices on one machine, for a person or as a check.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Run a server and two devices, and show both on one page.",
@@ -107,7 +107,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The processes, for as long as the page is shown.
+/// The processes behind the page.
 private struct CastService: Service {
     let cast: DemoCast
 

@@ -32,7 +32,7 @@ struct StagePage: Sendable {
             logger: Logger(label: "tarn.demo") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Names and addresses are this program's own; they are escaped all the same.
+    /// Escapes text for HTML. Names and addresses are this program's own, but are escaped as well.
     var html: String {
         let frames = sides.map { side in
             """

@@ -13,7 +13,7 @@ import SystemSupport
 struct FolderChecks {
     /// Free bytes of the disk.
     private static let space = (warning: UInt64(2_000_000_000), problem: UInt64(200_000_000))
-    /// Source: SQLite's release notes: earlier versions can corrupt a write-ahead log that two connections checkpoint at once.
+    /// Source: SQLite's release notes: earlier versions can corrupt a write-ahead log that two connections checkpoint concurrently.
     private static let safeCheckpoints = [3, 51, 3]
 
     let folder: String

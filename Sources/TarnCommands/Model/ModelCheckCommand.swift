@@ -6,7 +6,7 @@ import Foundation
 import ModelFile
 import ModelTool
 
-/// `tarn model check PATH…`: what the plugin says about a model, without a build.
+/// `tarn model check PATH…`: prints the plugin's findings about a model, without a build.
 struct ModelCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Print warnings and errors of models, each with file and line.",

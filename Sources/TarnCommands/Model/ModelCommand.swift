@@ -16,7 +16,7 @@ struct ModelCommand: ParsableCommand {
         ])
 }
 
-/// `tarn model diff OLD NEW`: what changed, and what stores make of it.
+/// `tarn model diff OLD NEW`: lists changes, and whether stores can be migrated by inference.
 struct ModelDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Say what changed between two versions of a model.",

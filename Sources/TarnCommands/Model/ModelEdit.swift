@@ -92,7 +92,7 @@ extension Model {
     fileprivate mutating func rename(entity name: String, to newName: String) throws {
         let index = try index(ofEntity: name)
         try checkFree(entity: newName)
-        // The identifier is the name in the version that stores were made with.
+        // The renaming identifier is the name in the version of existing stores.
         entities[index].renamingIdentifier = entities[index].renamingIdentifier ?? name
         entities[index].name = newName
         if entities[index].className == name { entities[index].className = newName }
@@ -136,7 +136,7 @@ extension Model {
         }
     }
 
-    /// The relationships whose inverse is a relationship of the entity, which they may name by an heir.
+    /// Changes each relationship that is the inverse of the entity's relationship. Its destination may be a subentity.
     private mutating func forEachInverse(of relationship: String, _ entity: String, _ change: (inout Relationship) -> Void) {
         for other in entities.indices {
             for place in entities[other].relationships.indices {

@@ -22,7 +22,7 @@ struct ModelEditCommand: ParsableCommand {
         @Argument(help: "The .xcdatamodeld.", completion: .directory)
         var path: String
 
-        /// Applies an edit, and says what stores make of it.
+        /// Applies an edit, and reports whether stores can be migrated by inference.
         func apply(_ edit: ModelEdit, _ sentence: String, _ output: OutputOptions) throws {
             let folder = try ModelFolder(path)
             let contents = try folder.read()

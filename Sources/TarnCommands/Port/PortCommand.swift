@@ -5,7 +5,7 @@ import ArgumentParser
 import Foundation
 import ModelTool
 
-/// `tarn port PATH`: what a Core Data app's sources need to compile on Linux.
+/// `tarn port PATH`: finds, and with `--write` makes, the edits that a Core Data app's sources need on Linux.
 struct PortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and fix it.",
@@ -37,7 +37,7 @@ struct PortCommand: ParsableCommand {
             Output.line("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
         if write { for path in try changed(by: port) { Output.line("changed \(path)") } }
-        // What was written may have more uses of @objc.
+        // The written edits may add uses of @objc.
         let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
         if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
@@ -45,7 +45,7 @@ struct PortCommand: ParsableCommand {
         Output.line("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
     }
 
-    /// Makes the edits, and then those in what the first ones moved.
+    /// Writes the edits, then a second pass for code that the first pass moved.
     private func changed(by port: SourcePort) throws -> [String] {
         let paths = try port.write()
         let moved = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)

@@ -54,13 +54,13 @@ struct RecordTarget: ParsableArguments {
 
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
-    /// The place in a sentence.
+    /// The database and zone, for sentences.
     var place: String {
         let database = user.map { "the private database of \($0)" } ?? "the \(database.rawValue) database"
         return "zone \(zoneID.zoneName) of \(database), \(container), \(environment.rawValue)"
     }
 
-    /// Runs `body` with the zone's records, and says refusals in words.
+    /// Runs `body` with the zone's records, and translates rejected requests into sentences.
     ///
     /// - Parameters:
     ///   - action: Name of the command in the audit log of a data folder. A server writes its own.
@@ -138,7 +138,7 @@ enum RecordScope: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension CommandError {
-    /// A request about records that was refused, with the next step.
+    /// The error of a rejected request, with the next step.
     init(record error: WireError, place: String) {
         let reason = error.reason.prefix(1).uppercased() + error.reason.dropFirst()
         let step =

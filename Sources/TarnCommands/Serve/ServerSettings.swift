@@ -8,7 +8,7 @@ import Foundation
 import Glibc
 import Logging
 
-/// What the server runs with: defaults, over them a file, over it the environment, over it flags.
+/// The server's settings: flags override the environment, which overrides the file, which overrides defaults.
 ///
 /// | file | environment | flag |
 /// |---|---|---|
@@ -36,28 +36,28 @@ struct ServerSettings {
     var port = 8080
     var logLevel = Logger.Level.info
     var limits = Self.defaultLimits
-    /// Which containers and environments there are, and for whom.
+    /// Allowed containers, and access to the development environment.
     var containerRules = ContainerRules()
     var tlsCertificate: String?
     var tlsKey: String?
     var access = OperationsAccess()
-    /// The address under which clients reach the server, if it is fixed.
+    /// The URL under which clients reach the server, if it is configured.
     var publicAddress: PublicAddress?
-    /// Where the console listens, if not with everything else.
+    /// The console's own address; nil if it shares the server's.
     var consoleAddress: ListenAddress?
-    /// Whose word is taken for whom they speak for.
+    /// Proxies that may report the client's address.
     var proxies = TrustedProxies()
     var logsJSON = false
     var traces: SpanTarget?
     /// Sign-in at an OpenID provider.
     var provider = ProviderSettings()
-    /// What of Capabilities.md is not offered, as it was given.
+    /// Disabled capabilities of Capabilities.md, in the order of the setting.
     var without: [Capability] = []
 
-    /// What of Capabilities.md is.
+    /// Enabled capabilities.
     var offered: Set<Capability> { Set(Capability.allCases).subtracting(without) }
 
-    /// Limits of a server, which strangers may reach: unlike a cloud in a test it limits requests.
+    /// Limits of a server on a network: unlike a cloud in a test, it has a rate limit.
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
@@ -66,7 +66,7 @@ struct ServerSettings {
 
     init() {}
 
-    /// Each setting by its name in a file, with its variable and its sentence. A flag has the name of the setting.
+    /// Each setting with its name in the file, its environment variable and its help. Its flag has the same name.
     static let all: [(name: String, variable: String, what: String)] = [
         ("host", "TARN_HOST", "Address to listen on. (default: 127.0.0.1)"),
         ("port", "TARN_PORT", "Port to listen on; 0 lets the system choose. (default: 8080)"),
@@ -126,9 +126,9 @@ struct ServerSettings {
 
     static func sentence(of name: String) -> String { all.first { $0.name == name }?.what ?? "" }
 
-    /// What the server shows who it is with; nil without TLS.
+    /// The server's certificate and key; nil without TLS.
     ///
-    /// - Throws: `CommandError` for files that cannot be used, or one without the other.
+    /// - Throws: `CommandError` for unusable files, or if only one is set.
     func identity() throws -> TLSIdentity? {
         guard tlsCertificate != nil || tlsKey != nil else { return nil }
         guard let tlsCertificate, let tlsKey else {
@@ -145,7 +145,7 @@ struct ServerSettings {
         }
     }
 
-    /// - Throws: `CommandError` with what is wrong, and where.
+    /// - Throws: `CommandError` with the invalid value and its source.
     init(file: String?, environment: [String: String]) throws {
         if let path = file ?? environment["TARN_CONFIG"] {
             guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {

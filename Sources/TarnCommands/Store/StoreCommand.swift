@@ -6,7 +6,7 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// `tarn store`: looks into an app's store. Never changes it, and works while the app has it open.
+/// `tarn store`: reads an app's store. Never changes it; the app may have it open.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Look into the SQLite store of an app.",
@@ -64,7 +64,7 @@ struct StoreCommand: AsyncParsableCommand {
 }
 
 extension StoreContents {
-    /// - Throws: ``CommandError`` with the entities that there are.
+    /// - Throws: ``CommandError`` with the model's entities.
     func entity(_ name: String) throws -> ResolvedEntity {
         if let entity = model.entity(named: name) { return entity }
         let names = model.entities.map(\.name).prefix(50).joined(separator: ", ")
@@ -75,7 +75,7 @@ extension StoreContents {
 }
 
 extension CommandError {
-    /// Runs `body` and says what a store's file is about in words.
+    /// Runs `body` and translates errors of a store's file into sentences.
     static func translating<T>(file: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()

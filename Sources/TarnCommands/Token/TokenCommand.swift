@@ -9,7 +9,7 @@ import CloudService
 import CloudWire
 import Foundation
 
-/// `tarn token`: what web pages and server programs use beside people's sign-ins.
+/// `tarn token`: API tokens of web pages and keys of server programs.
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "API tokens of web pages and keys of server programs.",
@@ -155,7 +155,7 @@ struct TokenCommand: AsyncParsableCommand {
     }
 }
 
-/// Which container and environment something is for, and what to call it.
+/// The container, the environment and the label of a token or key.
 struct PlaceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
     var container: String

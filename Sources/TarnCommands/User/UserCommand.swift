@@ -6,7 +6,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 
-/// `tarn user`: accounts and device tokens. Works while the server runs and while it does not.
+/// `tarn user`: accounts and device tokens. The server may run at the same time.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make, list, export and remove accounts.",

@@ -36,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var options: DataOptions
     @OptionGroup var output: OutputOptions
 
-    /// Time between two looks at a data folder.
+    /// Polling interval of a data folder.
     private static let interval = Duration.milliseconds(200)
 
     func validate() throws {
@@ -59,7 +59,7 @@ struct WatchCommand: AsyncParsableCommand {
         if !output.json { Output.line(TextStyle.output.heading(WatchedChange.heading)) }
     }
 
-    /// - Returns: `false` once enough were shown.
+    /// - Returns: `false` once enough changes were printed.
     private func show(_ changes: [WatchedChange], _ shown: inout Int) -> Bool {
         let now = CloudService.Surroundings.system.now()
         for change in changes where types.isEmpty || types.contains(change.type) {
@@ -71,7 +71,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func watchFolder() async throws {
-        // In the log before the first look: the command may be ended at any moment.
+        // Audited before the first read, since the command may be ended at any moment.
         try await options.withStore(mustExist: true, audited: CommandAudit("watch", "\(container) \(environment.rawValue)")) { store in
             let containers = try await store.containers()
             guard containers.contains(container) else {
@@ -85,7 +85,7 @@ struct WatchCommand: AsyncParsableCommand {
             begin()
             while !Task.isCancelled {
                 guard show(try await watch.poll(), &shown) else { return }
-                // Another process commits, and SQLite notifies no one of it.
+                // Polls, since SQLite has no notification of another process's commits.
                 try? await Task.sleep(for: Self.interval)
             }
         }

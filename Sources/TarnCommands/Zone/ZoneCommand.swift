@@ -67,7 +67,7 @@ struct ZoneCommand: AsyncParsableCommand {
 
 extension ZoneDeletionReason: ExpressibleByArgument {}
 
-/// Whose private database is meant.
+/// The owner and container of a private database.
 struct ZoneOwnerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the user.", valueName: "name"))
     var user: String
@@ -96,7 +96,7 @@ struct ZoneOwnerOptions: ParsableArguments {
 
     func partition(in store: SQLiteServerStore) async throws -> Partition { try await call(in: store).partition }
 
-    /// A call as the user would make it.
+    /// A call with the permissions of the user.
     func call(in store: SQLiteServerStore) async throws -> Call {
         let surroundings = CloudService.Surroundings.system
         guard let account = try await store.account(named: user) else {
