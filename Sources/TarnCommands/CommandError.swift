@@ -38,13 +38,13 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
 
     init(unknownUser name: String, among names: [String]) {
         let suggestion = Suggestion.sentence(for: name, among: names)
-        description = "There is no user named \(name): 'tarn user list' shows those there are.\(suggestion)"
+        description = "The user \(name) does not exist: 'tarn user list' lists all users.\(suggestion)"
     }
 
     /// - Parameter names: The existing containers.
     init(unknownContainer name: String, data: String, among names: [String]) {
-        let list = names.isEmpty ? "It has none yet." : "'tarn container list' shows those there are."
-        description = "There is no container \(name) in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
+        let list = names.isEmpty ? "It has no containers yet." : "'tarn container list' lists all containers."
+        description = "The container \(name) does not exist in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
     }
 
     /// Runs `body` and translates storage failures into sentences.
@@ -61,5 +61,5 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
 
 extension StorageFailure {
     /// `true` if no account has the name that was looked up.
-    var isUnknownUser: Bool { code == .unknownName && what == "there is no user of this name" }
+    var isUnknownUser: Bool { code == .unknownName && what == "no user has this name" }
 }

@@ -22,7 +22,7 @@ struct DataOptions: ParsableArguments {
     ) async throws -> Value {
         let isNew = !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite")
         if mustExist, isNew {
-            throw CommandError("There is no data of a tarn server in \(data): name its folder with --data.")
+            throw CommandError("The folder \(data) has no data of a tarn server: name the data folder with --data.")
         }
         return try await CommandError.translating(data: data, name: name) {
             let store = try SQLiteServerStore(path: data, use: .command)

@@ -51,7 +51,7 @@ extension SQLiteServerStore: AdministrationStorage {
                 var profile = try Row.fetchOne(
                     db, sql: Self.profileColumns + " WHERE account = ?", arguments: [account]
                 ).map(Self.profile)
-            else { throw StorageFailure(.unknownName, "there is no user of this name") }
+            else { throw StorageFailure(.unknownName, "no user has this name") }
             change(&profile)
             let taken = try Int64.fetchOne(
                 db, sql: "SELECT account FROM accounts WHERE account <> ? AND (email = ? OR phone = ?)",
@@ -86,7 +86,7 @@ extension SQLiteServerStore: AdministrationStorage {
 
     static func requiredAccount(named name: String, _ db: Database) throws -> Int64 {
         guard let account = try account(named: name, db) else {
-            throw StorageFailure(.unknownName, "there is no user of this name")
+            throw StorageFailure(.unknownName, "no user has this name")
         }
         guard try !isBeingRemoved(account, db) else { throw StorageFailure(.unknownName, "the user is being removed") }
         return account

@@ -37,7 +37,7 @@ extension SQLiteServerStore {
                     sql:
                         "SELECT account, created, quota, name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE name = ?",
                     arguments: [name])
-            else { throw StorageFailure(.unknownName, "there is no user of this name") }
+            else { throw StorageFailure(.unknownName, "no user has this name") }
             let account: Int64 = row[0]
             let profile = AccountProfile(
                 accountName: row[3], name: NameComponents(givenName: row[4], familyName: row[5]), emailAddress: row[6], phoneNumber: row[7],

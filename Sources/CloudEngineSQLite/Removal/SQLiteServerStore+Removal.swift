@@ -33,7 +33,7 @@ extension SQLiteServerStore: RemovalStorage {
     ) async throws -> AccountRemoval {
         try await writing { db in
             guard let row = try Row.fetchOne(db, sql: "SELECT account, email, phone FROM accounts WHERE name = ?", arguments: [name]) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
+                throw StorageFailure(.unknownName, "no user has this name")
             }
             let account: Int64 = row[0]
             // Content that is deleted from here on is overwritten, not only unlinked.

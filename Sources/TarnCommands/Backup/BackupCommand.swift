@@ -47,7 +47,7 @@ struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Make a data folder of a copy.",
         discussion: Help.discussion(
-            "Devices that synced after the copy was made send again what the server lacks.",
+            "Devices that synced after the copy was made resend the records that it lacks.",
             examples: "tarn restore --from /backups/2030-01-02 --data /var/lib/tarn"))
 
     @Option(help: ArgumentHelp("Folder that 'tarn backup' made.", valueName: "folder"))
@@ -61,7 +61,7 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch let failure as StorageFailure where failure.code == .nameTaken {
             throw CommandError("There is something named \(options.data) already: name a new folder with --data.")
         } catch let failure as StorageFailure where failure.code == .unknownName {
-            throw CommandError("There is no copy of a server's data in \(from): name its folder with --from.")
+            throw CommandError("The folder \(from) has no copy of a server's data: name another with --from.")
         } catch let failure as StorageFailure where failure.code == .inUse {
             // The destination folder is new, so no other process uses it.
             throw CommandError(

@@ -49,7 +49,7 @@ struct ContainerCommand: AsyncParsableCommand {
                     .text(size.container), .text(size.environment.rawValue), .number(Int64(size.users)), .number(Int64(size.zones)),
                     .number(Int64(size.records)), .bytes(size.bytes.records), .bytes(size.bytes.assets), Table.Cell(time: size.lastChange))
             }
-            output.print(table, ifEmpty: "There are no containers yet: the first save of an app makes one.")
+            output.print(table, ifEmpty: "No containers yet: the first save of an app makes one.")
         }
     }
 }

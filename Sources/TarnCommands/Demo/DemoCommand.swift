@@ -70,7 +70,7 @@ struct DemoCommand: AsyncParsableCommand {
             for device in DemoCast.Device.allCases { sides.append(.init(name: device.rawValue, address: try await cast.start(device))) }
             let stage = StagePage(sides: sides, server: server).application(port: port) { port in
                 Output.line("tarn: demo at http://127.0.0.1:\(port)")
-                Output.note("What the devices keep is in \(folder.path). Ctrl-C ends all of them.")
+                Output.note("The data is in \(folder.path). Ctrl-C ends the demo.")
             }
             let group = ServiceGroup(
                 services: [CastService(cast: cast), stage], gracefulShutdownSignals: [.sigterm, .sigint], logger: stage.logger)

@@ -237,7 +237,7 @@ extension ModelEditCommand {
             }
             guard contents.documents[version] == nil, !version.isEmpty, !version.contains("/") else {
                 throw CommandError(
-                    "'\(version)' is no name for a new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
+                    "'\(version)' isn't a valid new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
             }
             for index in document.model.entities.indices {
                 document.model.entities[index].renamingIdentifier = nil

@@ -42,7 +42,7 @@ struct ProjectTemplate {
                 \(package.dependency)
             ],
             targets: [
-                // The model and what the app does with it. The plugin makes classes of \(name).xcdatamodeld.
+                // The model and its functions. The plugin generates the classes of \(name).xcdatamodeld.
                 .target(
                     name: "\(name)Model",
                     dependencies: [

@@ -12,8 +12,8 @@ struct PortCommand: ParsableCommand {
         discussion: Help.discussion(
             """
             Nothing is written unless --write is given. Observers by #selector become blocks, overrides move from extensions into \
-            their class, and missing imports of CoreData and CloudKit are added. @objc stays as it is: access notes tell the compiler to pass over it, \
-            with the flags that are printed. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
+            their class, and missing imports of CoreData and CloudKit are added. @objc stays: access notes make the compiler ignore it, \
+            with the printed flags. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
             """, examples: "tarn port Sources/Notes", "tarn port Sources/Notes --write"))
 
     @Argument(help: "The package's folder, or one Swift file.", completion: .directory)
@@ -30,7 +30,7 @@ struct PortCommand: ParsableCommand {
         do {
             port = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
         } catch {
-            throw CommandError("There is no file or folder at '\(path)'.")
+            throw CommandError("The file or folder '\(path)' does not exist.")
         }
         for path in port.unreadable { Output.line("\(path): cannot be read as Swift; it is left alone") }
         for (path, obstacle) in port.obstacles {
@@ -41,8 +41,8 @@ struct PortCommand: ParsableCommand {
         let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
         if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
-        let mended = port.obstacles.count - left
-        Output.line("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
+        let fixed = port.obstacles.count - left
+        Output.line("\(port.files.count) files read, \(fixed) places \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand")
     }
 
     /// Writes the edits, then a second pass for code that the first pass moved.

@@ -42,7 +42,7 @@ struct RecordTarget: ParsableArguments {
             throw ValidationError("A server shows an operator the public databases and the operator's own private ones: leave --user out.")
         }
         if let server, !Self.isAddress(server) {
-            throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")
+            throw ValidationError("'\(server)' isn't the address of a server, such as https://cloud.example.org.")
         }
     }
 
@@ -98,7 +98,7 @@ struct RecordTarget: ParsableArguments {
         var call: Call
         if let user {
             guard let account = try await store.account(named: user) else {
-                throw StorageFailure(.unknownName, "there is no user of this name")
+                throw StorageFailure(.unknownName, "no user has this name")
             }
             let name = try await service.userRecordName(of: account, in: container)
             call = service.call(
@@ -118,7 +118,7 @@ struct RecordTarget: ParsableArguments {
         guard !types.contains(type), type != UsersType.name else { return }
         let list = types.isEmpty ? "It has no record types yet." : "It has \(types.sorted().joined(separator: ", "))."
         throw CommandError(
-            "There is no record type named \(type) in \(container), \(environment.rawValue). \(list)"
+            "The record type \(type) does not exist in \(container), \(environment.rawValue). \(list)"
                 + Suggestion.sentence(for: type, among: types.sorted()))
     }
 

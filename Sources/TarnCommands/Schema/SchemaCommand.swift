@@ -15,8 +15,8 @@ struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Export, import, compare and deploy the schema of a container.",
         discussion: """
-            In development record types and fields come into being by use; in production only what was deployed is \
-            accepted. Schemas are texts in the schema language of CloudKit (.ckdb).
+            In development, saves create record types and fields; production accepts only a deployed schema. \
+            Schemas are texts in the schema language of CloudKit (.ckdb).
             """,
         subcommands: [Export.self, Validate.self, Import.self, Diff.self, Deploy.self, Reset.self])
 

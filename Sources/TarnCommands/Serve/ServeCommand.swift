@@ -23,9 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: Help.discussion(
             """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
-            Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
-            GET /health tells that it runs, /ready that its data can be read. \
-            GET /metrics has what Prometheus gathers, for requests that the setting operations-access allows.
+            Its log goes to standard error. SIGTERM and SIGINT end it after the requests in flight. \
+            GET /health succeeds while it runs, /ready while its data can be read. \
+            GET /metrics returns metrics for Prometheus, for requests that the setting operations-access allows.
 
             Settings come from a file (NAME = VALUE, # begins a comment), over it from the environment, over both from \
             flags:

@@ -83,7 +83,7 @@ struct ServerSettings {
         ("operations-access", "TARN_OPERATIONS_ACCESS", "Requests that may read /metrics: token (those with the token of operations-token), local (also those over loopback without a gateway) or all. (default: token)"),
         (
             "operations-token", "TARN_OPERATIONS_TOKEN",
-            "Bearer token for /metrics, at least 16 characters. There is no flag for it, since other users of the machine see flags."
+            "Bearer token for /metrics, at least 16 characters. It has no flag, since other users of the machine see flags."
         ),
         (
             "public-address", "TARN_PUBLIC_ADDRESS",
@@ -95,7 +95,7 @@ struct ServerSettings {
         ),
         (
             "trusted-proxies", "TARN_TRUSTED_PROXIES",
-            "Addresses or networks of gateways, such as 10.0.0.7,fd00::/8, whose X-Forwarded-For tells whom a request is from. (default: none)"
+            "Addresses or networks of trusted proxies, such as 10.0.0.7,fd00::/8: their X-Forwarded-For has the client's address. (default: none)"
         ),
         (
             "traces", "TARN_TRACES",
@@ -108,7 +108,7 @@ struct ServerSettings {
         ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
         (
             "development", "TARN_DEVELOPMENT",
-            "Who may use the development environment, where types and fields are made by use: all, operators or off. (default: all)"
+            "Access to the development environment, where saves create types and fields: all, operators or off. (default: all)"
         ),
         (
             "oidc-issuer", "TARN_OIDC_ISSUER",
@@ -116,11 +116,11 @@ struct ServerSettings {
         ),
         ("oidc-client-id", "TARN_OIDC_CLIENT_ID", "Identifier of this server at the provider."),
         ("oidc-client-secret-file", "TARN_OIDC_CLIENT_SECRET_FILE", "File with the client secret. (default: none, a public client)"),
-        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. There is no flag for it, since other users of the machine see flags."),
-        ("oidc-name", "TARN_OIDC_NAME", "What the sign-in page calls the provider. (default: the issuer's host)"),
+        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. It has no flag, since other users of the machine see flags."),
+        ("oidc-name", "TARN_OIDC_NAME", "Name of the provider on the sign-in page. (default: the issuer's host)"),
         (
             "oidc-accounts", "TARN_OIDC_ACCOUNTS",
-            "Who may sign in: linked (identities that 'tarn user identities' links to accounts) or created (the first sign-in of a person makes an account). (default: linked)"
+            "Identities that may sign in: linked ('tarn user identities' links them to accounts) or created (the first sign-in of a person makes an account). (default: linked)"
         ),
     ]
 
@@ -226,7 +226,7 @@ struct ServerSettings {
         default:
             let names = Self.all.map(\.name)
             throw CommandError(
-                "There is no setting named \(name); there are \(names.joined(separator: ", ")) and limit.NAME."
+                "The setting \(name) is unknown. Choose one of \(names.joined(separator: ", ")) and limit.NAME."
                     + Suggestion.sentence(for: name, among: names))
         }
     }
@@ -236,7 +236,7 @@ struct ServerSettings {
             let name = part.trimmingCharacters(in: .whitespaces)
             guard let capability = Capability(rawValue: name) else {
                 let all = Capability.allCases.map(\.rawValue).sorted().joined(separator: ", ")
-                throw CommandError("There is no capability named \(name); there are \(all).")
+                throw CommandError("The capability \(name) is unknown. Choose one of \(all).")
             }
             return capability
         }

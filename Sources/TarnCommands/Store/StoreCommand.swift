@@ -14,7 +14,7 @@ struct StoreCommand: AsyncParsableCommand {
 
     struct Info: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Describe a store whose model is not at hand.",
+            abstract: "Describe a store without its model file.",
             discussion: Help.discussion(
                 """
                 Prints entities, tables, relationships, history and sync metadata of a store that this framework or Apple's \
@@ -37,7 +37,7 @@ struct StoreCommand: AsyncParsableCommand {
             abstract: "Verify every invariant of a store.",
             discussion: Help.discussion(
                 """
-                Prints a line for each violation: rule, table, key, and what is wrong. The exit code is 0 for a sound store, \
+                Prints a line for each violation: rule, table, key and reason. The exit code is 0 for a sound store, \
                 1 when there are violations, 2 when the file cannot be read as a store.
                 """, examples: "tarn store check Notes.sqlite"))
 

@@ -71,7 +71,7 @@ struct TokenCommand: AsyncParsableCommand {
                 do {
                     try await store.removeAPIToken(id: number)
                 } catch let failure as StorageFailure where failure.code == .unknownName {
-                    throw CommandError("There is no API token with the number \(number): 'tarn token list' shows those there are.")
+                    throw CommandError("The API token \(number) does not exist: 'tarn token list' lists all tokens.")
                 }
             }
         }
@@ -120,7 +120,7 @@ struct TokenCommand: AsyncParsableCommand {
                 do {
                     try await store.removeServerKey(id: id)
                 } catch let failure as StorageFailure where failure.code == .unknownName {
-                    throw CommandError("There is no key with the identifier \(id): 'tarn token list' shows those there are.")
+                    throw CommandError("The key \(id) does not exist: 'tarn token list' lists all keys.")
                 }
             }
         }
@@ -150,7 +150,7 @@ struct TokenCommand: AsyncParsableCommand {
                     .text("key"), .text(key.id), .text(key.containerIdentifier), .text(key.environment.rawValue), .text(label),
                     Table.Cell(time: key.expires), .none, .list([]))
             }
-            output.print(table, ifEmpty: "There are no API tokens and no keys: 'tarn token add' makes a token.")
+            output.print(table, ifEmpty: "No API tokens or keys yet: 'tarn token add' makes a token.")
         }
     }
 }

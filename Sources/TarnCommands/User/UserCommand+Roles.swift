@@ -34,7 +34,7 @@ extension UserCommand {
             try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.roles", name)) { store in
                 let surroundings = CloudService.Surroundings.system
                 guard let account = try await store.account(named: name) else {
-                    throw StorageFailure(.unknownName, "there is no user of this name")
+                    throw StorageFailure(.unknownName, "no user has this name")
                 }
                 let user = try await store.userRecordName(
                     account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
@@ -53,7 +53,7 @@ extension UserCommand {
                     guard let unknown = roles.sorted().first(where: { !names.contains($0) }) else { throw CommandError(error.reason + ".") }
                     let list = names.isEmpty ? "it has none: make one with CREATE ROLE in 'tarn schema import'" : "it has " + names.joined(separator: ", ")
                     throw CommandError(
-                        "There is no role named \(unknown) in \(container), \(environment.rawValue); \(list)."
+                        "The role \(unknown) does not exist in \(container), \(environment.rawValue); \(list)."
                             + Suggestion.sentence(for: unknown, among: names))
                 }
             }

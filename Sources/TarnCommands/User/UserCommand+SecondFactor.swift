@@ -12,7 +12,7 @@ extension UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "second-factor", abstract: "Show whether a user has a second factor, or turn it off.",
             discussion: """
-                Users turn it on in the console, at /console/second-factor. Turn it off for a user who lost the authenticator app and the \
+                Users turn it on in the console, at /console/second-factor. Turn it off if a user has lost the authenticator app and the \
                 recovery codes.
                 """ + "\n\n"
                     + Help.discussion(

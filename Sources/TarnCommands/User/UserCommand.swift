@@ -88,7 +88,7 @@ struct UserCommand: AsyncParsableCommand {
             let users = try await options.withStore(mustExist: true) { try await $0.users() }
             var table = Table(("USER", "name"), ("DEVICES", "devices"))
             for user in users { table.add(.text(user.name), .list(user.devices)) }
-            output.print(table, ifEmpty: "There are no users yet: 'tarn user add NAME' makes one.")
+            output.print(table, ifEmpty: "No users yet: 'tarn user add NAME' makes one.")
         }
     }
 }

@@ -14,9 +14,9 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch", abstract: "Show the changes of a container live.",
         discussion: Help.discussion(
             """
-            In a data folder the changes of all databases are shown, of the public one and of each user's, beside a running server. With \
-            --server it is the public database, by the server's push stream and an operator's key. Names and types of records are \
-            shown, and no values. Ctrl-C ends it.
+            In a data folder, shows the changes of the public database and of each user's, also while a server runs. With --server, shows \
+            those of the public database, by the server's push stream and an operator's key. Prints names and types of records, not \
+            their values. Ctrl-C ends it.
             """,
             examples: "tarn watch --container iCloud.org.example.notes --data ./data",
             "tarn watch --container iCloud.org.example.notes --json | jq -r .recordName"))
@@ -45,7 +45,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         guard (1...Int.max).contains(count ?? 1) else { throw ValidationError("--count is a number from 1.") }
         if let server, !RecordTarget.isAddress(server) {
-            throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")
+            throw ValidationError("'\(server)' isn't the address of a server, such as https://cloud.example.org.")
         }
         guard server != nil || keyFile == nil else { throw ValidationError("--key-file goes with --server.") }
     }

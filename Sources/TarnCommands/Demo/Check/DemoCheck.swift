@@ -43,7 +43,7 @@ struct DemoCheck: Sendable {
                 preconditionFailure("both devices were started by the step before")
             }
             try await step("rows made on each device appear on the other") { try await makeRows(iPad, iPhone) }
-            try await step("each device deletes what the other made, at the same time") { try await deleteRows(iPad, iPhone) }
+            try await step("each device deletes the other's rows, at the same time") { try await deleteRows(iPad, iPhone) }
             try await step("both edit different fields of the same post while offline") { try await editOffline(iPad, iPhone) }
             try await step("\(2 * rounds) saves, one by one, in both directions") {
                 report.latencies = try await measure(iPad, iPhone)
