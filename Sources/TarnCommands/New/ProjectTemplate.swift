@@ -103,7 +103,7 @@ struct ProjectTemplate {
         }
 
         extension NSPersistentCloudKitContainer {
-            /// Saves a note. It is sent to the server, and from there to the other devices, by itself.
+            /// Saves a note. Sync sends it to the server, and the server to the other devices.
             public func addNote(_ text: String) async throws {
                 try await performBackgroundTask { context in
                     let note = Note(context: context)
