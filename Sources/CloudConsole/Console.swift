@@ -73,7 +73,7 @@ package struct Console: PageResponder {
             if Self.servicePaths.contains(where: request.path.hasPrefix) { return nil }
             let isFile = request.method == "GET" && WebFile(rawValue: String(request.path.dropFirst())) != nil
             guard isConsole || isFile else { return Page.problem("this address has the console only", status: 404) }
-            return await page(for: request) ?? Page.problem("there is no such page", status: 404)
+            return await page(for: request) ?? Page.problem("the page does not exist", status: 404)
         }
     }
 

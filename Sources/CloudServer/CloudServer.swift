@@ -10,13 +10,13 @@ import HummingbirdTLS
 package import Logging
 import NIOCore
 
-/// The service on a socket.
+/// The HTTP server of the service.
 package enum CloudServer {
     /// - Parameters:
-    ///   - identity: With one the server speaks TLS, and nothing else.
-    ///   - port: 0 lets the system choose; `onListening` tells which it was.
-    ///   - spans: Takes what requests took; nil where nobody wants to know.
-    ///   - onListening: Called once requests are accepted.
+    ///   - identity: The TLS certificate and key; nil serves plain HTTP.
+    ///   - port: 0 binds an ephemeral port, which `onListening` receives.
+    ///   - spans: Exports a trace span per request; nil disables tracing.
+    ///   - onListening: Called once when the socket accepts connections.
     package static func application(
         service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, identity: TLSIdentity? = nil,
         metrics: RequestMetrics = RequestMetrics(), spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(),
@@ -36,7 +36,7 @@ package enum CloudServer {
             logger: Logger(label: "http") { _ in LogWithoutRequestIDs(logger) })
     }
 
-    /// Heartbeats of held connections until the task is cancelled.
+    /// Sends heartbeats on push streams until the task is cancelled.
     package static func beat(_ hub: PushHub) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(Capability.heartbeatSeconds))

@@ -7,10 +7,10 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Runs what a connection does on the thread that reads from it and writes to it.
+/// Runs the tasks of a connection on its event loop's thread.
 ///
-/// Otherwise each request goes to a thread of Swift's pool and back: two changes of thread that take longer than most requests.
-/// Nothing that a connection calls may block: files and password hashes have threads of their own, and so has the database.
+/// Otherwise each request hops to Swift's thread pool and back: two context switches that take longer than most requests.
+/// Code of a connection must not block: files, password hashes and the database have threads of their own.
 struct ConnectionsOnTheirLoops<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
 
@@ -21,7 +21,7 @@ struct ConnectionsOnTheirLoops<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Tasks on the thread of an event loop.
+/// A task executor on the thread of an event loop.
 private final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
@@ -29,7 +29,7 @@ private final class EventLoopExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // What is asked for from the loop's own thread runs in this turn of the loop.
+        // A job enqueued from the loop's own thread runs in the same iteration of the loop.
         loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

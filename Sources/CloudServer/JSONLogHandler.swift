@@ -4,13 +4,13 @@
 import Foundation
 package import Logging
 
-/// Writes each line of the log as one JSON object, for programs that read logs.
+/// Writes each log event as a JSON object on a line of its own.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel = Logger.Level.info
     private let write: @Sendable (String) -> Void
 
-    /// - Parameter write: Takes a line with its end.
+    /// - Parameter write: Receives a line, including its newline.
     package init(write: @escaping @Sendable (String) -> Void) {
         self.write = write
     }

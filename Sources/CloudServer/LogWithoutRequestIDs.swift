@@ -3,8 +3,10 @@
 
 import Logging
 
-/// The log of the HTTP server. It would name each request in the metadata of a logger of its own, which costs more than it
-/// tells: the service gives requests identifiers that stand in answers, too.
+/// Drops Hummingbird's request identifiers from the HTTP server's log.
+///
+/// Hummingbird makes a logger with metadata for each request, which costs time. The service's own request identifiers, which
+/// responses contain too, make these redundant.
 struct LogWithoutRequestIDs: LogHandler {
     private var logger: Logger
 

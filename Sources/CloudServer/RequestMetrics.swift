@@ -3,8 +3,8 @@
 
 import Synchronization
 
-/// Counts and times of requests, in the text form that Prometheus reads. Labels are endpoints, statuses and error codes:
-/// no names, no identifiers.
+/// Counts and durations of requests in Prometheus's text format. Labels are endpoints, statuses and error codes, never names or
+/// identifiers.
 package final class RequestMetrics: Sendable {
     private struct Answered: Hashable {
         var endpoint: String
@@ -12,7 +12,7 @@ package final class RequestMetrics: Sendable {
     }
 
     private struct Times {
-        /// Requests that took at most the bucket's seconds, without those of the buckets before.
+        /// Requests by bucket, not cumulative: each counts in the smallest bucket that its duration fits.
         var buckets = [Int](repeating: 0, count: RequestMetrics.seconds.count)
         var count = 0
         var sum = 0.0
@@ -28,7 +28,7 @@ package final class RequestMetrics: Sendable {
     private let state = Mutex(State())
     private let gauges: @Sendable () async -> [(name: String, help: String, value: Int)]
 
-    /// - Parameter gauges: What is measured when somebody asks.
+    /// - Parameter gauges: Measures the gauges for each scrape.
     package init(gauges: @escaping @Sendable () async -> [(name: String, help: String, value: Int)] = { [] }) {
         self.gauges = gauges
     }
@@ -45,6 +45,8 @@ package final class RequestMetrics: Sendable {
         }
     }
 
+    /// The metrics in Prometheus's text format.
+    ///
     /// Source: Prometheus, *Exposition formats*, text format 0.0.4.
     func text() async -> String {
         let (answered, times) = state.withLock { ($0.answered, $0.times) }

@@ -8,7 +8,7 @@ package import Hummingbird
 package import Logging
 import NIOCore
 
-/// Carries requests from Hummingbird to the service and answers back. It decides nothing.
+/// Translates requests from Hummingbird to the service, and responses back. It contains no rules of the service.
 package struct ServiceResponder: HTTPResponder {
     package typealias Context = ServiceContext
 
@@ -44,7 +44,7 @@ package struct ServiceResponder: HTTPResponder {
     package func respond(to request: Request, context: ServiceContext) async throws -> Response {
         var response = try await answer(to: request, context)
         SecurityHeaders.add(to: &response.headers, isSecure: scheme(of: request) == "https")
-        // Whoever asked for a head reads what came behind it as the next answer: no body follows, whatever went wrong.
+        // A client parses bytes after the response to HEAD as the next response: an error must not have a body either.
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -71,7 +71,7 @@ package struct ServiceResponder: HTTPResponder {
         if let page = await pages?.respond(to: incoming) {
             let duration = ContinuousClock.now - start
             metrics.count(endpoint: page.endpoint, status: page.status, took: duration)
-            // What is only looked at is no news; signing in and changing something is.
+            // The log has page requests that sign in or change data, not those that read.
             if request.method != .get { log(page, took: duration, in: headers["traceparent"].flatMap(TraceParent.init)) }
             return response(to: page, incoming, unread: unread(reader, of: request))
         }
@@ -86,19 +86,18 @@ package struct ServiceResponder: HTTPResponder {
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID,
                 path: path))
-        // A device that went is not heard of again: nothing is kept for it until something cannot be sent to it.
+        // Closes the listener with its connection. Otherwise it would queue notifications until the next write failed.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
         return response(to: answer, incoming, unread: unread(reader, of: request))
     }
 
-    /// The body of a request, if there is more of it than the service wanted.
+    /// The reader of the request's body, if the service left part of it unread.
     private func unread(_ reader: BodyReader, of request: Request) -> BodyReader? {
         let hasBody = request.headers[.transferEncoding] != nil || request.headers[.contentLength].map { $0 != "0" } == true
         return hasBody && !reader.isAtEnd ? reader : nil
     }
 
-    /// Cancels a request that may take long when its client disconnects: a poll then leaves its notification for the next one, and a query
-    /// ends.
+    /// Cancels a long request when its client disconnects: a poll leaves its notification for the next poll, and a query ends.
     private func answer(to request: ServiceRequest, _ context: ServiceContext) async -> ServiceResponse {
         guard CloudService.endsWithItsClient(request) else { return await service.respond(to: request) }
         let service = service
@@ -114,13 +113,13 @@ package struct ServiceResponder: HTTPResponder {
     private static let host = HTTPFields.Element.Name("Host")
     private static let forwardedProto = HTTPFields.Element.Name("X-Forwarded-Proto")
 
-    /// The scheme of the client's connection, which a gateway in front of the server reports. A client that makes it up
-    /// changes the addresses in its own answers only.
+    /// The scheme of the client's connection, which a proxy reports. A client that forges it changes only the URLs in its own
+    /// responses.
     private func scheme(of request: Request) -> String {
         speaksTLS || Self.forwardedProto.flatMap { request.headers[$0] } == "https" ? "https" : "http"
     }
 
-    /// Answers a request for no host, several, or another one than the configured.
+    /// Rejects a request that has no `Host`, several, or another one than the configured host.
     private func refusal(hosts: [String]) -> Response {
         guard hosts.count == 1 else { return text("The request needs one Host header.", .badRequest) }
         return text("This server does not answer for the host of the request: the setting public-address names another.", .misdirectedRequest)
@@ -134,7 +133,7 @@ package struct ServiceResponder: HTTPResponder {
 
     private static let forwardedFor = HTTPFields.Element.Name("X-Forwarded-For")
 
-    /// Where a request came from, as what has one budget: it goes into no log.
+    /// The network prefix of the client, which shares one rate limit. It is never logged.
     private func network(of request: Request, _ context: ServiceContext) -> String {
         proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?.network ?? ""
     }
@@ -178,7 +177,7 @@ package struct ServiceResponder: HTTPResponder {
             var offset = range.lowerBound
             while offset < range.upperBound {
                 let bytes = try await reader.read(at: offset, count: min(fileBytes, Int(range.upperBound - offset)))
-                // A file that became shorter: ending the connection early tells the client.
+                // The file was truncated. The client detects it, because the connection ends before `Content-Length` bytes.
                 guard !bytes.isEmpty else { throw StorageFailure(.corrupt, "a file became shorter") }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 offset += Int64(bytes.count)
@@ -187,7 +186,7 @@ package struct ServiceResponder: HTTPResponder {
         }
     }
 
-    /// One notification a line; an empty line is a heartbeat.
+    /// Streams one notification per line; an empty line is a heartbeat.
     private static func body(of listener: PushListener) -> ResponseBody {
         ResponseBody { writer in
             defer { listener.close() }
@@ -201,7 +200,7 @@ package struct ServiceResponder: HTTPResponder {
         }
     }
 
-    /// One line for each request: never a token, a name or a value.
+    /// Logs one line per request, without tokens, names and values.
     private func log(_ answer: ServiceResponse, took duration: Duration, in trace: TraceParent?) {
         guard answer.failure != nil || logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [

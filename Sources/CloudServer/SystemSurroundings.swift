@@ -15,11 +15,11 @@ extension CloudService.Surroundings {
     }
 }
 
-/// Bytes of the system's source of randomness, drawn many at once: each draw is a call of the system, and each request needs
-/// some. A byte is handed out once, and forgotten.
+/// A buffer of random bytes from the system, refilled in batches: each refill is a system call, and every request needs random
+/// bytes. Each byte is used once and then removed.
 private final class RandomBytes: Sendable {
     static let shared = RandomBytes()
-    /// As many as the system gives at most.
+    /// The most that one call of `getentropy` returns.
     private static let bytesAtOnce = 256
 
     private let drawn = Mutex<[UInt8]>([])

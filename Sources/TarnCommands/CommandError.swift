@@ -3,8 +3,7 @@
 
 import CloudEngine
 
-/// What a command could not do, as one sentence that says what to do about it. Printed to standard error; the exit
-/// code is not zero.
+/// The failure of a command: one sentence with the cause and the next step, printed to standard error. The exit code isn't zero.
 struct CommandError: Error, CustomStringConvertible, Equatable {
     let description: String
 
@@ -39,16 +38,16 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
 
     init(unknownUser name: String, among names: [String]) {
         let suggestion = Suggestion.sentence(for: name, among: names)
-        description = "There is no user named \(name): 'tarn user list' shows those there are.\(suggestion)"
+        description = "The user \(name) does not exist: 'tarn user list' lists all users.\(suggestion)"
     }
 
-    /// - Parameter names: The containers that there are.
+    /// - Parameter names: The existing containers.
     init(unknownContainer name: String, data: String, among names: [String]) {
-        let list = names.isEmpty ? "It has none yet." : "'tarn container list' shows those there are."
-        description = "There is no container \(name) in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
+        let list = names.isEmpty ? "It has no containers yet." : "'tarn container list' lists all containers."
+        description = "The container \(name) does not exist in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
     }
 
-    /// Runs `body` and says storage failures in words.
+    /// Runs `body` and translates storage failures into sentences.
     static func translating<Value>(
         data: String, name: String = "", _ body: () async throws -> Value
     ) async throws -> Value {

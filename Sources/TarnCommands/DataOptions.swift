@@ -12,17 +12,17 @@ struct DataOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder"))
     var data = ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data"
 
-    /// Opens the folder beside a server that may be running, runs `body`, and closes it.
+    /// Opens the data folder, which a running server may use at the same time, runs `body`, and closes it.
     ///
     /// - Parameters:
     ///   - name: The account that the command is about, for its errors.
-    ///   - audited: What the audit log says of the command, once it was carried out; nil for a command that only reads.
+    ///   - audited: The audit log's entry, written after the command succeeded; nil for a command that only reads.
     func withStore<Value>(
         mustExist: Bool, name: String = "", audited: CommandAudit? = nil, _ body: (SQLiteServerStore) async throws -> Value
     ) async throws -> Value {
         let isNew = !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite")
         if mustExist, isNew {
-            throw CommandError("There is no data of a tarn server in \(data): name its folder with --data.")
+            throw CommandError("The folder \(data) has no data of a tarn server: name the data folder with --data.")
         }
         return try await CommandError.translating(data: data, name: name) {
             let store = try SQLiteServerStore(path: data, use: .command)
@@ -46,7 +46,7 @@ struct DataOptions: ParsableArguments {
 }
 
 extension SQLiteServerStore {
-    /// The service on this data, in this process. A server that runs is another one, and is not notified.
+    /// A service on this data, in this process. It does not notify a running server.
     var service: CloudService {
         CloudService(engine: Engine(sealer: sealer), storage: self, accounts: self, assets: self, push: PushHub(), surroundings: .system)
     }
@@ -58,7 +58,7 @@ extension SQLiteServerStore {
     }
 }
 
-/// A command in the audit log.
+/// A command's entry in the audit log.
 struct CommandAudit {
     var action: String
     var subject: String
@@ -69,7 +69,7 @@ struct CommandAudit {
     }
 
     fileprivate var event: AuditEvent {
-        // The login behind sudo says more than root.
+        // Under sudo, the login name identifies the operator better than root.
         let environment = ProcessInfo.processInfo.environment
         let login = environment["SUDO_USER"] ?? NSUserName()
         return AuditEvent(
@@ -79,14 +79,14 @@ struct CommandAudit {
 
 /// Lines that people and programs read.
 enum Output {
-    /// Receives the output of commands in a test, instead of the process's own streams.
+    /// Captures the output of commands in tests, instead of the process's streams.
     protocol Sink: AnyObject, Sendable {
         func write(_ text: String, isNote: Bool)
     }
 
     @TaskLocal static var sink: (any Sink)?
 
-    /// Written at once, so that a program that waits for the line gets it.
+    /// Flushes each line, so that a program that waits for it receives it.
     static func line(_ text: String) { self.text(text + "\n") }
 
     static func text(_ text: String) {

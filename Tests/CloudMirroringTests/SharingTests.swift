@@ -402,7 +402,7 @@ import Testing
             } catch { return error }
         }
         #expect((await refusal([trip]) as? CKError)?.code == .alreadyShared)
-        #expect((await refusal([]) as? CocoaError)?.localizedDescription == "There are no objects to share.")
+        #expect((await refusal([]) as? CocoaError)?.localizedDescription == "The list of objects to share is empty.")
         // An existing share takes more.
         #expect(await refusal([diary], share) == nil)
         try await all.sync()

@@ -17,7 +17,7 @@ import Testing
                 "Garden", "--reason", "purged", "--user", "mia", "--container", LiveServer.container, "--data", server.folder.path,
             ]
             let missing = await #expect(throws: CommandError.self) { try await ZoneCommand.Delete.parse(arguments).run() }
-            #expect(missing?.description.hasPrefix("There is no container \(LiveServer.container)") == true)
+            #expect(missing?.description.hasPrefix("The container \(LiveServer.container) does not exist") == true)
             try await server.makeGarden(token: token)
             let before = try DatabaseChangesResponse(
                 json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: token).body)

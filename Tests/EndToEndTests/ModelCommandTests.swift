@@ -39,7 +39,7 @@ import Testing
 
         let nowhere = try await Programs.run("tarn", ["model", "check", folder.path("Gone")], in: folder)
         #expect(nowhere.status == 1)
-        #expect(nowhere.complaint.contains("There is no model at"))
+        #expect(nowhere.complaint.contains("No model was found at"))
     }
 
     @Test func modelsAreWrittenWithoutLoss() async throws {

@@ -106,7 +106,7 @@ import Testing
             (["remove", path, "Note.nothing"], "has no property 'nothing'"),
             (["add-relationship", path, "Note.tags", "Tag.notes"], "has no entity 'Tag'"),
             (["add-attribute", path, "Note.objectID", "String"], "objectID"),
-            (["add-version", path, "Notes"], "is no name for a new version"),
+            (["add-version", path, "Notes"], "isn't a valid new version"),
             (["add-entity", path, "Memo", "--parent", "Nte"], "Did you mean 'Note'?"),
         ] {
             let run = await CommandRun(["model", "edit"] + arguments)

@@ -59,7 +59,7 @@ class Response {
     this._body = body;
     const items = body[listName] === undefined || body[listName] === null ? [] : body[listName];
     if (!Array.isArray(items) || items.some(item => item === null || typeof item !== "object")) {
-      throw unexpected(`the answer's '${listName}' is no list of dictionaries`);
+      throw unexpected(`the response's '${listName}' isn't a list of dictionaries`);
     }
     this._results = items.filter(item => !item.serverErrorCode);
     this._errors = items.filter(item => item.serverErrorCode).map(item => new CKError(item));
@@ -164,7 +164,7 @@ const plain = value => {
   if (Array.isArray(value)) return value.map(plain);
   if (isA(value, "Date")) return value.getTime();
   if (isBytes(value)) return base64(value);
-  if (isFile(value)) throw failure("INVALID_ARGUMENTS", "a file is no value here: only fields of records have files");
+  if (isFile(value)) throw failure("INVALID_ARGUMENTS", "a file isn't valid here: only fields of records have files");
   return typeof value === "bigint" ? String(value) : value;
 };
 const field = value => {
@@ -200,7 +200,7 @@ const record = value => {
 
 /** The text of a request. What JSON would quietly make null of, or leave out, is an error. */
 const encoded = body => JSON.stringify(body, (key, value) => {
-  if (typeof value === "number" && !Number.isFinite(value)) throw failure("INVALID_ARGUMENTS", `'${key}' is no finite number`);
+  if (typeof value === "number" && !Number.isFinite(value)) throw failure("INVALID_ARGUMENTS", `'${key}' isn't a finite number`);
   if (["bigint", "function", "symbol"].includes(typeof value)) throw failure("INVALID_ARGUMENTS", `'${key}' is a ${typeof value}`);
   return value;
 });
@@ -250,7 +250,7 @@ class Container {
 
   getDatabaseWithDatabaseScope(scope) {
     const name = String(scope).toLowerCase();
-    if (!["public", "private", "shared"].includes(name)) throw failure("INVALID_ARGUMENTS", "there is no such database");
+    if (!["public", "private", "shared"].includes(name)) throw failure("INVALID_ARGUMENTS", "the database scope is public, private or shared");
     return this[name + "CloudDatabase"];
   }
 
@@ -301,8 +301,8 @@ class Container {
   /** The dictionary of an answer. */
   _values(answer, text) {
     let values;
-    try { values = JSON.parse(text); } catch { throw unexpected(`the answer is no JSON (status ${answer.status})`); }
-    if (values === null || typeof values !== "object" || Array.isArray(values)) throw unexpected("the answer is no dictionary");
+    try { values = JSON.parse(text); } catch { throw unexpected(`the response isn't JSON (status ${answer.status})`); }
+    if (values === null || typeof values !== "object" || Array.isArray(values)) throw unexpected("the response isn't a dictionary");
     if (values.serverErrorCode) throw new CKError(values);
     if (!answer.ok) throw unexpected("status " + answer.status);
     return values;
@@ -533,7 +533,7 @@ class Database {
 
   async performQuery(query, options) {
     if (query instanceof QueryResponse) {
-      if (!query.moreComing) throw failure("INVALID_ARGUMENTS", "there is no further page");
+      if (!query.moreComing) throw failure("INVALID_ARGUMENTS", "the query has no further page");
       return this.performQuery(query._query, { ...query._options, continuationMarker: query.continuationMarker });
     }
     const { filterBy, sortBy } = query;
@@ -674,7 +674,7 @@ class Database {
 
   /** Sends a file and resolves with the value to save in the record's field. */
   async uploadAsset(file, target, options) {
-    if (file === undefined || file === null) throw failure("INVALID_ARGUMENTS", "there is no file");
+    if (file === undefined || file === null) throw failure("INVALID_ARGUMENTS", "the file is missing");
     const answer = await this._post("assets/upload", {
       tokens: [pick(target, ["recordType", "recordName", "fieldName"])], ...withZone(options)
     });
@@ -802,7 +802,7 @@ const CloudKit = {
   PRODUCTION_ENVIRONMENT: "production",
 
   configure(config) {
-    if (config === null || typeof config !== "object") throw failure("CONFIGURATION_ERROR", "there is no configuration");
+    if (config === null || typeof config !== "object") throw failure("CONFIGURATION_ERROR", "the configuration is missing");
     configured.services = {
       // `timeoutSeconds` is how long an answer may take; a file has more time by its size.
       fetch: (...values) => fetch(...values), logger: console, authTokenStore: cookieStore, timeoutSeconds: 60,

@@ -38,7 +38,7 @@ struct SchemaParser {
             try expect(sign: ";")
         }
         for role in granted where !SecurityGrants.builtInRoles.contains(role.text) && !schema.roles.contains(role.text) {
-            throw role.fault("there is no role \(role.shown): make it by CREATE ROLE")
+            throw role.fault("the role \(role.shown) does not exist: create it with CREATE ROLE")
         }
         warnings.sort { ($0.line, $0.column) < ($1.line, $1.column) }
         return schema
@@ -191,7 +191,7 @@ struct SchemaParser {
         granted.append(role)
         if role.text.hasPrefix("_"), !SecurityGrants.builtInRoles.contains(role.text) {
             granted.removeLast()
-            return warn(role, "the grant is left out: there is no role \(role.shown)")
+            return warn(role, "the grant is left out: the role \(role.shown) does not exist")
         }
         if role.text == SecurityGrants.world, permissions != .read {
             warn(role, "the role \"_world\" can only be granted READ")

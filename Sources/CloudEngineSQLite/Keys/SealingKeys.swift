@@ -102,7 +102,7 @@ final class SealingKeys: Sendable {
     /// - Throws: `StorageFailure` with `.unknownName` for the current key, and one that does not exist.
     static func retire(_ number: Int, _ db: Database) throws -> Ring {
         guard var ring = try read(db), ring.keys[number] != nil else {
-            throw StorageFailure(.unknownName, "there is no key of this number")
+            throw StorageFailure(.unknownName, "no key has this number")
         }
         guard number != ring.current else { throw StorageFailure(.unknownName, "the current key can't be retired: rotate first") }
         for name in [name(number), madeName(number)] { try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [name]) }

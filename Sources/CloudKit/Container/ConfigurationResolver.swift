@@ -49,7 +49,7 @@ package struct ResolvedConfiguration: Hashable, Sendable {
             throw CKError(
                 .notAuthenticated,
                 """
-                nobody is signed in to \(server): run `tarn user add NAME` at the server and set TARN_TOKEN to the \
+                no account is signed in to \(server): run `tarn user add NAME` at the server and set TARN_TOKEN to the \
                 token it prints, or write it to tarn.json
                 """)
         }

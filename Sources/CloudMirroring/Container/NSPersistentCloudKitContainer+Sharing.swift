@@ -17,7 +17,7 @@ extension NSPersistentCloudKitContainer {
         _ ids: [NSManagedObjectID], to share: CKShare?
     ) async throws -> (Set<NSManagedObjectID>, CKShare, CKContainer) {
         guard let first = ids.first else {
-            throw CocoaError(.persistentStoreOperation, sentence: "There are no objects to share.")
+            throw CocoaError(.persistentStoreOperation, sentence: "The list of objects to share is empty.")
         }
         guard !ids.contains(where: \.isTemporaryID) else {
             throw CocoaError(.persistentStoreOperation, sentence: "Objects are saved before they are shared.")

@@ -103,7 +103,7 @@ struct AccountSetUp: Sendable {
                 state.details.accountChangeEvent = state.step?.event.identifier
             }
             var failure = CloudFailure(error)
-            failure.reason = "the store cannot be archived before it is emptied for another account or server, so it is left as it was: "
+            failure.reason = "the store cannot be archived before it is emptied for another account or server, so it stays unchanged: "
                 + failure.reason + (error.code == .diskFull ? "; make room, and syncing continues automatically" : "")
             throw failure
         }

@@ -6,18 +6,17 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// HTTP on one connection, as Hummingbird has it, but for connections that nobody takes any more.
+/// Hummingbird's HTTP/1.1 channel, which also closes connections that no handler takes.
 ///
-/// A connection that is accepted while the server stops may reach Hummingbird after it stopped to take any. It would be
-/// dropped then, and a NIO channel that is dropped without having been closed ends the process, with all requests that are
-/// under way.
+/// A connection accepted during shutdown may reach Hummingbird after its accept loop ended, which drops it. NIO traps when
+/// an async channel is deallocated before it was closed: the process would end with all requests in flight.
 struct GuardedChannel: ServerChildChannel {
-    /// Large files arrive in fewer pieces than NIO's usual 64 KiB.
+    /// Reads up to 256 KiB per call instead of NIO's 64 KiB, for large uploads.
     private static let reading = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: 1 << 18)
 
     private let base: HTTP1Channel
 
-    /// - Parameter idleSeconds: After which a connection is closed on which no request is under way, or none goes on arriving.
+    /// - Parameter idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
     init(idleSeconds: Int, responder: @escaping HTTPChannelHandler.Responder) {
         base = HTTP1Channel(
             responder: responder,
@@ -35,12 +34,13 @@ struct GuardedChannel: ServerChildChannel {
     }
 }
 
-/// Closes a connection on which something came that is no HTTP, such as a head without end, soon after it was refused:
-/// nothing that comes after it is read, so that who sends on would hold the connection.
+/// Closes a connection a few seconds after invalid HTTP, such as an endless head, was rejected.
+///
+/// The server reads nothing after the error, so a client that sends on would keep the connection open.
 private final class BrokenConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
-    /// Time for the refusal to arrive.
+    /// Time for the error response to reach the client.
     private static let grace = TimeAmount.seconds(5)
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -50,7 +50,7 @@ private final class BrokenConnectionHandler: ChannelInboundHandler, RemovableCha
     }
 }
 
-/// A connection until somebody takes it; closed if nobody does.
+/// An accepted connection, closed on deallocation unless a handler took it.
 final class AcceptedConnection: ServerChildChannelValue, Sendable {
     let channel: any Channel
     private let waiting: Mutex<HTTP1Channel.Value?>

@@ -4,26 +4,28 @@
 import CZlib
 import CloudService
 
-/// Which responses are compressed for clients that accept gzip, and how.
+/// Compression of responses for clients that accept gzip.
 ///
-/// Responses with data of the service and static files are. These are not: bodies below ``bytesMin``, which compression makes
-/// little smaller; files of assets, which have ranges and are compressed already, mostly; push streams, whose lines must not wait;
-/// pages of the console and of sign-in. A page repeats what its address says beside the code of its forms, and the length of
-/// a compressed page would tell both (BREACH). Requests of the service carry a token that no other page can add, so that no
-/// other page can make a browser send them.
+/// The server compresses JSON of the service and static files. It doesn't compress:
+///
+/// - bodies below ``bytesMin``, which hardly shrink;
+/// - assets, which have ranges and are mostly compressed already;
+/// - push streams, which must be flushed line by line;
+/// - pages of the console and of sign-in: a page reflects parts of its URL and contains a CSRF token, so the length of the
+///   compressed page would leak the token (BREACH). Requests to the service carry a token that another origin cannot add.
 ///
 /// Source: RFC 9110, sections 8.4.1.3 and 12.5.3.
 package enum Gzip {
     /// Bytes of the smallest body that is compressed.
     package static let bytesMin = 1400
-    /// zlib's level: half the time of its default for a few percent more bytes.
+    /// zlib's level: half the time of the default level for a few percent more bytes.
     private static let level: Int32 = 4
-    /// Clients refuse what becomes many times larger: the HTTP client of most Swift programs ends at 25 times.
+    /// The highest ratio of plain to compressed bytes. Clients reject higher ones as decompression bombs: AsyncHTTPClient at 25.
     package static let ratioMax = 20
 
     private static let types = ["application/json", "text/javascript", "text/css", "image/svg+xml"]
 
-    /// Whether the response to a path may be compressed, whatever the client accepts.
+    /// Returns `true` if the response may be compressed for a client that accepts it.
     static func applies(to response: ServiceResponse, path: String) -> Bool {
         guard case .bytes(let bytes) = response.body, bytes.count >= bytesMin, !path.hasPrefix("/console/"),
             !response.headers.contains(where: { ["content-encoding", "content-range"].contains($0.name.lowercased()) }),
@@ -51,12 +53,12 @@ package enum Gzip {
         return any ?? false
     }
 
-    /// At most ``ratioMax`` times smaller than the bytes.
+    /// Returns the bytes in gzip format, at most ``ratioMax`` times smaller.
     ///
     /// - Returns: Nil if compression fails or saves nothing.
     package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         guard let small = compressed(bytes, Z_DEFAULT_STRATEGY) else { return nil }
-        // Without repetitions a byte takes a bit at least.
+        // Huffman coding alone, without matches, needs at least one bit per byte: the ratio is at most 8.
         return small.count * ratioMax >= bytes.count ? small : compressed(bytes, Z_HUFFMAN_ONLY)
     }
 

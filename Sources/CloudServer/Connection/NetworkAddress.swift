@@ -3,24 +3,24 @@
 
 import NIOCore
 
-/// The address of a machine: 4 bytes, or 16.
+/// An IPv4 address of 4 bytes or an IPv6 address of 16 bytes.
 struct NetworkAddress: Hashable, Sendable {
     let bytes: [UInt8]
 
-    /// - Returns: Nil for what is no address of the internet.
+    /// - Returns: Nil unless the address is an IP address.
     init?(_ address: SocketAddress?) {
         switch address {
-        // The places of the addresses in sockaddr_in and sockaddr_in6.
+        // The offsets of the address in sockaddr_in and sockaddr_in6.
         case .v4(let address): bytes = withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
         case .v6(let address):
             let all = withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
-            // Who listens to both kinds is reached from 1.2.3.4 as from ::ffff:1.2.3.4.
+            // A dual-stack socket reports the IPv4 peer 1.2.3.4 as ::ffff:1.2.3.4.
             bytes = all.starts(with: Self.mapped) ? Array(all.suffix(4)) : all
         case .unixDomainSocket, nil: return nil
         }
     }
 
-    /// - Parameter text: As gateways write it: `1.2.3.4`, `1.2.3.4:567`, `2001:db8::1`, `[2001:db8::1]:567`.
+    /// - Parameter text: An address as proxies write it: `1.2.3.4`, `1.2.3.4:567`, `2001:db8::1`, `[2001:db8::1]:567`.
     init?(_ text: some StringProtocol) {
         var host = text.drop { $0 == " " || $0 == "\t" }
         while host.last == " " || host.last == "\t" { host.removeLast() }
@@ -35,11 +35,12 @@ struct NetworkAddress: Hashable, Sendable {
 
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
-    /// What one party has for its own at the least: an address, or the first half of a long one, within which it may choose.
+    /// The prefix that shares one rate limit: the whole IPv4 address, or the /64 of an IPv6 address, within which a client can
+    /// choose any address.
     var network: String { bytes.prefix(8).map { String($0) }.joined(separator: ".") }
 }
 
-/// Gateways whose word is taken for whom they speak for.
+/// Reverse proxies whose `X-Forwarded-For` the server trusts.
 package struct TrustedProxies: Hashable, Sendable {
     private struct Network: Hashable, Sendable {
         var start: [UInt8]
@@ -55,11 +56,11 @@ package struct TrustedProxies: Hashable, Sendable {
 
     private var networks: [Network] = []
 
-    /// None.
+    /// Trusts no proxy.
     package init() {}
 
     /// - Parameter list: Addresses such as `10.0.0.7`, and networks such as `10.0.0.0/8`, separated by commas.
-    /// - Returns: Nil if one of them is neither.
+    /// - Returns: Nil if an item of the list is neither.
     package init?(_ list: String) {
         for part in list.split(separator: ",", omittingEmptySubsequences: false) {
             let halves = part.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -73,9 +74,9 @@ package struct TrustedProxies: Hashable, Sendable {
 
     private func contains(_ address: NetworkAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-    /// Who sent a request: the other end, or whom gateways that are trusted name.
+    /// Returns the client's address: the peer or, if the peer is a trusted proxy, the last untrusted address of the headers.
     ///
-    /// Each gateway adds at the end whom it was reached by. What stands before the first that is not trusted may be made up by it.
+    /// Each proxy appends the address of its own peer. The untrusted client may have forged all addresses before its own.
     ///
     /// - Parameter forwarded: The request's `X-Forwarded-For` headers.
     func sender(_ peer: NetworkAddress?, forwarded: @autoclosure () -> [String]) -> NetworkAddress? {

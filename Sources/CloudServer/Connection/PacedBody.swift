@@ -5,10 +5,10 @@ import CloudWire
 import Hummingbird
 import NIOCore
 
-/// The body of a request, for as long as it arrives at a pace. Who sends a byte now and then would hold a connection, and
-/// what belongs to it, for as long as he likes.
+/// The body of a request, with a minimum transfer rate: a slow client could otherwise hold a connection and its resources for
+/// any time (Slowloris).
 ///
-/// It is read once, in one go or in several.
+/// The body can be read once, by one iterator or by several in turn.
 struct PacedBody: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
@@ -24,17 +24,17 @@ struct PacedBody: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 }
 
-/// How far a request's body was read.
+/// The reading position in a request's body.
 final class BodyReader: @unchecked Sendable {
-    // @unchecked: used by one at a time, by the service and, once it has answered, by who passes over the rest.
+    // @unchecked: one task at a time uses a reader, the service's first and, after its response, the one that drains the body.
     private var base: RequestBody.AsyncIterator
     private let pace: BodyPace
-    /// Since when, and how much of it, the pace is judged: what came fast in the beginning is no excuse later.
+    /// Start and byte count of the measuring window. A fast start doesn't make up for a slow end, since each window counts alone.
     private var windowStart: ContinuousClock.Instant
     private var windowBytes = 0
     private var isFirstWindow = true
     private let onTooSlow: @Sendable () -> Void
-    /// Whether nothing more comes.
+    /// `true` once the body has ended or failed.
     private(set) var isAtEnd = false
 
     init(_ body: RequestBody, pace: BodyPace, start: ContinuousClock.Instant, onTooSlow: @escaping @Sendable () -> Void) {
@@ -44,7 +44,9 @@ final class BodyReader: @unchecked Sendable {
         self.onTooSlow = onTooSlow
     }
 
-    /// - Throws: `WireError` with `.badRequest` for a body that is too slow, after `onTooSlow`, and for one that breaks off.
+    /// Returns the next part of the body; nil at its end.
+    ///
+    /// - Throws: `WireError` with `.badRequest` if the body is too slow, after a call of `onTooSlow`, or truncated.
     func next() async throws -> ByteBuffer? {
         guard !isAtEnd else { return nil }
         guard let buffer = try await arriving() else {
@@ -73,19 +75,19 @@ final class BodyReader: @unchecked Sendable {
             throw WireError(.tryAgainLater, "the server stops", retryAfter: 1)
         } catch {
             isAtEnd = true
-            throw WireError(.badRequest, "the body breaks off, or is no HTTP")
+            throw WireError(.badRequest, "the body is truncated or isn't valid HTTP")
         }
     }
 
-    /// Passes over what nobody wants to read. Who sends all of a request before he reads its answer would not get there.
+    /// Drains the unread body: some clients send the whole request before they read the response.
     func skip() async { while (try? await next()) != nil {} }
 }
 
-/// How fast bodies arrive at least.
+/// The minimum transfer rate of request bodies.
 struct BodyPace: Hashable, Sendable {
-    /// Seconds for which any pace will do.
+    /// Seconds at the start without a minimum rate.
     var graceSeconds: Int
-    /// 0 means any pace will do for ever.
+    /// 0 means no minimum rate.
     var bytesPerSecond: Int
 
     init(_ limits: Limits) {
@@ -95,14 +97,14 @@ struct BodyPace: Hashable, Sendable {
 
     enum Verdict: Hashable, Sendable {
         case fastEnough
-        /// Fast enough; from now on what comes later is judged.
+        /// Fast enough; a new window begins now.
         case beginsAnew
         case tooSlow
     }
 
-    /// Judges a window: the first one once its grace is over, each later one when it has lasted as long as the grace.
+    /// Compares a window with the minimum rate: the first window after its grace, a later one once it has lasted for the grace.
     ///
-    /// - Parameter bytes: What arrived since the window began.
+    /// - Parameter bytes: Bytes received since the start of the window.
     func verdict(bytes: Int, in duration: Duration, isFirst: Bool) -> Verdict {
         let seconds = duration / .seconds(1), judged = seconds - (isFirst ? Double(graceSeconds) : 0)
         guard judged > 0, isFirst || seconds >= Double(graceSeconds) else { return .fastEnough }

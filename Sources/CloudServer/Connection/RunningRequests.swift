@@ -6,7 +6,7 @@ import Synchronization
 
 /// Requests in flight that are cancelled when their connection closes.
 ///
-/// A connection is registered once, however many requests it carries: what is registered stays until it closes.
+/// Each connection has one close callback for all its requests, since NIO can't remove a callback of `closeFuture`.
 final class RunningRequests: Sendable {
     private struct State {
         var tasks: [ObjectIdentifier: [Int: Task<ServiceResponse, Never>]] = [:]

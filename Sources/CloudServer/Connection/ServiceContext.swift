@@ -4,7 +4,7 @@
 package import Hummingbird
 package import NIOCore
 
-/// What the HTTP server knows of a connection.
+/// The connection of a request.
 package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let remoteAddress: SocketAddress?
@@ -19,13 +19,13 @@ package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     /// Identifies the connection while it is open.
     var connection: ObjectIdentifier { ObjectIdentifier(channel) }
 
-    /// Calls back once the connection is gone, at once if it is.
+    /// Calls `body` when the connection closes; immediately if it is closed.
     func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 
-    /// Takes no more of what the other end sends. What is answered still goes out.
+    /// Closes the input side. The response is still sent.
     func stopReading() { channel.close(mode: .input, promise: nil) }
 
-    /// Whether the other end is on this machine.
+    /// `true` if the peer is on this machine.
     var isLocal: Bool {
         switch remoteAddress {
         case .unixDomainSocket: true

@@ -3,10 +3,9 @@
 
 import CloudWire
 
-/// What one request took, for a trace. It names what was asked for and how it ended: no names, no identifiers of people, no
-/// values.
+/// A trace span of one request: endpoint, status and duration, without names, values and identifiers of people.
 struct Span: Hashable, Sendable {
-    /// 32 and 16 hexadecimal digits.
+    /// 32 hexadecimal digits; `spanID` and `parentID` have 16.
     var traceID: String
     var spanID: String
     var parentID: String?
@@ -21,7 +20,7 @@ struct Span: Hashable, Sendable {
 }
 
 extension [Span] {
-    /// One request of the OpenTelemetry protocol with all of them, in JSON.
+    /// The spans as one export request of the OpenTelemetry protocol, in JSON.
     ///
     /// Source: *OpenTelemetry Protocol Specification*, "JSON Protobuf Encoding"; *Semantic Conventions for HTTP*, for the
     /// names of attributes.
@@ -68,7 +67,7 @@ extension Span {
             ]
             if let errorCode { attributes.append(("error.type", .text(errorCode))) }
             writer.attributes(attributes)
-            // A request that was refused is no error of the server.
+            // A rejected request (4xx) isn't an error of the server.
             guard status >= 500 else { return }
             writer.key("status")
             writer.object { $0.member("code", Self.errorStatus) }

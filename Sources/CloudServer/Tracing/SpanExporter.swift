@@ -7,8 +7,8 @@ package import Logging
 import Synchronization
 import SystemSupport
 
-/// Gathers what requests took and sends it away now and then, in the form of the OpenTelemetry protocol. Requests never wait
-/// for it: what cannot be sent, or comes faster than it goes, is dropped and counted.
+/// Batches spans of requests and exports them with the OpenTelemetry protocol. Requests never wait for it: spans that don't fit the
+/// buffer or fail to export are dropped and counted.
 package final class SpanExporter: Sendable {
     private struct State {
         var waiting: [Span] = []
@@ -27,7 +27,7 @@ package final class SpanExporter: Sendable {
 
     /// - Parameters:
     ///   - now: Milliseconds since 1970 UTC.
-    ///   - send: Takes one request of the protocol.
+    ///   - send: Sends one export request.
     package init(
         now: @escaping @Sendable () -> Int64, randomBytes: @escaping @Sendable (Int) -> [UInt8], logger: Logger,
         send: @escaping @Sendable ([UInt8]) async throws -> Void
@@ -38,10 +38,10 @@ package final class SpanExporter: Sendable {
         self.send = send
     }
 
-    /// Spans that were lost since the start.
+    /// Spans dropped since the start of the process.
     package var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Takes a request that has just been answered; passed over if whoever began its trace does not keep it.
+    /// Adds the span of a request that has just been answered, unless its trace is not sampled.
     func add(_ answer: ServiceResponse, method: String, took duration: Duration, in trace: TraceParent?) {
         if let trace, !trace.isSampled { return }
         let end = now() * 1_000_000
@@ -55,12 +55,12 @@ package final class SpanExporter: Sendable {
         }
     }
 
-    /// Sends what waits, every second until the task is cancelled.
+    /// Exports buffered spans every second until the task is cancelled.
     package func run() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
     }
 
-    /// Sends what waits, until there is no more or it cannot be sent.
+    /// Exports batches until the buffer is empty or an export fails.
     package func flush() async {
         while true {
             let spans = state.withLock { state in

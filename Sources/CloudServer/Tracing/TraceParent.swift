@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The place of a request in a trace that began elsewhere.
+/// The trace context that a client sends with a request.
 ///
 /// Source: W3C, *Trace Context*, `traceparent`.
 struct TraceParent: Hashable, Sendable {
-    /// 32 and 16 hexadecimal digits.
+    /// 32 hexadecimal digits; `parentID` has 16.
     var traceID: String
     var parentID: String
-    /// Whether whoever began the trace keeps it.
+    /// `true` if the client records the trace.
     var isSampled: Bool
 
-    /// - Returns: Nil for anything but a valid header; it is passed over then.
+    /// - Returns: Nil for an invalid header, which the server ignores.
     init?(_ header: String) {
         let parts = header.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 4, parts[0].utf8.count == 2, Self.isHex(parts[0]), parts[0] != "ff", parts[0] != "00" || parts.count == 4,

@@ -6,10 +6,10 @@ import CloudWire
 /// The rule for `/metrics`, which lists counts of requests, commits, listeners and stored bytes.
 package struct OperationsAccess: Hashable, Sendable {
     package enum Scope: String, CaseIterable, Sendable {
-        /// Requests with the token. A server behind a gateway on the same machine cannot tell a local caller from one of the
-        /// internet, unless the gateway adds a header; so the address alone proves nothing.
+        /// Requests with the token. Behind a proxy on the same machine, requests from the internet have a loopback address too,
+        /// and the proxy might add no header: the address alone proves nothing.
         case token
-        /// Also requests over loopback that carry no trace of a gateway and name no foreign host.
+        /// Also requests over loopback that have no header of a proxy and a loopback `Host`.
         case local
         /// All requests.
         case all
@@ -28,7 +28,7 @@ package struct OperationsAccess: Hashable, Sendable {
     private static let gatewayHeaders: Set = ["forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip"]
 
     /// - Parameters:
-    ///   - isLocal: The other end of the connection is on this machine.
+    ///   - isLocal: The peer is on this machine.
     ///   - isLoopbackHost: `Host` names this machine by its loopback address, which no rebound DNS name does.
     ///   - headers: By lower-case name.
     func allows(isLocal: Bool, isLoopbackHost: Bool, headers: [String: String]) -> Bool {

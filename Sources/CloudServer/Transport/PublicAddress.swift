@@ -66,21 +66,21 @@ struct HostHeader: Hashable, Sendable {
 
     var authority: String { port.map { "\(host):\($0)" } ?? host }
 
-    /// `true` for `localhost` and literal addresses: names that no DNS server of a stranger answers for.
+    /// `true` for `localhost` and literal addresses, which DNS rebinding cannot use.
     var isLiteralOrLocalhost: Bool { host == "localhost" || host.first == "[" || NetworkAddress(host) != nil }
 
     /// `true` for names of this machine.
     var isLoopback: Bool { host == "localhost" || host == "[::1]" || (host.hasPrefix("127.") && NetworkAddress(host) != nil) }
 }
 
-/// Decides which address a request was sent to.
+/// Validates the `Host` of requests.
 struct HostRule: Sendable {
     enum Verdict: Equatable {
-        /// - Parameter authority: Base of the addresses that the answer names.
+        /// - Parameter authority: Base of the URLs in the response.
         case accepted(scheme: String, authority: String)
-        /// No `Host`, several, or one that cannot be one. Source: RFC 9112, section 3.2: answered with 400.
+        /// No `Host`, several, or an invalid one: rejected with 400. Source: RFC 9112, section 3.2.
         case malformed
-        /// Another host than the configured one: answered with 421.
+        /// Another host than the configured one: rejected with 421.
         case foreign
     }
 
@@ -88,11 +88,11 @@ struct HostRule: Sendable {
 
     /// - Parameters:
     ///   - hosts: All values of `Host`.
-    ///   - scheme: The scheme that the connection or the gateway in front of it uses.
+    ///   - scheme: The scheme of the client's connection, to this server or to a proxy.
     func verdict(hosts: [String], scheme: String) -> Verdict {
         guard hosts.count == 1, let host = HostHeader(hosts[0], scheme: scheme) else { return .malformed }
         guard let publicAddress else { return .accepted(scheme: scheme, authority: host.authority) }
-        // A gateway may keep its own name for the server; health checks use the machine's address.
+        // A proxy may send its own name of the server as `Host`; health checks use the machine's address.
         guard host.authority == publicAddress.authority || host.isLiteralOrLocalhost else { return .foreign }
         return .accepted(scheme: publicAddress.scheme, authority: publicAddress.authority)
     }

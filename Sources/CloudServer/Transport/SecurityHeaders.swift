@@ -3,7 +3,7 @@
 
 import Hummingbird
 
-/// Headers of every answer, whoever made it, that keep browsers from treating it as something else.
+/// Security headers of every response, which keep browsers from sniffing, embedding or executing it.
 enum SecurityHeaders {
     private static let values: [(name: HTTPFields.Element.Name?, value: String)] = [
         (HTTPFields.Element.Name("X-Content-Type-Options"), "nosniff"),
@@ -17,7 +17,7 @@ enum SecurityHeaders {
     private static let strictTransport = HTTPFields.Element.Name("Strict-Transport-Security")
     private static let disposition = HTTPFields.Element.Name("Content-Disposition")
 
-    /// Adds the headers that an answer lacks.
+    /// Adds the headers that a response lacks.
     ///
     /// - Parameter isSecure: The request came over TLS.
     static func add(to headers: inout HTTPFields, isSecure: Bool) {
@@ -25,7 +25,7 @@ enum SecurityHeaders {
             if let name, headers[name] == nil { headers[name] = value }
         }
         if let resourcePolicy, headers[resourcePolicy] == nil {
-            // Requests with CORS are not concerned; pages of other origins include `cloudkit.js` without.
+            // The policy doesn't concern CORS requests. Pages of other origins load `cloudkit.js` without CORS.
             headers[resourcePolicy] = headers[.accessControlAllowOrigin] == nil ? "same-origin" : "cross-origin"
         }
         if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }

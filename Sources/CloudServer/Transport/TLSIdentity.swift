@@ -11,14 +11,14 @@ import SystemSupport
 
 /// The server's certificate chain and private key, reloaded when their files change.
 ///
-/// New handshakes use the pair that was loaded last; established connections keep theirs. A pair that cannot be used, such as
-/// a new certificate beside the old key while a renewal is half written, leaves the previous pair in force until both files match.
+/// New handshakes use the pair that was loaded last; established connections keep theirs. While the files don't match, such as
+/// during a renewal that has replaced the certificate but not the key, the previous pair stays in force.
 package final class TLSIdentity: Sendable {
     /// TLS 1.2 suites with forward secrecy and authenticated encryption. TLS 1.3 has no others.
     ///
     /// Source: RFC 9325, sections 3.1.1 and 4.2.
     private static let cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!eNULL"
-    /// Between two looks at the files.
+    /// Interval at which the files are checked.
     private static let reloadInterval = Duration.seconds(10)
 
     private struct Pair {
@@ -107,7 +107,7 @@ package final class TLSIdentity: Sendable {
                 if try reloadIfChanged() { logger.notice("TLS certificate reloaded") }
                 hasFailed = false
             } catch {
-                // Once for each series of failures, not every interval.
+                // Logs once per series of failures.
                 if !hasFailed { logger.error("changed TLS certificate or key cannot be used; the previous pair stays in force") }
                 hasFailed = true
             }

@@ -22,9 +22,9 @@ package enum OpenAPIDocument {
             "info": [
                 "title": "CloudKit Web Services, as Tarn serves them", "version": "1",
                 "description": .text(
-                    "The protocol of Apple's CloudKit Web Services with Tarn's additions, which clients that do not know them "
-                        + "pass over. Unknown keys of requests are skipped, too. Errors of single items stand among the "
-                        + "results of an answer with status 200."),
+                    "The protocol of Apple's CloudKit Web Services with Tarn's additions, which other clients ignore. "
+                        + "The server ignores unknown keys of requests. Errors of single items are among the results of a "
+                        + "response with status 200."),
                 "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
             ],
             "servers": [["url": "/"]],

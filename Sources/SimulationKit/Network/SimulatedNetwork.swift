@@ -59,7 +59,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         if transport.isCut { return give(up: pending, label, 0.01, .networkUnavailable, "the device is offline") }
         // A device with a push stream must not poll.
         if !transport.polls, Self.operation(of: request) == DevicePath.Operation.createToken.rawValue {
-            return refuse(WireError(.notFound, "there is no courier"))
+            return refuse(WireError(.notFound, "the network has no courier"))
         }
         if fate != .delivered { say("\(label) \(fate)") }
         if Self.operation(of: request) == Self.courier { return hold(request, from: transport, pending, label, fate, there, back) }

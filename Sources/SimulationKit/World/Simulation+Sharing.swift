@@ -77,7 +77,7 @@ extension Simulation {
             say("\(device.name) takes \(user) out of the share")
             try part(from: user)
             share.removeParticipant(participant)
-            if try !persist(share, life.container, store) { say("somebody else changed the share") }
+            if try !persist(share, life.container, store) { say("another client changed the share") }
             return true
         }
     }

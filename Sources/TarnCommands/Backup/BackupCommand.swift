@@ -6,7 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import Foundation
 
-/// `tarn backup`: a copy of everything, while the server runs.
+/// `tarn backup`: copies all data, also while the server runs.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Copy everything the server keeps, while it runs.",
@@ -28,7 +28,7 @@ struct BackupCommand: AsyncParsableCommand {
             "\(output): the database and \(count) files of assets", ["folder": JSONText.string(output), "assetFiles": "\(count)"])
     }
 
-    /// What is written to is the copy: that it cannot be says nothing of the data folder.
+    /// Copies the store. Errors name the destination, since only the destination is written.
     private func copy(_ store: SQLiteServerStore) async throws -> Int {
         do {
             return try await store.backUp(to: output)
@@ -42,12 +42,12 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// `tarn restore`: a data folder of a copy.
+/// `tarn restore`: makes a data folder from a copy.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Make a data folder of a copy.",
         discussion: Help.discussion(
-            "Devices that synced after the copy was made send again what the server lacks.",
+            "Devices that synced after the copy was made resend the records that it lacks.",
             examples: "tarn restore --from /backups/2030-01-02 --data /var/lib/tarn"))
 
     @Option(help: ArgumentHelp("Folder that 'tarn backup' made.", valueName: "folder"))
@@ -61,9 +61,9 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch let failure as StorageFailure where failure.code == .nameTaken {
             throw CommandError("There is something named \(options.data) already: name a new folder with --data.")
         } catch let failure as StorageFailure where failure.code == .unknownName {
-            throw CommandError("There is no copy of a server's data in \(from): name its folder with --from.")
+            throw CommandError("The folder \(from) has no copy of a server's data: name another with --from.")
         } catch let failure as StorageFailure where failure.code == .inUse {
-            // The folder to restore into is new, so nothing else can use it.
+            // The destination folder is new, so no other process uses it.
             throw CommandError(
                 "A tarn server uses the folder \(from): restore from a copy that 'tarn backup' made of it, or stop the server first.")
         } catch let failure as StorageFailure where [.corrupt, .newerFormat].contains(failure.code) {

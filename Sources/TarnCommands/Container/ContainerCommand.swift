@@ -7,7 +7,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 
-/// `tarn container`: the apps whose data the server has.
+/// `tarn container`: lists the containers of a server.
 struct ContainerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "container", abstract: "List the containers of a server.", subcommands: [List.self])
@@ -35,7 +35,7 @@ struct ContainerCommand: AsyncParsableCommand {
                             progress.show("Counting", index, of: partitions.count, "databases of \(container)")
                             try await store.read(partition) { try Counts($0) }.add(to: &size, isPrivate: partition.scope == .private)
                         }
-                        // A container is listed once although it has tokens or a schema only.
+                        // A container is listed even if it has only tokens or a schema.
                         if !partitions.isEmpty || environment == .development { sizes.append(size) }
                     }
                 }
@@ -49,7 +49,7 @@ struct ContainerCommand: AsyncParsableCommand {
                     .text(size.container), .text(size.environment.rawValue), .number(Int64(size.users)), .number(Int64(size.zones)),
                     .number(Int64(size.records)), .bytes(size.bytes.records), .bytes(size.bytes.assets), Table.Cell(time: size.lastChange))
             }
-            output.print(table, ifEmpty: "There are no containers yet: the first save of an app makes one.")
+            output.print(table, ifEmpty: "No containers yet: the first save of an app makes one.")
         }
     }
 }

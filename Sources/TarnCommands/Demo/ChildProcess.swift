@@ -4,15 +4,15 @@
 import Foundation
 import Synchronization
 
-/// A program that this one started.
+/// A child process.
 ///
-/// It cannot outlive this one: it is started with `--exit-with-parent`, and its standard input is a pipe whose other
-/// end closes with this process, however that ends.
+/// It exits with its parent: it runs with `--exit-with-parent`, and its standard input is a pipe that the system closes when
+/// this process ends, even by a crash.
 final class ChildProcess: Sendable {
     private struct State {
         /// Nil once it is closed.
         var input: Int32?
-        /// Afterwards its number may be that of another process.
+        /// Afterwards the system may reuse its process ID.
         var hasEnded = false
     }
 
@@ -25,7 +25,7 @@ final class ChildProcess: Sendable {
 
     /// - Parameters:
     ///   - environment: Added to this process's own.
-    ///   - log: Where standard error goes, after what is in the file already.
+    ///   - log: A file to which standard error is appended.
     /// - Throws: ``CommandError`` if the program cannot be started.
     init(_ name: String, program: URL, arguments: [String], environment: [String: String] = [:], log: URL) throws {
         self.name = name
@@ -60,7 +60,7 @@ final class ChildProcess: Sendable {
 
     deinit { closeInput() }
 
-    /// Blocking calls have threads of their own: there are only as many others as processors.
+    /// Runs blocking calls on threads of their own: Swift's pool has only one thread per processor.
     private static func onThread<Value>(_ body: @escaping @Sendable (AsyncStream<Value>.Continuation) -> Void) -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self)
         Thread.detachNewThread {
@@ -70,10 +70,10 @@ final class ChildProcess: Sendable {
         return stream
     }
 
-    /// Waits until the program prints a line with `prefix` in front. Nobody reads what it prints afterwards.
+    /// Waits for a line that begins with `prefix`. Later output isn't read.
     ///
     /// - Returns: The rest of the line.
-    /// - Throws: ``CommandError`` with the program's own words if it ends before.
+    /// - Throws: ``CommandError`` with the program's own message if it exits first.
     func line(after prefix: String) async throws -> String {
         var text = ""
         for await data in output {
@@ -87,23 +87,23 @@ final class ChildProcess: Sendable {
         throw CommandError("\(name) could not be started: \(lastWords)")
     }
 
-    /// Waits until the program ends, and returns all that it printed.
+    /// Waits for the program's exit and returns its output.
     ///
-    /// - Throws: ``CommandError`` with the program's own words if it failed.
+    /// - Throws: ``CommandError`` with the program's own message if it failed.
     func result() async throws -> String {
         let text = await everything()
         guard await exit.value == 0 else { throw CommandError("\(name): \(lastWords)") }
         return text
     }
 
-    /// All that the program prints until it closes its standard output.
+    /// The program's output until it closes standard output.
     func everything() async -> String {
         var all = Data()
         for await data in output { all += data }
         return String(decoding: all, as: UTF8.self)
     }
 
-    /// The last line of the log: a program that fails ends with a sentence.
+    /// The last line of the log, which is the error message of a failed program.
     private var lastWords: String {
         let text = (try? Data(contentsOf: log)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let line = text.split(separator: "\n").last.map(String.init) ?? "it ended without a word; see \(log.path)"
@@ -112,13 +112,13 @@ final class ChildProcess: Sendable {
 
     // MARK: The end
 
-    /// Ends the program as a crash would: it does not get to do anything.
+    /// Kills the program, as a crash would: it cannot clean up.
     func crash() async {
         send(SIGKILL)
         _ = await exit.value
     }
 
-    /// Asks the program to end, and insists after a while.
+    /// Terminates the program, and kills it after a timeout.
     func stop() async {
         send(SIGTERM)
         closeInput()
@@ -145,16 +145,16 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// State that a thread and an object share.
+/// Mutable state that a thread and an object share.
 private final class SharedState<Value>: Sendable {
     let value: Mutex<Value>
 
     init(_ value: sending Value) { self.value = Mutex(value) }
 }
 
-/// The process that started this one, and holds the other end of standard input.
+/// The parent process, which holds the other end of standard input.
 package enum ParentProcess {
-    /// What was answered is on disk, so the process can end at any moment.
+    /// Exits when the parent has ended. Acknowledged writes are on disk, so the process may exit at any moment.
     package static func exitWhenGone() {
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}

@@ -5,7 +5,7 @@ import Foundation
 
 /// A server and two devices, as processes of their own, with one account.
 ///
-/// Everything they keep is in one folder: `server/`, a store for each device, their tokens, and logs.
+/// One folder contains all data: `server/`, a store for each device, their tokens, and logs.
 actor DemoCast {
     enum Device: String, CaseIterable, Sendable { case iPad, iPhone }
 
@@ -14,7 +14,7 @@ actor DemoCast {
         var devices: [Device: Int] = [:]
     }
 
-    /// Opening a store or a database takes milliseconds; a machine may be busy.
+    /// Timeout of a start. Opening a store or a database takes milliseconds, but the machine may be busy.
     private static let startWithin = Duration.seconds(60)
 
     private let folder: URL
@@ -24,7 +24,7 @@ actor DemoCast {
     private var devices: [Device: ChildProcess] = [:]
     private(set) var serverAddress = ""
 
-    /// - Parameter ports: 0 lets the system choose; a restarted process gets the port it had.
+    /// - Parameter ports: 0 means an ephemeral port; a restarted process keeps its port.
     /// - Throws: ``CommandError`` if the folder cannot be used.
     init(folder: URL, ports: Ports) throws {
         self.folder = folder
@@ -42,7 +42,7 @@ actor DemoCast {
 
     // MARK: Starting
 
-    /// - Returns: Where the server listens.
+    /// - Returns: The server's URL.
     @discardableResult func startServer() async throws -> String {
         let child = try tarn(["serve", "--data", path("server"), "--port", "\(ports.server)", "--exit-with-parent"], "server")
         server = child
@@ -103,7 +103,7 @@ actor DemoCast {
     func crashServer() async { await server?.crash() }
     func crash(_ device: Device) async { await devices[device]?.crash() }
 
-    /// Devices first, so that they do not see the server go.
+    /// Ends the devices first, so that they don't lose the server.
     func stop() async {
         await withDiscardingTaskGroup { group in
             for child in devices.values { group.addTask { await child.stop() } }

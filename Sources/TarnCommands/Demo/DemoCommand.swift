@@ -9,7 +9,7 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// `tarn demo`: the whole loop on one machine, to look at or to check.
+/// `tarn demo`: a server and two devices on one machine, for a person or as a check.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Run a server and two devices, and show both on one page.",
@@ -70,7 +70,7 @@ struct DemoCommand: AsyncParsableCommand {
             for device in DemoCast.Device.allCases { sides.append(.init(name: device.rawValue, address: try await cast.start(device))) }
             let stage = StagePage(sides: sides, server: server).application(port: port) { port in
                 Output.line("tarn: demo at http://127.0.0.1:\(port)")
-                Output.note("What the devices keep is in \(folder.path). Ctrl-C ends all of them.")
+                Output.note("The data is in \(folder.path). Ctrl-C ends the demo.")
             }
             let group = ServiceGroup(
                 services: [CastService(cast: cast), stage], gracefulShutdownSignals: [.sigterm, .sigint], logger: stage.logger)
@@ -107,7 +107,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The processes, for as long as the page is shown.
+/// The processes behind the page.
 private struct CastService: Service {
     let cast: DemoCast
 

@@ -4,23 +4,23 @@
 package import Foundation
 import Synchronization
 
-/// A program that was started, as the system knows it: its number, and the ends of its pipes.
+/// A spawned process: its process ID and the ends of its pipes.
 ///
-/// Foundation's `Process` is not used: on Linux it may miss the end of a program, and then it is waited for without end.
+/// Not Foundation's `Process`: on Linux it may miss the exit of a program and then waits forever.
 package struct Spawned {
     package var id: pid_t
-    /// To write to the program's standard input. Whoever has it closes it.
+    /// File descriptor that writes to the program's standard input. The owner closes it.
     package var input: Int32
-    /// To read the program's standard output. Whoever has it closes it.
+    /// File descriptor that reads the program's standard output. The owner closes it.
     package var output: Int32
 
-    /// Held while pipes are made and a program is started, so that no program gets the pipes of another: it would keep
-    /// them open.
+    /// Locked while pipes are made and a program is spawned: otherwise a program could inherit another program's pipes and
+    /// keep them open.
     private static let turn = Mutex(())
 
-    /// The program is in a process group of its own, so that Ctrl-C reaches only this one, which ends the others.
+    /// Starts the program in a process group of its own: Ctrl-C signals only this process, which terminates its children.
     ///
-    /// - Parameter log: Where standard error goes, after what is in the file already.
+    /// - Parameter log: A file to which standard error is appended.
     /// - Throws: `POSIXError` if it cannot be started.
     package static func start(program: String, arguments: [String], environment: [String: String], log: String) throws -> Spawned {
         try turn.withLock { _ in
@@ -76,7 +76,7 @@ package struct Spawned {
         return (ends[0], ends[1])
     }
 
-    /// Threads of this process may block or ignore signals; the program starts with none blocked or ignored.
+    /// Resets signals: threads of this process may block or ignore some, which the program would inherit.
     private static func resetSignals(_ attributes: inout posix_spawnattr_t) {
         var none = sigset_t()
         sigemptyset(&none)
@@ -94,7 +94,7 @@ package struct Spawned {
         return body(copies + [nil])
     }
 
-    /// Reads until nothing can come any more. Blocks its thread.
+    /// Reads to the end of the file. Blocks its thread.
     static func readAll(_ descriptor: Int32, _ take: (Data) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -103,13 +103,13 @@ package struct Spawned {
         }
     }
 
-    /// Waits until the program has ended, and leaves its number taken. Blocks its thread.
+    /// Waits for the program's exit without reaping it, so that its process ID isn't reused. Blocks its thread.
     package static func waitForTheEnd(of id: pid_t) {
         var details = siginfo_t()
         while waitid(P_PID, id_t(id), &details, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
-    /// - Returns: The exit code; 128 and the signal's number, as in a shell, for a program that a signal ended.
+    /// - Returns: The exit code; for a program that a signal ended 128 plus the signal's number, as in a shell.
     package static func release(_ id: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(id, &status, 0) < 0, errno == EINTR {}

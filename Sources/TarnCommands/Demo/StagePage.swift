@@ -32,7 +32,7 @@ struct StagePage: Sendable {
             logger: Logger(label: "tarn.demo") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Names and addresses are this program's own; they are escaped all the same.
+    /// Escapes text for HTML. Names and addresses are this program's own, but are escaped as well.
     var html: String {
         let frames = sides.map { side in
             """
@@ -84,7 +84,7 @@ struct StagePage: Sendable {
         <body>
           <header>
             <h1>Posts on two devices</h1>
-            <p>Two processes with a store each, and a server between them at {{server}}. What is saved on one side appears on the other by itself.</p>
+            <p>Two processes with a store each, and a server between them at {{server}}. A change on one side appears on the other by itself.</p>
           </header>
           <main>
         {{frames}}

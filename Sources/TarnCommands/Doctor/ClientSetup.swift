@@ -65,8 +65,8 @@ struct ClientSetup {
         return setup
     }
 
-    /// A client looks beside its program, which is the present folder for one that is run from its own, and then in the user's
-    /// configuration folder.
+    /// A client searches its program's folder, for which the working directory stands in here, and then the user's configuration
+    /// folder.
     private static func paths(_ variables: [String: String]) -> [String] {
         let home = FileManager.default.homeDirectoryForCurrentUser.path
         let configuration = variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"

@@ -50,7 +50,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if let folder { findings += await FolderChecks(folder: folder, container: container).run() }
         guard !findings.isEmpty else {
             throw CommandError(
-                "There is nothing to check: no server is configured (--server, TARN_SERVER or tarn.json), and there is no data folder (--data)."
+                "Nothing to check: configure a server (--server, TARN_SERVER or tarn.json), or name a data folder (--data)."
             )
         }
         let width = findings.map(\.check.count).max() ?? 0

@@ -13,7 +13,7 @@ import SystemSupport
 struct FolderChecks {
     /// Free bytes of the disk.
     private static let space = (warning: UInt64(2_000_000_000), problem: UInt64(200_000_000))
-    /// Source: SQLite's release notes: earlier versions can corrupt a write-ahead log that two connections checkpoint at once.
+    /// Source: SQLite's release notes: earlier versions can corrupt a write-ahead log that two connections checkpoint concurrently.
     private static let safeCheckpoints = [3, 51, 3]
 
     let folder: String
@@ -21,7 +21,7 @@ struct FolderChecks {
 
     func run() async -> [Finding] {
         guard FileManager.default.fileExists(atPath: "\(folder)/tarn.sqlite") else {
-            return [.problem("data folder", "there is no data of a tarn server in \(folder)", "name its folder with --data")]
+            return [.problem("data folder", "\(folder) has no data of a tarn server", "name its folder with --data")]
         }
         var findings = [permissions(), space()]
         guard access(folder, W_OK | X_OK) == 0, access("\(folder)/tarn.sqlite", R_OK | W_OK) == 0 else { return findings }
@@ -93,7 +93,7 @@ struct FolderChecks {
         let names = try await store.profiles().filter(\.isOperator).map(\.accountName)
         guard names.isEmpty else { return .ok("operators", names.joined(separator: ", ")) }
         return .warning(
-            "operators", "there is none, so the console cannot be used",
+            "operators", "no user is an operator, so the console cannot be used",
             "open the one-time link that 'tarn serve' prints, or run 'tarn user profile NAME --operator' and 'tarn user password NAME'")
     }
 

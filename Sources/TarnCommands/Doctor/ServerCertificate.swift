@@ -6,13 +6,13 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// The certificate that a server shows, trusted or not.
+/// The certificate that a server presents, trusted or not.
 enum ServerCertificate {
-    /// - Returns: Expiry in seconds since 1970 UTC; nil if there is no TLS.
+    /// - Returns: Expiry in seconds since 1970 UTC; nil without TLS.
     static func expiry(of address: String) async -> Int64? {
         guard let parts = URLComponents(string: address), let host = parts.host else { return nil }
         guard let context = try? NIOSSLContext(configuration: .makeClientConfiguration()) else { return nil }
-        // Literal addresses are no server names: RFC 6066, section 3.
+        // A literal address isn't a valid server name: RFC 6066, section 3.
         let name = (try? SocketAddress(ipAddress: host, port: 1)) == nil ? host : nil
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let promise = loop.makePromise(of: Int64.self)

@@ -11,7 +11,7 @@ import NIOHTTP1
 struct ServerChecks {
     private static let timeout = TimeAmount.seconds(10)
     private static let bytesMax = 1 << 20
-    /// Differences of clocks. From the second on, requests signed by a key are refused.
+    /// Clock skew. From the second threshold on, the server rejects requests that a key signs.
     private static let skew = (warning: Int64(5_000), problem: Int64(600_000))
 
     let setup: ClientSetup
@@ -29,7 +29,7 @@ struct ServerChecks {
 
     func run() async -> [Finding] {
         guard RecordTarget.isAddress(setup.server) else {
-            return [.problem("address", "'\(setup.server)' is no address", "write scheme and host, such as https://cloud.example.org")]
+            return [.problem("address", "'\(setup.server)' isn't a server's address", "write scheme and host, such as https://cloud.example.org")]
         }
         var findings: [Finding] = []
         let host = URLComponents(string: setup.server)?.host ?? ""

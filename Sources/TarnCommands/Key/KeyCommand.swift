@@ -61,9 +61,8 @@ struct KeyCommand: AsyncParsableCommand {
             abstract: "Delete an earlier key.",
             discussion: Help.discussion(
                 """
-                What was made with it ends at once: web sessions sign in again, devices fetch their zones from the beginning and keep their \
-                objects, and addresses of assets and couriers are requested again. Links of shares stay valid; share again what a leaked key \
-                may have revealed.
+                Its tokens expire immediately: web sessions sign in again, devices refetch their zones without losing objects, and request \
+                new URLs of assets and couriers. Links of shares stay valid; share objects again whose links a leaked key may have revealed.
                 """, examples: "tarn key retire 1 --data ./data"))
 
         @Argument(help: "Number from 'tarn key list'.")

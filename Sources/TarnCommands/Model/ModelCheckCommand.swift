@@ -6,7 +6,7 @@ import Foundation
 import ModelFile
 import ModelTool
 
-/// `tarn model check PATH…`: what the plugin says about a model, without a build.
+/// `tarn model check PATH…`: prints the plugin's findings about a model, without a build.
 struct ModelCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Print warnings and errors of models, each with file and line.",
@@ -61,7 +61,7 @@ struct ModelCheckCommand: ParsableCommand {
             let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap { $0 as? URL }
             let models = inside.filter { Self.isModel($0) && $0.deletingLastPathComponent().pathExtension != "xcdatamodeld" }
             if models.isEmpty {
-                throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.")
+                throw CommandError("No model was found at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.")
             }
             found += models.sorted { $0.path < $1.path }
         }
@@ -72,7 +72,7 @@ struct ModelCheckCommand: ParsableCommand {
 
     private func index(_ folder: String) throws -> AccessorSources {
         guard let names = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] else {
-            throw CommandError("There is no folder at '\(folder)'.")
+            throw CommandError("The folder '\(folder)' does not exist.")
         }
         var index = SourceIndex(module: module ?? URL(fileURLWithPath: folder).lastPathComponent)
         for name in names.sorted() where name.hasSuffix(".swift") {

@@ -16,7 +16,7 @@ struct ModelCommand: ParsableCommand {
         ])
 }
 
-/// `tarn model diff OLD NEW`: what changed, and what stores make of it.
+/// `tarn model diff OLD NEW`: lists changes, and whether stores can be migrated by inference.
 struct ModelDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Say what changed between two versions of a model.",
@@ -64,7 +64,7 @@ struct ModelDiffCommand: ParsableCommand {
         } catch let error as ModelFileError {
             throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
         } catch {
-            throw CommandError("There is no readable model at '\(path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")
+            throw CommandError("'\(path)' isn't a readable model: give an .xcdatamodel, an .xcdatamodeld or a .momd.")
         }
     }
 

@@ -12,7 +12,7 @@ struct ModelDrawing {
 
         var centre: (x: Double, y: Double) { (Double(x) + Double(width) / 2, Double(y) + Double(height) / 2) }
 
-        /// Whether a segment crosses a diagonal of the box and its margin.
+        /// Returns `true` if a segment crosses a diagonal of the box and its margin.
         func isCrossed(from a: (x: Double, y: Double), to b: (x: Double, y: Double)) -> Bool {
             let (left, right, top, bottom) = (Double(x) - 8, Double(x + width) + 8, Double(y) - 8, Double(y + height) + 8)
             return ModelDrawing.crosses(a, b, (left, top), (right, bottom)) || ModelDrawing.crosses(a, b, (left, bottom), (right, top))
@@ -57,7 +57,7 @@ struct ModelDrawing {
 
     private typealias Point = (x: Double, y: Double)
 
-    /// Models with more entities are drawn in the order that they have.
+    /// Models with more entities keep their entities' order.
     private static let untangledMax = 40
 
     /// Exchanges boxes as long as that leads to fewer lines behind boxes, fewer crossings and shorter lines. Deterministic.
@@ -93,7 +93,7 @@ struct ModelDrawing {
         return cost
     }
 
-    /// Whether the segments a–b and c–d have an inner point in common.
+    /// Returns `true` if the segments a–b and c–d have an inner point in common.
     private static func crosses(_ a: Point, _ b: Point, _ c: Point, _ d: Point) -> Bool {
         func side(_ a: Point, _ b: Point, _ point: Point) -> Double { (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x) }
         return side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0

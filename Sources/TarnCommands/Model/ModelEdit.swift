@@ -92,7 +92,7 @@ extension Model {
     fileprivate mutating func rename(entity name: String, to newName: String) throws {
         let index = try index(ofEntity: name)
         try checkFree(entity: newName)
-        // The identifier is the name in the version that stores were made with.
+        // The renaming identifier is the name in the version of existing stores.
         entities[index].renamingIdentifier = entities[index].renamingIdentifier ?? name
         entities[index].name = newName
         if entities[index].className == name { entities[index].className = newName }
@@ -136,7 +136,7 @@ extension Model {
         }
     }
 
-    /// The relationships whose inverse is a relationship of the entity, which they may name by an heir.
+    /// Changes each relationship that is the inverse of the entity's relationship. Its destination may be a subentity.
     private mutating func forEachInverse(of relationship: String, _ entity: String, _ change: (inout Relationship) -> Void) {
         for other in entities.indices {
             for place in entities[other].relationships.indices {
@@ -197,7 +197,7 @@ struct AttributeText {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let words = parts[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard words.count == 2, !words[0].isEmpty else {
-            throw CommandError("'\(text)' is no attribute: write NAME:TYPE, such as title:String, count:Integer64=0 or isDone:Boolean!=NO.")
+            throw CommandError("'\(text)' isn't an attribute: write NAME:TYPE, such as title:String, count:Integer64=0 or isDone:Boolean!=NO.")
         }
         let isRequired = words[1].hasSuffix("!")
         attribute = try Self.attribute(
@@ -210,7 +210,7 @@ struct AttributeText {
         let usable = AttributeType.allCases.filter { ![.undefined, .objectID, .composite].contains($0) }
         if let type = aliases[word] ?? usable.first(where: { $0.modelText.lowercased().replacing(" ", with: "") == word }) { return type }
         throw CommandError(
-            "There is no attribute type '\(text)'; there are \(types)."
+            "The attribute type '\(text)' is unknown. Choose one of \(types)."
                 + Suggestion.sentence(for: text, among: types.split(separator: ", ").map(String.init)))
     }
 

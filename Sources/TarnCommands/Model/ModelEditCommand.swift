@@ -22,7 +22,7 @@ struct ModelEditCommand: ParsableCommand {
         @Argument(help: "The .xcdatamodeld.", completion: .directory)
         var path: String
 
-        /// Applies an edit, and says what stores make of it.
+        /// Applies an edit, and reports whether stores can be migrated by inference.
         func apply(_ edit: ModelEdit, _ sentence: String, _ output: OutputOptions) throws {
             let folder = try ModelFolder(path)
             let contents = try folder.read()
@@ -237,7 +237,7 @@ extension ModelEditCommand {
             }
             guard contents.documents[version] == nil, !version.isEmpty, !version.contains("/") else {
                 throw CommandError(
-                    "'\(version)' is no name for a new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
+                    "'\(version)' isn't a valid new version: there are \(contents.documents.keys.sorted().joined(separator: ", ")).")
             }
             for index in document.model.entities.indices {
                 document.model.entities[index].renamingIdentifier = nil

@@ -54,7 +54,7 @@ struct ModelGraphCommand: ParsableCommand {
         } catch let error as ModelFileError {
             throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
         } catch {
-            throw CommandError("There is no readable model at '\(path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")
+            throw CommandError("'\(path)' isn't a readable model: give an .xcdatamodel, an .xcdatamodeld or a .momd.")
         }
     }
 }

@@ -7,11 +7,11 @@ import ManagedModel
 import ModelFile
 import ModelTool
 
-/// A model's folder that is changed as a whole: what cannot be read again is not written.
+/// A model's folder with atomic changes: a version that the reader rejects isn't written.
 struct ModelFolder {
     let url: URL
 
-    /// - Throws: ``CommandError`` for a path that is no `.xcdatamodeld`.
+    /// - Throws: ``CommandError`` unless the path ends with `.xcdatamodeld`.
     init(_ path: String) throws {
         url = URL(fileURLWithPath: path)
         guard url.pathExtension == "xcdatamodeld" else {
@@ -21,14 +21,14 @@ struct ModelFolder {
 
     func read() throws -> ModelFileContents {
         guard FileManager.default.fileExists(atPath: url.path) else {
-            throw CommandError("There is no model at '\(url.relativePath)': 'tarn model new \(url.relativePath)' makes one.")
+            throw CommandError("The model '\(url.relativePath)' does not exist: 'tarn model new \(url.relativePath)' makes it.")
         }
         return try Self.reading(url)
     }
 
-    /// Writes versions after a trial in a temporary folder.
+    /// Writes the versions to a temporary folder, reads them back, and then writes them to the model's folder.
     ///
-    /// - Throws: ``CommandError`` with the reader's findings; then nothing changed.
+    /// - Throws: ``CommandError`` with the reader's errors, before the model's folder changes.
     func write(_ versions: [String: ModelDocument], current: String) throws {
         let trial = FileManager.default.temporaryDirectory.appendingPathComponent(
             "tarn-model-\(UUID().uuidString)/\(url.lastPathComponent)")

@@ -13,8 +13,8 @@ struct ModelWriteCommand: ParsableCommand {
         commandName: "write", abstract: "Write a model as Xcode's model editor does.",
         discussion: Help.discussion(
             """
-            Without TO the current version is printed. A model file is written again without loss: spellings, positions in the editor \
-            and what is unknown stay as they are.
+            Without TO, prints the current version. A model file is rewritten without loss: spellings, positions in the editor and \
+            unknown elements stay.
             """, examples: "tarn model write Notes.momd", "tarn model write Notes.momd Notes.xcdatamodeld"))
 
     @Argument(help: "An .xcdatamodeld, an .xcdatamodel, or a compiled .momd.", completion: .directory)
@@ -34,7 +34,7 @@ struct ModelWriteCommand: ParsableCommand {
                 return
             }
             let url = URL(fileURLWithPath: to)
-            guard url.pathExtension == "xcdatamodeld" else { throw CommandError("'\(to)' is no model's name: end it with .xcdatamodeld.") }
+            guard url.pathExtension == "xcdatamodeld" else { throw CommandError("'\(to)' isn't the name of a model: end it with .xcdatamodeld.") }
             if !replace, FileManager.default.fileExists(atPath: url.path) {
                 throw CommandError("There is something at '\(to)': choose another place, or give --replace.")
             }
@@ -55,7 +55,7 @@ struct ModelWriteCommand: ParsableCommand {
         } catch let error as ModelFileError {
             throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
         } catch {
-            throw CommandError("There is no readable model at '\(url.path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")
+            throw CommandError("'\(url.path)' isn't a readable model: give an .xcdatamodel, an .xcdatamodeld or a .momd.")
         }
     }
 }

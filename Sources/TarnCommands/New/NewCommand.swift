@@ -109,7 +109,7 @@ struct TarnPackage: Equatable {
 
     /// Returns the package of the option, else of `TARN_PACKAGE`, else the one that the program was installed from.
     ///
-    /// - Throws: `CommandError` if there is none, or a folder is not a clone of Tarn.
+    /// - Throws: `CommandError` without such a package, or if the folder isn't a clone of Tarn.
     static func find(option: String?, environment: [String: String], besides recorded: String?) throws -> TarnPackage {
         guard let text = option ?? environment["TARN_PACKAGE"] ?? recorded, !text.isEmpty else {
             throw CommandError("The Tarn package is unknown. Name it with --tarn: a folder with a clone, or the URL of a Git repository.")

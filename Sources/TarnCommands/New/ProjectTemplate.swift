@@ -42,7 +42,7 @@ struct ProjectTemplate {
                 \(package.dependency)
             ],
             targets: [
-                // The model and what the app does with it. The plugin makes classes of \(name).xcdatamodeld.
+                // The model and its functions. The plugin generates the classes of \(name).xcdatamodeld.
                 .target(
                     name: "\(name)Model",
                     dependencies: [
@@ -103,7 +103,7 @@ struct ProjectTemplate {
         }
 
         extension NSPersistentCloudKitContainer {
-            /// Saves a note. It is sent to the server, and from there to the other devices, by itself.
+            /// Saves a note. Sync sends it to the server, and the server to the other devices.
             public func addNote(_ text: String) async throws {
                 try await performBackgroundTask { context in
                     let note = Note(context: context)

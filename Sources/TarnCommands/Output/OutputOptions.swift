@@ -8,14 +8,14 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, one object per line.")
     var json = false
 
-    /// - Parameter ifEmpty: A sentence on standard error where there is no row; JSON of no row is nothing.
+    /// - Parameter ifEmpty: A sentence on standard error for a table without rows. With `--json`, such a table has no output.
     func print(_ table: Table, ifEmpty: String) {
         if json { return table.jsonLines.forEach(Output.line) }
         if table.rows.isEmpty { return Output.note(ifEmpty) }
         Output.line(table.text(.output))
     }
 
-    /// A result of one object: a sentence for people.
+    /// Prints the result about one object: a sentence, or JSON with `--json`.
     ///
     /// - Parameter members: Names and JSON texts.
     func print(_ sentence: String, _ members: KeyValuePairs<String, String>) {
@@ -23,7 +23,7 @@ struct OutputOptions: ParsableArguments {
         Output.line("{" + members.map { "\(JSONText.string($0.key)):\($0.value)" }.joined(separator: ",") + "}")
     }
 
-    /// A new secret: alone on standard output, so that a script can store it, with its use on standard error.
+    /// Prints a new secret alone on standard output, for scripts, and its use on standard error.
     ///
     /// - Parameter key: Name of the secret's member in JSON.
     func print(secret: String, _ key: String, _ note: String) {

@@ -4,7 +4,7 @@
 import Foundation
 import Synchronization
 
-/// The progress of long work: one line on standard error that replaces itself, on a terminal only.
+/// The progress of a long operation: a line on standard error that is updated in place, on a terminal only.
 final class ProgressLine: Sendable {
     private struct State {
         var isShown = false

@@ -23,7 +23,7 @@ enum Suggestion {
         return best?.name
     }
 
-    /// Insertions, deletions, substitutions and exchanges of neighbours between two texts.
+    /// The edit distance of two texts: insertions, deletions, substitutions and transpositions.
     static func distance(_ a: String, _ b: String) -> Int {
         let (a, b) = (Array(a), Array(b))
         var rows = [Array(0...b.count)]
@@ -40,9 +40,9 @@ enum Suggestion {
     }
 }
 
-/// Finds an unknown command before the parser does: its message names no command.
+/// Finds an unknown command before the parser, which doesn't name it in its message.
 enum CommandCheck {
-    /// - Returns: A sentence about the first unknown command of the arguments; nil if there is none.
+    /// - Returns: A sentence about the first unknown command of the arguments; nil if all are known.
     static func problem(_ arguments: some Sequence<String>, root: any ParsableCommand.Type) -> String? {
         var (command, path) = (root, [name(root)])
         for argument in arguments {

@@ -5,15 +5,15 @@ import ArgumentParser
 import Foundation
 import ModelTool
 
-/// `tarn port PATH`: what a Core Data app's sources need to compile on Linux.
+/// `tarn port PATH`: finds, and with `--write` makes, the edits that a Core Data app's sources need on Linux.
 struct PortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and fix it.",
         discussion: Help.discussion(
             """
             Nothing is written unless --write is given. Observers by #selector become blocks, overrides move from extensions into \
-            their class, and missing imports of CoreData and CloudKit are added. @objc stays as it is: access notes tell the compiler to pass over it, \
-            with the flags that are printed. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
+            their class, and missing imports of CoreData and CloudKit are added. @objc stays: access notes make the compiler ignore it, \
+            with the printed flags. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
             """, examples: "tarn port Sources/Notes", "tarn port Sources/Notes --write"))
 
     @Argument(help: "The package's folder, or one Swift file.", completion: .directory)
@@ -30,22 +30,22 @@ struct PortCommand: ParsableCommand {
         do {
             port = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
         } catch {
-            throw CommandError("There is no file or folder at '\(path)'.")
+            throw CommandError("The file or folder '\(path)' does not exist.")
         }
         for path in port.unreadable { Output.line("\(path): cannot be read as Swift; it is left alone") }
         for (path, obstacle) in port.obstacles {
             Output.line("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
         if write { for path in try changed(by: port) { Output.line("changed \(path)") } }
-        // What was written may have more uses of @objc.
+        // The written edits may add uses of @objc.
         let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
         if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
-        let mended = port.obstacles.count - left
-        Output.line("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
+        let fixed = port.obstacles.count - left
+        Output.line("\(port.files.count) files read, \(fixed) places \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand")
     }
 
-    /// Makes the edits, and then those in what the first ones moved.
+    /// Writes the edits, then a second pass for code that the first pass moved.
     private func changed(by port: SourcePort) throws -> [String] {
         let paths = try port.write()
         let moved = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)

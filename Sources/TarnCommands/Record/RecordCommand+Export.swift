@@ -68,7 +68,7 @@ enum RecordCSV {
 
     static let nameHeader = "recordName"
 
-    /// The fields of all records of the type, which needs a pass over them.
+    /// The fields of all records of the type. Reads every record.
     static func columns(of database: RecordDatabase, type: String) async throws -> [Column] {
         var types: [String: FieldType] = [:]
         try await database.forEachRecord(ofTypes: [type]) { record in

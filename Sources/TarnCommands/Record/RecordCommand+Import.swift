@@ -119,7 +119,7 @@ struct RecordFile {
         guard header.first == RecordCSV.nameHeader else { throw CommandError("line 1: the first column is recordName.") }
         let columns = try header.dropFirst().map { cell -> RecordCSV.Column in
             guard let (name, type) = RecordValueText.field((cell ?? "")[...]), let type, type != .asset else {
-                throw CommandError("line 1: '\(cell ?? "")' is no column: write FIELD:TYPE, such as title:STRING.")
+                throw CommandError("line 1: '\(cell ?? "")' isn't a column: write FIELD:TYPE, such as title:STRING.")
             }
             return RecordCSV.Column(name: name, type: type)
         }
@@ -135,7 +135,7 @@ struct RecordFile {
                 // Quotation marks of CSV are gone already; others belong to the text.
                 let value = column.type == .string ? .string(cell) : RecordValueText.value(cell, column.type)
                 guard let value else {
-                    problems.append("line \(line): '\(cell.prefix(40))' is no \(column.type.rawValue) (column \(column.name))")
+                    problems.append("line \(line): '\(cell.prefix(40))' isn't a valid \(column.type.rawValue) (column \(column.name))")
                     continue
                 }
                 record.fields[column.name] = Field(value)

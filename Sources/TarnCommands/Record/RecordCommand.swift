@@ -10,7 +10,7 @@ struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Query, change, export and import records.",
         discussion: """
-            Commands work on a data folder, beside a running server or without one, or with --server on a server, by an operator's key. \
+            Commands work on a data folder, also while its server runs, or with --server and an operator's key on a server. \
             An operator reaches public databases and, on a server, the operator's own private ones. Each command is in the audit log.
             """,
         subcommands: [Query.self, Get.self, Put.self, Delete.self, Export.self, Import.self])
@@ -53,7 +53,7 @@ extension RecordCommand {
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 1000000.") }
             for text in conditions where RecordFilter(argument: text) == nil {
-                throw ValidationError("'\(text)' is no condition. \(RecordFilter.form)")
+                throw ValidationError("'\(text)' isn't a condition. \(RecordFilter.form)")
             }
         }
 
@@ -108,7 +108,7 @@ extension RecordCommand {
                 case .failure(let name, let error, _):
                     missing += 1
                     let reason =
-                        error.code == .notFound ? "There is no record named \(name) in \(target.place)." : "\(name): \(error.reason)."
+                        error.code == .notFound ? "The record \(name) does not exist in \(target.place)." : "\(name): \(error.reason)."
                     Output.note("Error: \(TerminalText.escaped(reason))")
                 }
             }
@@ -139,7 +139,7 @@ extension RecordCommand {
         func validate() throws {
             for text in assignments where Self.assignment(text) == nil {
                 throw ValidationError(
-                    "'\(text)' is no field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3.")
+                    "'\(text)' isn't a field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3.")
             }
         }
 
@@ -166,7 +166,7 @@ extension RecordCommand {
                 case .failure(_, let error, _)? where error.code != .notFound: throw error
                 case .failure?, nil:
                     guard type != nil else {
-                        throw CommandError("There is no record named \(name) in \(target.place): name the type of a new one with --type.")
+                        throw CommandError("The record \(name) does not exist in \(target.place): name the type of a new one with --type.")
                     }
                     record.fields = fields.filter { $0.value.value != nil }
                 }
@@ -215,7 +215,7 @@ extension RecordCommand {
                     continue
                 }
                 failures += 1
-                let reason = error.code == .notFound ? "There is no record named \(name) in \(target.place)." : "\(name): \(error.reason)."
+                let reason = error.code == .notFound ? "The record \(name) does not exist in \(target.place)." : "\(name): \(error.reason)."
                 Output.note("Error: \(TerminalText.escaped(reason))")
             }
             if failures > 0 { throw ExitCode.failure }

@@ -6,14 +6,14 @@ import CloudService
 import CloudWire
 import SystemSupport
 
-/// Carries requests of the protocol to one database.
+/// Sends requests of the protocol to one database.
 protocol RecordCarrier: Sendable {
-    /// - Throws: `WireError` if the request is refused; CommandError if no server can be reached.
+    /// - Throws: `WireError` if the server rejects the request; `CommandError` if no server is reachable.
     func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8]
 }
 
-/// Requests to a data folder, with the engine in this process. A running server is not disturbed: devices receive the changes
-/// with their next fetch.
+/// Sends requests to a data folder, with the engine in this process. A server may run at the same time: devices receive the
+/// changes with their next fetch.
 struct FolderCarrier: RecordCarrier {
     let service: CloudService
     let call: Call
@@ -64,7 +64,7 @@ struct RecordDatabase: Sendable {
         }
     }
 
-    /// Visits the zone's present records. Stops when `visit` returns `false`.
+    /// Visits the zone's records, without deleted ones. Stops when `visit` returns `false`.
     func forEachRecord(ofTypes types: [String]?, _ visit: (Record) async throws -> Bool) async throws {
         var token: String?
         while true {

@@ -36,7 +36,7 @@ struct RecordTarget: ParsableArguments {
             throw ValidationError("A server shows an operator the public databases and the operator's own private ones: leave --user out.")
         }
         if let server, !Self.isAddress(server) {
-            throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")
+            throw ValidationError("'\(server)' isn't the address of a server, such as https://cloud.example.org.")
         }
     }
 
@@ -50,13 +50,13 @@ struct RecordTarget: ParsableArguments {
     private var environment: CloudEnvironment { app.environment }
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
-    /// The place in a sentence.
+    /// The database and zone, for sentences.
     var place: String {
         let database = user.map { "the private database of \($0)" } ?? "the \(database.rawValue) database"
         return "zone \(zoneID.zoneName) of \(database), \(container), \(environment.rawValue)"
     }
 
-    /// Runs `body` with the zone's records, and says refusals in words.
+    /// Runs `body` with the zone's records, and translates rejected requests into sentences.
     ///
     /// - Parameters:
     ///   - action: Name of the command in the audit log of a data folder. A server writes its own.
@@ -110,7 +110,7 @@ struct RecordTarget: ParsableArguments {
         guard !types.contains(type), type != UsersType.name else { return }
         let list = types.isEmpty ? "It has no record types yet." : "It has \(types.sorted().joined(separator: ", "))."
         throw CommandError(
-            "There is no record type named \(type) in \(container), \(environment.rawValue). \(list)"
+            "The record type \(type) does not exist in \(container), \(environment.rawValue). \(list)"
                 + Suggestion.sentence(for: type, among: types.sorted()))
     }
 
@@ -130,7 +130,7 @@ enum RecordScope: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension CommandError {
-    /// A request about records that was refused, with the next step.
+    /// The error of a rejected request, with the next step.
     init(record error: WireError, place: String) {
         let reason = error.reason.prefix(1).uppercased() + error.reason.dropFirst()
         let step =

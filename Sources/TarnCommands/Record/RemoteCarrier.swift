@@ -9,7 +9,7 @@ import NIOCore
 import NIOHTTP1
 import SystemSupport
 
-/// Requests to a server with an operator's key: the rights and the audit log of the console.
+/// Sends requests to a server with an operator's key, with the permissions and the audit log of the console.
 struct RemoteCarrier: RecordCarrier {
     private static let timeout = TimeAmount.seconds(60)
 
@@ -66,7 +66,7 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
     var description: String { "•••" }
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Reads the key from a file, else from the environment. It is no argument, since other users of the machine see arguments.
+    /// Reads the key from a file, else from the environment. It can't be an argument, which other users of the machine see.
     ///
     /// - Throws: CommandError for a missing key, and for a file that others may read.
     init(file: String?, environment: [String: String]) throws {

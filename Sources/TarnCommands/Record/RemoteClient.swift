@@ -6,10 +6,10 @@ import Foundation
 import NIOCore
 import NIOSSL
 
-/// The HTTP client of commands. It follows no redirect, which could send an operator's key elsewhere, and gives up at once if no
-/// program listens.
+/// The HTTP client of commands. It follows no redirect, which could leak an operator's key, and doesn't retry a refused
+/// connection.
 enum RemoteClient {
-    /// With the authorities of `TARN_CA_CERTIFICATE`. It lives as long as the process.
+    /// Shared client that trusts the authorities of `TARN_CA_CERTIFICATE`, for the lifetime of the process.
     static let shared: Result<HTTPClient, CommandError> = Result { () throws(CommandError) -> HTTPClient in
         try make(caCertificate: ProcessInfo.processInfo.environment["TARN_CA_CERTIFICATE"].flatMap { $0.isEmpty ? nil : $0 })
     }

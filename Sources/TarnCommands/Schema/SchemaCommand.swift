@@ -9,18 +9,18 @@ import CloudService
 import CloudWire
 import Foundation
 
-/// `tarn schema`: record types, fields, indexes and grants of a container. Works while the server runs and while it does
-/// not.
+/// `tarn schema`: record types, fields, indexes and grants of a container. The server may run at the
+/// same time.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Export, import, compare and deploy the schema of a container.",
         discussion: """
-            In development record types and fields come into being by use; in production only what was deployed is \
-            accepted. Schemas are texts in the schema language of CloudKit (.ckdb).
+            In development, saves create record types and fields; production accepts only a deployed schema. \
+            Schemas are texts in the schema language of CloudKit (.ckdb).
             """,
         subcommands: [Export.self, Validate.self, Import.self, Diff.self, Deploy.self, Reset.self])
 
-    /// What all commands of this kind need to know.
+    /// The options of all schema commands.
     struct Options: ParsableArguments {
         @Option(name: [.customLong("container"), .customLong("container-id")], help: ArgumentHelp("Identifier of the container.", valueName: "identifier"))
         var container: String
@@ -29,8 +29,8 @@ struct SchemaCommand: AsyncParsableCommand {
         func validate() throws { try ContainerOptions.check(container) }
 
         /// - Parameters:
-        ///   - action: What the audit log calls the command; nil for one that only reads.
-        ///   - mustBeKnown: Whether the container has to exist. An import may be the first thing that a container hears of.
+        ///   - action: The command's name in the audit log; nil for a command that only reads.
+        ///   - mustBeKnown: `true` if the container must exist. An import may create it.
         func withService<Value>(
             _ action: String?, mustBeKnown: Bool = true, _ body: (SchemaService) async throws -> Value
         ) async throws -> Value {

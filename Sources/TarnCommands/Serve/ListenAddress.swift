@@ -5,7 +5,7 @@
 struct ListenAddress: Hashable, Sendable {
     /// Without brackets.
     var host: String
-    /// 0 lets the system choose.
+    /// 0 binds an ephemeral port.
     var port: Int
 
     init(host: String, port: Int) {
@@ -27,6 +27,6 @@ struct ListenAddress: Hashable, Sendable {
         self.init(host: String(host), port: port)
     }
 
-    /// As in an address of a page.
+    /// The form in URLs.
     func shown(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

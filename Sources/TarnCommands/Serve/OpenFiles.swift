@@ -3,15 +3,15 @@
 
 import Glibc
 
-/// How many files and connections this process may have open.
+/// The limit of open file descriptors.
 package enum OpenFiles {
-    /// Takes as many as the system grants. Each device that listens holds a connection, and many systems begin with 1,024.
+    /// Raises the soft limit to the hard limit. Each listening device has a connection, and the usual soft limit is 1,024.
     package static func allowAll() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
-        // Where it is refused, the server runs with what it has.
+        // On failure, the server runs with the present limit.
         _ = setrlimit(resource, &limit)
     }
 }

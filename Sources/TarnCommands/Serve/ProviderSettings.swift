@@ -13,7 +13,7 @@ import NIOSSL
 struct ProviderSettings: Hashable {
     var issuer: String?
     var clientID: String?
-    /// From the environment, or a file that only the server's user reads.
+    /// From the environment, or a file that only the server's user can read.
     var clientSecret: String?
     var name: String?
     var accounts = IdentitySignIn.Accounts.linked
@@ -51,7 +51,7 @@ struct ProviderSettings: Hashable {
 
     /// - Parameter hasPublicAddress: Without one, the `Host` of a request would choose where the provider sends browsers.
     /// - Returns: Nil without a provider.
-    /// - Throws: `CommandError` for settings that do not go together.
+    /// - Throws: `CommandError` for inconsistent settings.
     func signIn(hasPublicAddress: Bool, now: @escaping @Sendable () -> Int64) throws -> IdentitySignIn? {
         guard issuer != nil || clientID != nil else { return nil }
         guard let issuer, let clientID else { throw CommandError("Sign-in at a provider needs both --oidc-issuer and --oidc-client-id.") }

@@ -23,9 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: Help.discussion(
             """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
-            Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
-            GET /health tells that it runs, /ready that its data can be read. \
-            GET /metrics has what Prometheus gathers, for requests that the setting operations-access allows.
+            Its log goes to standard error. SIGTERM and SIGINT end it after the requests in flight. \
+            GET /health succeeds while it runs, /ready while its data can be read. \
+            GET /metrics returns metrics for Prometheus, for requests that the setting operations-access allows.
 
             Settings come from a file (NAME = VALUE, # begins a comment), over it from the environment, over both from \
             flags:
@@ -100,7 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...65535).contains(port ?? 0) else { throw ValidationError("A port is a number from 0 to 65535.") }
     }
 
-    /// What the server runs with, from the file, the environment and the flags.
+    /// The effective settings: flags over the environment over the file.
     func settings(environment: [String: String]) throws -> ServerSettings {
         var settings = try ServerSettings(file: config, environment: environment)
         settings.port = port ?? settings.port
@@ -144,7 +144,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let scheme = identity == nil ? "http" : "https"
         let consoleAddress = settings.consoleAddress
-        // An address that stands for all of a machine's names none that a browser can open.
+        // A browser cannot open a wildcard address.
         let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
         @Sendable func showFirstRun(at address: String) async {
             guard let path = try? await server.openFirstRun() else { return }
@@ -241,9 +241,9 @@ struct LocalServer {
         }
     }
 
-    /// Runs until a signal comes or the task is cancelled.
+    /// Runs until a signal arrives or the task is cancelled.
     ///
-    /// - Throws: `CommandError` if the port cannot be had.
+    /// - Throws: `CommandError` if the port cannot be bound.
     func run(
         endsOnSignals: Bool, onConsole: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onListening: @escaping @Sendable (_ port: Int) async -> Void
@@ -280,10 +280,10 @@ struct LocalServer {
         let housekeeping = Housekeeping(
             store: store, console: console, service: service, hub: hub, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
-        // Services stop in the reverse order: held connections end before the socket waits for its requests.
+        // Services stop in reverse order: push streams end before the HTTP server waits for its requests.
         var configuration = ServiceGroupConfiguration(
             services: services + [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
-        // Who sends a request without ever ending it does not keep the server from stopping.
+        // A client with an endless request must not keep the server from stopping.
         configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
         let group = ServiceGroup(configuration: configuration)
         do {
@@ -301,7 +301,7 @@ struct LocalServer {
     }
 }
 
-/// Heartbeats of held connections, removal of what is no longer needed, and the end of held connections at shutdown.
+/// Sends heartbeats on push streams, removes expired data, and closes push streams at shutdown.
 private struct Housekeeping: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(3600)
 
@@ -335,7 +335,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     private func followRevocations() async {
         var count: Int64?
         while !Task.isCancelled {
-            // A failure is tried again a second later; until then each notification is checked by itself.
+            // A failed check is retried after one second; until then, each notification is authorized by itself.
             count = (try? await service.endListenersIfRevoked(since: count)) ?? count
             try? await Task.sleep(for: .seconds(1))
         }

@@ -8,7 +8,7 @@ import Foundation
 import Glibc
 import Logging
 
-/// What the server runs with: defaults, over them a file, over it the environment, over it flags.
+/// The server's settings: flags override the environment, which overrides the file, which overrides defaults.
 ///
 /// | file | environment | flag |
 /// |---|---|---|
@@ -36,28 +36,28 @@ struct ServerSettings {
     var port = 8080
     var logLevel = Logger.Level.info
     var limits = Self.defaultLimits
-    /// Which containers and environments there are, and for whom.
+    /// Allowed containers, and access to the development environment.
     var containerRules = ContainerRules()
     var tlsCertificate: String?
     var tlsKey: String?
     var access = OperationsAccess()
-    /// The address under which clients reach the server, if it is fixed.
+    /// The URL under which clients reach the server, if it is configured.
     var publicAddress: PublicAddress?
-    /// Where the console listens, if not with everything else.
+    /// The console's own address; nil if it shares the server's.
     var consoleAddress: ListenAddress?
-    /// Whose word is taken for whom they speak for.
+    /// Proxies that may report the client's address.
     var proxies = TrustedProxies()
     var logsJSON = false
     var traces: SpanTarget?
     /// Sign-in at an OpenID provider.
     var provider = ProviderSettings()
-    /// What of Capabilities.md is not offered, as it was given.
+    /// Disabled capabilities of Capabilities.md, in the order of the setting.
     var without: [Capability] = []
 
-    /// What of Capabilities.md is.
+    /// Enabled capabilities.
     var offered: Set<Capability> { Set(Capability.allCases).subtracting(without) }
 
-    /// Limits of a server, which strangers may reach: unlike a cloud in a test it limits requests.
+    /// Limits of a server on a network: unlike a cloud in a test, it has a rate limit.
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
@@ -66,7 +66,7 @@ struct ServerSettings {
 
     init() {}
 
-    /// Each setting by its name in a file, with its variable and its sentence. A flag has the name of the setting.
+    /// Each setting with its name in the file, its environment variable and its help. Its flag has the same name.
     static let all: [(name: String, variable: String, what: String)] = [
         ("host", "TARN_HOST", "Address to listen on. (default: 127.0.0.1)"),
         ("port", "TARN_PORT", "Port to listen on; 0 lets the system choose. (default: 8080)"),
@@ -83,7 +83,7 @@ struct ServerSettings {
         ("operations-access", "TARN_OPERATIONS_ACCESS", "Requests that may read /metrics: token (those with the token of operations-token), local (also those over loopback without a gateway) or all. (default: token)"),
         (
             "operations-token", "TARN_OPERATIONS_TOKEN",
-            "Bearer token for /metrics, at least 16 characters. There is no flag for it, since other users of the machine see flags."
+            "Bearer token for /metrics, at least 16 characters. It has no flag, since other users of the machine see flags."
         ),
         (
             "public-address", "TARN_PUBLIC_ADDRESS",
@@ -95,7 +95,7 @@ struct ServerSettings {
         ),
         (
             "trusted-proxies", "TARN_TRUSTED_PROXIES",
-            "Addresses or networks of gateways, such as 10.0.0.7,fd00::/8, whose X-Forwarded-For tells whom a request is from. (default: none)"
+            "Addresses or networks of trusted proxies, such as 10.0.0.7,fd00::/8: their X-Forwarded-For has the client's address. (default: none)"
         ),
         (
             "traces", "TARN_TRACES",
@@ -108,7 +108,7 @@ struct ServerSettings {
         ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
         (
             "development", "TARN_DEVELOPMENT",
-            "Who may use the development environment, where types and fields are made by use: all, operators or off. (default: all)"
+            "Access to the development environment, where saves create types and fields: all, operators or off. (default: all)"
         ),
         (
             "oidc-issuer", "TARN_OIDC_ISSUER",
@@ -116,19 +116,19 @@ struct ServerSettings {
         ),
         ("oidc-client-id", "TARN_OIDC_CLIENT_ID", "Identifier of this server at the provider."),
         ("oidc-client-secret-file", "TARN_OIDC_CLIENT_SECRET_FILE", "File with the client secret. (default: none, a public client)"),
-        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. There is no flag for it, since other users of the machine see flags."),
-        ("oidc-name", "TARN_OIDC_NAME", "What the sign-in page calls the provider. (default: the issuer's host)"),
+        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. It has no flag, since other users of the machine see flags."),
+        ("oidc-name", "TARN_OIDC_NAME", "Name of the provider on the sign-in page. (default: the issuer's host)"),
         (
             "oidc-accounts", "TARN_OIDC_ACCOUNTS",
-            "Who may sign in: linked (identities that 'tarn user identities' links to accounts) or created (the first sign-in of a person makes an account). (default: linked)"
+            "Identities that may sign in: linked ('tarn user identities' links them to accounts) or created (the first sign-in of a person makes an account). (default: linked)"
         ),
     ]
 
     static func sentence(of name: String) -> String { all.first { $0.name == name }?.what ?? "" }
 
-    /// What the server shows who it is with; nil without TLS.
+    /// The server's certificate and key; nil without TLS.
     ///
-    /// - Throws: `CommandError` for files that cannot be used, or one without the other.
+    /// - Throws: `CommandError` for unusable files, or if only one is set.
     func identity() throws -> TLSIdentity? {
         guard tlsCertificate != nil || tlsKey != nil else { return nil }
         guard let tlsCertificate, let tlsKey else {
@@ -145,7 +145,7 @@ struct ServerSettings {
         }
     }
 
-    /// - Throws: `CommandError` with what is wrong, and where.
+    /// - Throws: `CommandError` with the invalid value and its source.
     init(file: String?, environment: [String: String]) throws {
         if let path = file ?? environment["TARN_CONFIG"] {
             guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {
@@ -226,7 +226,7 @@ struct ServerSettings {
         default:
             let names = Self.all.map(\.name)
             throw CommandError(
-                "There is no setting named \(name); there are \(names.joined(separator: ", ")) and limit.NAME."
+                "The setting \(name) is unknown. Choose one of \(names.joined(separator: ", ")) and limit.NAME."
                     + Suggestion.sentence(for: name, among: names))
         }
     }
@@ -236,7 +236,7 @@ struct ServerSettings {
             let name = part.trimmingCharacters(in: .whitespaces)
             guard let capability = Capability(rawValue: name) else {
                 let all = Capability.allCases.map(\.rawValue).sorted().joined(separator: ", ")
-                throw CommandError("There is no capability named \(name); there are \(all).")
+                throw CommandError("The capability \(name) is unknown. Choose one of \(all).")
             }
             return capability
         }

@@ -6,14 +6,14 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Where spans of requests go.
+/// The destination of trace spans.
 enum SpanTarget: Hashable, Sendable {
     /// A collector of the OpenTelemetry protocol.
     case collector(String)
-    /// One line for each request of the protocol, as collectors read them.
+    /// A file with one export request per line, as collectors read it.
     case file(String)
 
-    /// - Throws: `CommandError` for a text that names neither.
+    /// - Throws: `CommandError` for any other text.
     init(_ text: String) throws {
         if text.hasPrefix("file:"), text.count > 5 {
             self = .file(String(text.dropFirst(5)))
@@ -36,7 +36,7 @@ enum SpanTarget: Hashable, Sendable {
                 request.headers.add(name: "Content-Type", value: "application/json")
                 request.body = .bytes(ByteBuffer(bytes: bytes))
                 let response = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
-                // Read to its end, so that the connection can be used again.
+                // Drains the response, so that the connection can be reused.
                 _ = try await response.body.collect(upTo: 1 << 20)
                 guard (200..<300).contains(response.status.code) else { throw Refused() }
             }

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Recognizes the database of a server, which commands for stores of apps are given by mistake.
+/// Recognizes a server's database, passed by mistake to commands for an app's store.
 enum ServerDatabase {
     /// SQLite writes the statements of a schema to the first pages of a file.
     private static let schemaBytes = 1 << 18

@@ -69,7 +69,7 @@ extension StoreCommand {
                 try contents.model.entities.map { entity in
                     var query = try contents.query(entity.name)
                     query.includesSubentities = false
-                    // A count that is cut off is taken row by row, and ends where a damaged file would not.
+                    // With a limit, SQLite counts row by row and ends even in a damaged file.
                     query.limit = Int.max
                     return try reader.count(query)
                 }

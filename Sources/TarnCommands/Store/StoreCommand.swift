@@ -6,7 +6,7 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// `tarn store`: looks into an app's store. Never changes it, and works while the app has it open.
+/// `tarn store`: reads an app's store. Never changes it; the app may have it open.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Look into the SQLite store of an app.",
@@ -14,7 +14,7 @@ struct StoreCommand: AsyncParsableCommand {
 
     struct Info: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Describe a store whose model is not at hand.",
+            abstract: "Describe a store without its model file.",
             discussion: Help.discussion(
                 """
                 Prints entities, tables, relationships, history and sync metadata of a store that this framework or Apple's \
@@ -37,7 +37,7 @@ struct StoreCommand: AsyncParsableCommand {
             abstract: "Verify every invariant of a store.",
             discussion: Help.discussion(
                 """
-                Prints a line for each violation: rule, table, key, and what is wrong. The exit code is 0 for a sound store, \
+                Prints a line for each violation: rule, table, key and reason. The exit code is 0 for a sound store, \
                 1 when there are violations, 2 when the file cannot be read as a store.
                 """, examples: "tarn store check Notes.sqlite"))
 
@@ -64,7 +64,7 @@ struct StoreCommand: AsyncParsableCommand {
 }
 
 extension StoreContents {
-    /// - Throws: ``CommandError`` with the entities that there are.
+    /// - Throws: ``CommandError`` with the model's entities.
     func entity(_ name: String) throws -> ResolvedEntity {
         if let entity = model.entity(named: name) { return entity }
         let names = model.entities.map(\.name).prefix(50).joined(separator: ", ")
@@ -75,7 +75,7 @@ extension StoreContents {
 }
 
 extension CommandError {
-    /// Runs `body` and says what a store's file is about in words.
+    /// Runs `body` and translates errors of a store's file into sentences.
     static func translating<T>(file: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()

@@ -17,7 +17,7 @@ extension StoreCommand {
                 """
                 The model is the store's own record of it where that can be read. Else it is guessed from tables, columns and \
                 values: names are in lower case then, and relationships are those that values confirm. Notes on standard error \
-                say which it is, and what is left out. Without TO the model is printed. The store is not changed.
+                say which it is, and list omitted parts. Without TO the model is printed. The store is not changed.
                 """, examples: "tarn store model Notes.sqlite", "tarn store model Notes.sqlite Notes.xcdatamodeld"))
 
         @Argument(help: "The store's file, such as Model.sqlite.")

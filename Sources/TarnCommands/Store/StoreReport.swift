@@ -4,7 +4,7 @@
 import Foundation
 import SQLiteStore
 
-/// What `tarn store` prints.
+/// The output of `tarn store`.
 enum StoreReport {
     static func json(_ description: StoreDescription) throws -> String { try encode(description) }
 
@@ -27,7 +27,7 @@ enum StoreReport {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// Names and texts come from the file, and must not command the terminal.
+    /// Escapes names and texts of the file, which could contain control sequences for the terminal.
     private static func safe(_ lines: [String]) -> String {
         lines.map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map { TerminalText.escaped(String($0)) }.joined(separator: "\t")

@@ -14,7 +14,7 @@ import SQLiteStore
 struct StoreRow {
     let entity: ResolvedEntity
     let row: Row
-    /// By to-many relationship; nil where they were not read.
+    /// Keys by to-many relationship; nil if they were not read.
     let members: [[RowKey]]?
     let model: ResolvedModel
 
@@ -85,7 +85,7 @@ extension Slot {
     }
 }
 
-/// JSON as it is written, a value at a time: rows may be large, and there may be many.
+/// Writes JSON one value at a time, since an export may be large.
 enum JSONText {
     static func value(_ value: StoredValue, isFlag: Bool = false) -> String {
         switch value {

@@ -7,7 +7,7 @@ import CloudServer
 import CloudService
 import Foundation
 
-/// When a token or key is refused.
+/// The expiry of a token or key.
 struct ExpiryOptions: ParsableArguments {
     private static let dayMilliseconds: Int64 = 86_400_000
     private static let daysMax = 36_500
@@ -24,7 +24,7 @@ struct ExpiryOptions: ParsableArguments {
     func expires(now: Int64) -> Int64? { expiresAfter.map { now + Int64($0) * Self.dayMilliseconds } }
 }
 
-/// How long the old credential is accepted beside the new one.
+/// The time for which the old and the new credential are both accepted.
 struct OverlapOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Hours for which the old one is accepted, too.", valueName: "hours"))
     var overlap = 168

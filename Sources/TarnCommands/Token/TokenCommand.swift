@@ -9,7 +9,7 @@ import CloudService
 import CloudWire
 import Foundation
 
-/// `tarn token`: what web pages and server programs use beside people's sign-ins.
+/// `tarn token`: API tokens of web pages and keys of server programs.
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "API tokens of web pages and keys of server programs.",
@@ -71,7 +71,7 @@ struct TokenCommand: AsyncParsableCommand {
                 do {
                     try await store.removeAPIToken(id: number)
                 } catch let failure as StorageFailure where failure.code == .unknownName {
-                    throw CommandError("There is no API token with the number \(number): 'tarn token list' shows those there are.")
+                    throw CommandError("The API token \(number) does not exist: 'tarn token list' lists all tokens.")
                 }
             }
         }
@@ -120,7 +120,7 @@ struct TokenCommand: AsyncParsableCommand {
                 do {
                     try await store.removeServerKey(id: id)
                 } catch let failure as StorageFailure where failure.code == .unknownName {
-                    throw CommandError("There is no key with the identifier \(id): 'tarn token list' shows those there are.")
+                    throw CommandError("The key \(id) does not exist: 'tarn token list' lists all keys.")
                 }
             }
         }
@@ -150,12 +150,12 @@ struct TokenCommand: AsyncParsableCommand {
                     .text("key"), .text(key.id), .text(key.containerIdentifier), .text(key.environment.rawValue), .text(label),
                     Table.Cell(time: key.expires), .none, .list([]))
             }
-            output.print(table, ifEmpty: "There are no API tokens and no keys: 'tarn token add' makes a token.")
+            output.print(table, ifEmpty: "No API tokens or keys yet: 'tarn token add' makes a token.")
         }
     }
 }
 
-/// Which container and environment something is for, and what to call it.
+/// The container, the environment and the label of a token or key.
 struct PlaceOptions: ParsableArguments {
     @OptionGroup var app: ContainerOptions
     @Option(help: "What to call it in lists.")

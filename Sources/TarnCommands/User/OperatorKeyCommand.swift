@@ -13,8 +13,8 @@ struct OperatorKeyCommand: AsyncParsableCommand {
         commandName: "operator-key", abstract: "Make a key with which commands on another machine administer this server.",
         discussion: Help.discussion(
             """
-            The user has to be an operator. The key has the rights of the console, and what is done with it is in the audit log under \
-            the user's name. It is listed by 'tarn user sessions' and ended by 'tarn user sign-out'. It is printed once.
+            The user must be an operator. The key has the permissions of the console; the audit log has its actions under the user's \
+            name. 'tarn user sessions' lists it, and 'tarn user sign-out' revokes it. It is printed once.
             """,
             examples: "tarn user operator-key mia > operator.key",
             "tarn record query Note --server https://cloud.example.org --container iCloud.org.example.notes --key-file operator.key"))

@@ -33,7 +33,7 @@ extension UserCommand {
             }
             let (name, folder) = (name, to)
             let counts = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.export", name)) { store in
-                // Found out before the folder is made.
+                // Checked before the folder is made.
                 let data = try await store.accountData(ofUser: name)
                 do {
                     return try await UserExport(data, folder: folder, store: store).write()

@@ -33,9 +33,9 @@ extension UserCommand {
 
     struct Profile: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set what others may know of a user, and what the user may do.",
+            abstract: "Set a user's profile and permissions.",
             discussion: Help.discussion(
-                "What is not named stays as it is; an empty text takes a value away.",
+                "Omitted options keep their values; an empty text removes a value.",
                 examples: "tarn user profile mia --operator", "tarn user profile mia --email mia@example.org --discoverable"))
 
         @Argument(help: "Name of the user.")

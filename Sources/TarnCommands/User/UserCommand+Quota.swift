@@ -33,7 +33,7 @@ extension UserCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the storage that databases use.",
             discussion: Help.discussion(
-                "A public database has no user. A quota of 0 is none; without one the server's limit userBytes holds.",
+                "A public database has no user. A quota of 0 means no limit; without a quota, the server's limit userBytes applies.",
                 examples: "tarn user usage --data ./data"))
 
         @OptionGroup var options: DataOptions

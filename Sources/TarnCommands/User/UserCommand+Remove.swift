@@ -14,9 +14,9 @@ extension UserCommand {
             abstract: "Remove an account with everything stored for it.",
             discussion: Help.discussion(
                 """
-                Credentials and sessions end at once, also on a running server. Then records, zones, assets, shares, subscriptions and all \
-                other rows are deleted a few at a time; participants see shared zones as deleted. An interrupted removal is resumed by the \
-                same command. 'tarn user export' makes a copy for the user before. Backups keep what they have.
+                Revokes credentials and sessions immediately, also on a running server. Then deletes records, zones, assets, shares, \
+                subscriptions and all other rows in batches; participants see shared zones as deleted. The same command resumes an \
+                interrupted removal. 'tarn user export' makes a copy for the user before. Backups are not changed.
 
                 What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
                 their retention ends.

@@ -46,7 +46,7 @@ extension UserCommand {
                     guard let unknown = roles.sorted().first(where: { !names.contains($0) }) else { throw CommandError(error.reason + ".") }
                     let list = names.isEmpty ? "it has none: make one with CREATE ROLE in 'tarn schema import'" : "it has " + names.joined(separator: ", ")
                     throw CommandError(
-                        "There is no role named \(unknown) in \(container), \(environment.rawValue); \(list)."
+                        "The role \(unknown) does not exist in \(container), \(environment.rawValue); \(list)."
                             + Suggestion.sentence(for: unknown, among: names))
                 }
             }

@@ -6,7 +6,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 
-/// `tarn user`: accounts and device tokens. Works while the server runs and while it does not.
+/// `tarn user`: accounts and device tokens. The server may run at the same time.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Make, list, export and remove accounts.",
@@ -82,7 +82,7 @@ struct UserCommand: AsyncParsableCommand {
             let users = try await options.withStore(mustExist: true) { try await $0.users() }
             var table = Table(("USER", "name"), ("DEVICES", "devices"))
             for user in users { table.add(.text(user.name), .list(user.devices)) }
-            output.print(table, ifEmpty: "There are no users yet: 'tarn user add NAME' makes one.")
+            output.print(table, ifEmpty: "No users yet: 'tarn user add NAME' makes one.")
         }
     }
 }

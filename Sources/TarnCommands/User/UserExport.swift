@@ -9,9 +9,10 @@ import CloudWire
 import Foundation
 import SystemSupport
 
-/// Writes what is stored of one account to a folder that only its owner may read.
+/// Writes an account's data to a folder that only its owner can read.
 ///
-/// Records are read a page at a time while the server runs: a record that changes meanwhile is in the copy in its old or its new version.
+/// Reads records page by page, not in one snapshot: a record that changes during the export is written in its old or its new
+/// version.
 struct UserExport {
     struct Counts: Equatable {
         var records = 0
@@ -137,8 +138,8 @@ struct UserExport {
         }
     }
 
-    /// A zone's name with all but letters, digits and `. _ -` as percent-encoded bytes, where that is a name for a file; else its
-    /// number, after a sign that no encoded name has.
+    /// A zone's name as a file name: percent-encoded except for letters, digits and `. _ -`; `zone+NUMBER` if that exceeds 200 bytes. No
+    /// encoded name has a plus sign.
     static func fileName(ofZone name: String, _ number: Int) -> String {
         let isPlain: (UInt8) -> Bool = { byte in
             switch byte {
@@ -219,7 +220,7 @@ struct UserExport {
     }
 }
 
-/// A new file that only its owner may read.
+/// A new file that only its owner can read.
 private final class UserExportFile {
     private let handle: FileHandle
     private var isFirst = true

@@ -8,7 +8,7 @@ import CloudWire
 
 /// One change of a record, as `tarn watch` shows it. It has no values of fields.
 struct WatchedChange: Equatable, Sendable {
-    /// Milliseconds since 1970 UTC; nil for a deletion, whose time is not stored.
+    /// Milliseconds since 1970 UTC; nil for a deletion, which has no stored time.
     var time: Int64?
     /// `public`, or the user record name of a private database's owner.
     var database: String
@@ -16,7 +16,7 @@ struct WatchedChange: Equatable, Sendable {
     var type: String
     var name: String
     var isDeleted: Bool
-    /// Identifier of the device that saved the record, if it said so.
+    /// Identifier of the device that saved the record, if the device sent it.
     var device: String?
 
     init(_ record: Record, database: String, zone: String) {
@@ -29,7 +29,7 @@ struct WatchedChange: Equatable, Sendable {
         device = record.modified?.deviceID
     }
 
-    /// Columns of a stream cannot follow later rows, so their widths are fixed.
+    /// Fixed widths, since a stream cannot fit its columns to later rows.
     private static let widths = [20, 7, 12, 16, 16]
     static let heading = line(["TIME", "ACTION", "DATABASE", "ZONE", "TYPE", "NAME"])
 
@@ -62,7 +62,7 @@ struct WatchedChange: Equatable, Sendable {
 
 /// Finds the changes of a container in a data folder, by the change counter of each database.
 struct FolderWatch {
-    /// Changes that are read at once.
+    /// Changes per page.
     private static let pageRecords = 500
 
     let store: SQLiteServerStore

@@ -7,7 +7,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Follows the public database of a server: its push stream says that something changed, the change feed says what.
+/// Follows the public database of a server: fetches the change feed when the push stream notifies it.
 struct ServerWatch {
     private static let lineBytesMax = 65_536
 
@@ -23,7 +23,7 @@ struct ServerWatch {
         var token: String?
         repeat {
             let response = try await open()
-            // Changes before the first stream are skipped; those between two streams are not.
+            // Skips changes before the first stream, but not those between two streams.
             if token == nil { token = try await end() } else if try await !fetch(&token, deliver) { return }
             isListening()
             var line: [UInt8] = []
@@ -68,7 +68,7 @@ struct ServerWatch {
         return response
     }
 
-    /// The token of the present state.
+    /// The sync token of the present state.
     private func end() async throws -> String {
         var token: String?
         while true {

@@ -14,9 +14,9 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch", abstract: "Show the changes of a container live.",
         discussion: Help.discussion(
             """
-            In a data folder the changes of all databases are shown, of the public one and of each user's, beside a running server. With \
-            --server it is the public database, by the server's push stream and an operator's key. Names and types of records are \
-            shown, and no values. Ctrl-C ends it.
+            In a data folder, shows the changes of the public database and of each user's, also while a server runs. With --server, shows \
+            those of the public database, by the server's push stream and an operator's key. Prints names and types of records, not \
+            their values. Ctrl-C ends it.
             """,
             examples: "tarn watch --container iCloud.org.example.notes --data ./data",
             "tarn watch --container iCloud.org.example.notes --json | jq -r .recordName"))
@@ -36,13 +36,13 @@ struct WatchCommand: AsyncParsableCommand {
     private var container: String { app.container }
     private var environment: CloudEnvironment { app.environment }
 
-    /// Time between two looks at a data folder.
+    /// Polling interval of a data folder.
     private static let interval = Duration.milliseconds(200)
 
     func validate() throws {
         guard (1...Int.max).contains(count ?? 1) else { throw ValidationError("--count is a number from 1.") }
         if let server, !RecordTarget.isAddress(server) {
-            throw ValidationError("'\(server)' is no address of a server, such as https://cloud.example.org.")
+            throw ValidationError("'\(server)' isn't the address of a server, such as https://cloud.example.org.")
         }
         guard server != nil || keyFile == nil else { throw ValidationError("--key-file goes with --server.") }
     }
@@ -56,7 +56,7 @@ struct WatchCommand: AsyncParsableCommand {
         if !output.json { Output.line(TextStyle.output.heading(WatchedChange.heading)) }
     }
 
-    /// - Returns: `false` once enough were shown.
+    /// - Returns: `false` once enough changes were printed.
     private func show(_ changes: [WatchedChange], _ shown: inout Int) -> Bool {
         let now = CloudService.Surroundings.system.now()
         for change in changes where types.isEmpty || types.contains(change.type) {
@@ -68,7 +68,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func watchFolder() async throws {
-        // In the log before the first look: the command may be ended at any moment.
+        // Audited before the first read, since the command may be ended at any moment.
         try await options.withStore(mustExist: true, audited: CommandAudit("watch", "\(container) \(environment.rawValue)")) { store in
             let containers = try await store.containers()
             guard containers.contains(container) else {
@@ -82,7 +82,7 @@ struct WatchCommand: AsyncParsableCommand {
             begin()
             while !Task.isCancelled {
                 guard show(try await watch.poll(), &shown) else { return }
-                // Another process commits, and SQLite notifies no one of it.
+                // Polls, since SQLite has no notification of another process's commits.
                 try? await Task.sleep(for: Self.interval)
             }
         }

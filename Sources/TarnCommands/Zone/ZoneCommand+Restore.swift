@@ -11,7 +11,7 @@ import Foundation
 extension ZoneCommand {
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make the records of a zone what they were at a time.",
+            abstract: "Restore the records of a zone to a point in time.",
             discussion: Help.discussion(
                 """
                 It needs a server that runs with --limit historyDays=DAYS, and works while it runs. Devices follow by their \

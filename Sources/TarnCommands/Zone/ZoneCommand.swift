@@ -35,12 +35,12 @@ struct ZoneCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a zone with its records, and tell devices why.",
+            abstract: "Delete a zone with its records, and give devices a reason.",
             discussion: Help.discussion(
                 """
-                Reasons: 'deleted'; 'purged', the user removed what the app kept, so that devices remove their copies; \
-                'encryptedDataReset', the user's keys were reset, so that devices send their copies again. \
-                Devices learn of it when they next ask for changes.
+                Reasons: 'deleted'; 'purged', the user removed the app's data, so devices delete their copies; \
+                'encryptedDataReset', the user's keys were reset, so devices resend their copies. \
+                Devices receive the reason with their next fetch.
                 """, examples: "tarn zone delete Notes --user mia --container iCloud.org.example.notes"))
 
         @Argument(help: "Name of the zone.")
@@ -67,7 +67,7 @@ struct ZoneCommand: AsyncParsableCommand {
 
 extension ZoneDeletionReason: ExpressibleByArgument {}
 
-/// Whose private database is meant.
+/// The owner and container of a private database.
 struct ZoneOwnerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the user.", valueName: "name"))
     var user: String
@@ -84,13 +84,13 @@ struct ZoneOwnerOptions: ParsableArguments {
         if let partition { names = (try? await store.read(partition) { try $0.zones().map(\.name) }) ?? [] }
         let suggestion = Suggestion.sentence(for: zone, among: names)
         return CommandError(
-            "\(user) has no zone named \(zone) in \(container), \(environment.rawValue): 'tarn zone list' shows those there are.\(suggestion)"
+            "\(user) has no zone named \(zone) in \(container), \(environment.rawValue): 'tarn zone list' lists all zones.\(suggestion)"
         )
     }
 
     func partition(in store: SQLiteServerStore) async throws -> Partition { try await call(in: store).partition }
 
-    /// A call as the user would make it.
+    /// A call with the permissions of the user.
     func call(in store: SQLiteServerStore) async throws -> Call {
         let surroundings = CloudService.Surroundings.system
         let account = try await store.requiredAccount(named: user)

@@ -79,7 +79,7 @@ import Testing
         ("DEFINE SCHEMA RECORD TYPE P (SORTABLE STRING);", "line 1, column 30: found 'SORTABLE': put it in quotes to use it as a field's name"),
         ("DEFINE SCHEMA RECORD TYPE P (a ENCRYPTED REFERENCE);", "line 1, column 42: found 'REFERENCE', expected BYTES, DOUBLE, INT64, LOCATION, STRING, TIMESTAMP"),
         ("DEFINE SCHEMA RECORD TYPE P (a NUMBER PREFERRED AS STRING);", "line 1, column 52: found 'STRING', expected INT64 or DOUBLE"),
-        ("DEFINE SCHEMA RECORD TYPE P (GRANT READ TO Nobody);", "line 1, column 44: there is no role 'Nobody': make it by CREATE ROLE"),
+        ("DEFINE SCHEMA RECORD TYPE P (GRANT READ TO Nobody);", "line 1, column 44: the role 'Nobody' does not exist: create it with CREATE ROLE"),
         ("DEFINE SCHEMA RECORD TYPE P (GRANT DELETE TO \"_icloud\");", "line 1, column 36: found 'DELETE', expected READ, CREATE or WRITE"),
         ("DEFINE SCHEMA /* no end", "line 1, column 15: the comment does not end"),
         ("DEFINE SCHEMA RECORD TYPE \"P", "line 1, column 27: the quoted name does not end"),
@@ -108,7 +108,7 @@ import Testing
         ("(\"cloudkit.title\" STRING)", "", ["the field \"cloudkit.title\" is left out: the server does not have it"]),
         ("(GRANT READ, WRITE TO \"_world\")", "GRANT READ TO \"_world\"", ["the role \"_world\" can only be granted READ"]),
         ("(GRANT WRITE TO \"_world\")", "", ["the role \"_world\" can only be granted READ"]),
-        ("(GRANT READ TO \"_admin\")", "", ["the grant is left out: there is no role \"_admin\""]),
+        ("(GRANT READ TO \"_admin\")", "", ["the grant is left out: the role \"_admin\" does not exist"]),
         ("(); RECORD TYPE \"_pcs_data\" (x BYTES)", "", ["the system type \"_pcs_data\" is left out: the server does not have it"]),
         ("(); RECORD TYPE \"cloudkit.other\" (x BYTES)", "", ["the system type \"cloudkit.other\" is left out: the server does not have it"]),
     ])

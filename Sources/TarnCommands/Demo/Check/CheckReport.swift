@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a check found, in the form that programs rely on.
+/// The result of a check, in a stable form for programs.
 struct CheckReport: Equatable, Sendable {
     var converged = false
-    /// Objects on each device in the end.
+    /// Objects on each device at the end.
     var objects = 0
-    /// How often each device saved a post to measure how soon the other shows it.
+    /// Posts that each device saved to measure latency.
     var rounds = 0
     /// Save-to-visible: from the save's return on one device to the post's place in the other's fetched results.
     var latencies: [Duration] = []
@@ -23,7 +23,7 @@ struct CheckReport: Equatable, Sendable {
             + "\(Self.text(percentile(50), none: "-")) ms at the median, \(Self.text(percentile(99), none: "-")) ms at the 99th percentile."
     }
 
-    /// The nearest rank: a latency that was measured, and not one in between.
+    /// The nearest-rank percentile: a measured latency, not an interpolated one.
     func percentile(_ percent: Int) -> Duration? {
         let sorted = latencies.sorted()
         guard !sorted.isEmpty else { return nil }

@@ -9,9 +9,9 @@ import SystemSupport
 
 extension DemoCheck {
     private static let rowsPerDevice = 10
-    /// Large enough to travel as an asset rather than inside its record.
+    /// Large enough to be sent as an asset instead of inside its record.
     private static let pictureBytes = 1_500_000
-    /// Posts, each with a link to a tag: enough records for several batches, so that a crash comes between two of them.
+    /// Posts, each related to a tag: enough records for several batches, so that a crash interrupts an export between two.
     private static let crashRows = 800
 
     // MARK: Rows for each other
@@ -42,7 +42,7 @@ extension DemoCheck {
         }
     }
 
-    /// Bytes that differ from device to device and do not repeat soon.
+    /// Bytes that differ between devices and have a long period.
     private func picture(for name: String) -> Data {
         var state = Fingerprint(name.utf8).value
         return Data(
@@ -134,20 +134,20 @@ extension DemoCheck {
         try await agreeOnSamples("Before the server's crash", and: before)
     }
 
-    /// Makes many posts in one save, and calls `crash` when the device says that it is in the middle of sending them.
+    /// Saves many posts at once, and calls `crash` when the device reports that their export is in progress.
     private func export(from remote: DeviceRemote, _ device: Device, title: String, crash: () async -> Void) async throws {
-        // Answered or not: posts that are being exported have been saved.
+        // With or without a response: posts in an export have been saved.
         let saving = Task { try? await remote.addSamples(Self.crashRows, title: title) }
         try await watch.wait(for: "\(remote.name) is in the middle of an export", atMost: Self.agreeWithin) { views in
             guard let sync = views[device]?.sync, sync.phase == "exporting", let done = sync.done, let total = sync.total else { return false }
-            // A save is on the server whole or not at all: what is seen of it is that it's being sent.
+            // The server applies a save atomically, so the other device can't show part of it: the export's progress is the sign.
             return total >= Self.crashRows && done < total
         }
         await crash()
         await saving.value
     }
 
-    /// Nothing that was saved is lost, and nothing is there twice.
+    /// Checks that no saved object is lost or duplicated.
     private func agreeOnSamples(_ title: String, and before: [String]) async throws {
         let count = Self.crashRows
         let tag = "\(title) #7a5ba6"

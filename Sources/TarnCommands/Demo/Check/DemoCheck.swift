@@ -3,19 +3,19 @@
 
 import Foundation
 
-/// The scenario of `tarn demo --check`: two devices and a server, told what to do over the devices' own interface.
+/// The scenario of `tarn demo --check`: a server and two devices, controlled by the devices' HTTP interface.
 ///
-/// Each step waits for what the devices tell, with a deadline; nothing sleeps, and nothing is asked for repeatedly.
+/// Each step waits for events of the devices, with a deadline, and neither sleeps nor polls.
 struct DemoCheck: Sendable {
     typealias Device = DemoCast.Device
 
     struct Outcome: Sendable {
         var report: CheckReport
-        /// A sentence about the step that failed; nil if all went well.
+        /// A sentence about the failed step; nil if all succeeded.
         var problem: String?
     }
 
-    /// How long both devices may take to agree. A killed server's devices try again after a growing wait.
+    /// Deadline for both devices to converge. After a server's crash, devices retry with exponential backoff.
     static let agreeWithin = Duration.seconds(120)
 
     let cast: DemoCast
@@ -43,7 +43,7 @@ struct DemoCheck: Sendable {
                 preconditionFailure("both devices were started by the step before")
             }
             try await step("rows made on each device appear on the other") { try await makeRows(iPad, iPhone) }
-            try await step("each device deletes what the other made, at the same time") { try await deleteRows(iPad, iPhone) }
+            try await step("each device deletes the other's rows, at the same time") { try await deleteRows(iPad, iPhone) }
             try await step("both edit different fields of the same post while offline") { try await editOffline(iPad, iPhone) }
             try await step("\(2 * rounds) saves, one by one, in both directions") {
                 report.latencies = try await measure(iPad, iPhone)
@@ -77,10 +77,10 @@ struct DemoCheck: Sendable {
         return DeviceRemote(name: device.rawValue, address: address)
     }
 
-    /// Waits until both devices show the same, which is as it should be, and nothing waits to be sent.
+    /// Waits until both devices show the same, expected content and have no pending changes.
     func agree(_ what: String, on isRight: @escaping @Sendable (DeviceView) -> Bool) async throws {
         try await watch.wait(for: what, atMost: Self.agreeWithin) { views in
-            // What is cheap comes first: this is asked after every event.
+            // Cheap conditions first: each event evaluates them.
             guard let one = views[.iPad], let other = views[.iPhone], one.isSettled, other.isSettled,
                 one.objectCount == other.objectCount, isRight(one)
             else { return false }

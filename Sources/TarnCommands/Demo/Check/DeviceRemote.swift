@@ -6,7 +6,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// What a person does on a device's page, by the same interface that the page uses.
+/// A device's actions, by the same HTTP interface as its page.
 struct DeviceRemote: Sendable {
     struct Saved: Decodable, Sendable {
         var post: DeviceView.Post
@@ -74,7 +74,7 @@ struct DeviceRemote: Sendable {
         try await send(method, path, body: try JSONEncoder().encode(json))
     }
 
-    /// - Throws: ``CommandError`` with the device's own words if it does not do it.
+    /// - Throws: ``CommandError`` with the device's own message if it rejects the request.
     private func send(_ method: HTTPMethod, _ path: String, type: String = "application/json", body: Data? = nil) async throws -> Data {
         var request = HTTPClientRequest(url: "\(address)/\(path)")
         request.method = method

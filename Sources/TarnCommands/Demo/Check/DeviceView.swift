@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// What one device shows, put together from the events it sends. A page does the same in the browser.
+/// The state that one device shows, assembled from its events, as the page does in the browser.
 struct DeviceView: Sendable {
     struct Post: Decodable, Equatable, Sendable {
         struct Attachment: Decodable, Equatable, Sendable {
@@ -37,14 +37,14 @@ struct DeviceView: Sendable {
     private(set) var trash: [String: Post] = [:]
     private(set) var tags: [String: Tag] = [:]
     private(set) var sync = Sync(phase: "starting", pending: 0)
-    /// Whether the device's events arrive.
+    /// `true` while the device's event stream is open.
     private(set) var isConnected = false
-    /// When a post that another device made stood in the fetched results, by title: the machine's steady clock.
+    /// Time at which another device's post appeared in the fetched results, by title, on the machine's monotonic clock.
     private(set) var appearances: [String: UInt64] = [:]
 
     // MARK: Events
 
-    /// - Throws: An error of decoding if the device does not speak as expected.
+    /// - Throws: A decoding error for an unexpected event.
     mutating func apply(_ event: ServerEvent) throws {
         let data = Data(event.data.utf8)
         let decoder = JSONDecoder()
@@ -96,9 +96,9 @@ struct DeviceView: Sendable {
         var removedTags: [String]
     }
 
-    // MARK: What is shown, without this device's own identifiers
+    // MARK: Content without the device's own identifiers
 
-    /// One line for each post and tag, sorted: equal on two devices that show the same, each as often as it is there.
+    /// One line for each post and tag, duplicates included, sorted: equal on two devices with equal content.
     var content: [String] {
         posts.values.map { post in
             let tagNames = post.tags.map { tags[$0].map { "\($0.name) \($0.color)" } ?? "?" }.sorted()
@@ -110,12 +110,12 @@ struct DeviceView: Sendable {
     /// Posts, tags, attachments, and the data of each attachment's picture.
     var objectCount: Int { posts.count + tags.count + 2 * posts.values.reduce(0) { $0 + $1.attachments.count } }
 
-    /// Nothing waits, and nothing is under way.
+    /// `true` if sync is idle and no change is pending.
     var isSettled: Bool { isConnected && sync.phase == "idle" && sync.pending == 0 }
 
     func posts(titled title: String) -> [Post] { posts.values.filter { $0.title == title } }
 
-    /// For a person who has to find out what went wrong.
+    /// A summary for error messages.
     var summary: String {
         guard isConnected else { return "does not answer" }
         let progress = sync.total.map { " \(sync.done ?? 0) of \($0)" } ?? ""

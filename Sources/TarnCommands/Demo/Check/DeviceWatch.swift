@@ -5,7 +5,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Follows what the devices show, and lets others wait for it. It never asks twice: each device tells what changes.
+/// Follows the devices' event streams, and resumes waiters when a condition holds. It never polls.
 actor DeviceWatch {
     typealias Views = [DemoCast.Device: DeviceView]
 
@@ -21,7 +21,7 @@ actor DeviceWatch {
 
     // MARK: Following
 
-    /// Follows a device that was started, until its process ends.
+    /// Follows a running device until its process exits.
     func follow(_ device: DemoCast.Device, at address: String) {
         streams[device]?.cancel()
         streams[device] = Task {
@@ -32,7 +32,7 @@ actor DeviceWatch {
                     for event in parser.take(bytes.readableBytesView) { try apply(event, from: device) }
                 }
             } catch {
-                // A device that was killed breaks the stream; whoever waits for it sees that it does not answer.
+                // A killed device breaks its stream; waiters then see it as disconnected.
             }
             didDisconnect(device)
         }
@@ -54,9 +54,9 @@ actor DeviceWatch {
 
     subscript(device: DemoCast.Device) -> DeviceView { views[device] ?? DeviceView() }
 
-    /// Waits until the views are as `isReached` wants them.
+    /// Waits until `isReached` returns `true` for the views.
     ///
-    /// - Throws: ``CommandError`` that says what did not come about and what the devices showed instead.
+    /// - Throws: ``CommandError`` with the missed condition and the devices' states, at the deadline.
     func wait(for what: String, atMost limit: Duration, until isReached: @escaping @Sendable (Views) -> Bool) async throws {
         do {
             try await within(limit, "") { try await self.reach(isReached) }
