@@ -46,11 +46,11 @@ import Testing
     @Test func eachFailureIsOneSentenceThatSaysWhatToDo() async throws {
         let folder = ScratchFolder("tarn-commands")
         let path = folder.path
-        #expect(await run(UserCommand.List.self, "--data", path)?.contains("name its folder with --data") == true)
+        #expect(await run(UserCommand.List.self, "--data", path)?.contains("name the data folder with --data") == true)
         #expect(await run(UserCommand.Add.self, "no space", "--data", path)?.contains(UserName.rule) == true)
         #expect(await run(UserCommand.Add.self, "mia", "--data", path) == nil)
         #expect(await run(UserCommand.Add.self, "mia", "--data", path)?.contains("tarn user token mia") == true)
-        #expect(await run(UserCommand.Token.self, "bo", "--data", path)?.contains("no user named bo") == true)
+        #expect(await run(UserCommand.Token.self, "bo", "--data", path)?.contains("The user bo does not exist") == true)
         #expect(await run(ServeCommand.self, "--port", "70000")?.contains("0 to 65535") == true)
         #expect(await run(ServeCommand.self, "--data", "/dev/null/x")?.contains("write permission") == true)
         for code in StorageFailure.Code.allCases {
