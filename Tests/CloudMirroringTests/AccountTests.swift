@@ -181,7 +181,7 @@ import Testing
         #expect(status.accountChange?.outcome == .unresolved)
         let reason = "\(status.activity)"
         #expect(reason.contains("the disk is full"))
-        #expect(reason.contains("left as it was"))
+        #expect(reason.contains("stays unchanged"))
         #expect(!reason.contains("not an error"))
         #expect(try bo.dump == "Post  title Mia's\nPost  title Mia's, unsent")
         #expect(try archives(beside: file).isEmpty)

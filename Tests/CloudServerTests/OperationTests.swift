@@ -71,7 +71,7 @@ import Testing
         #expect(try ServerSettings(file: nil, environment: ["TARN_CONFIG": path]).port == 9000)
         for (line, part) in [
             ("port = x", "tarn.conf:1: A port is"), ("\nlimit.recordBytes = 0", "tarn.conf:2: The limit recordBytes is a number from 1 to"),
-            ("limit.size = 1", "The limit size is unknown. Choose one of anonymousBodyBytes"), ("nonsense", "expected NAME = VALUE"), ("colour = red", "no setting named colour"),
+            ("limit.size = 1", "The limit size is unknown. Choose one of anonymousBodyBytes"), ("nonsense", "expected NAME = VALUE"), ("colour = red", "The setting colour is unknown"),
         ] {
             try Data(line.utf8).write(to: URL(filePath: path))
             let error = #expect(throws: CommandError.self) { try ServerSettings(file: path, environment: [:]) }

@@ -32,6 +32,7 @@ struct PageRequests {
             guard visit.isByKey || CloudService.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
+            try pages.console.service.takeBudget(ofAccount: visit.account)
             let path = try ServicePath(parsing: String(visit.request.path.dropFirst(Self.prefix.count)))
             guard Self.operations.contains(path.operation), path.operation.accepts(method: visit.request.method) else {
                 throw WireError(.notFound, "could not find handler for endpoint")

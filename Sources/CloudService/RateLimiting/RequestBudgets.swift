@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudWire
+package import CloudWire
 import Synchronization
 
 /// How many requests a caller may still send: a bucket that holds one minute's worth and fills evenly.
@@ -126,6 +126,13 @@ extension CloudService {
         let budget = budgets.take(sender, now: surroundings.now())
         if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
         return budget
+    }
+
+    /// Takes a request of the console's API out of the account's budget, which it shares with all other endpoints.
+    ///
+    /// - Throws: `WireError` with `.throttled` if none is left.
+    package func takeBudget(ofAccount account: Int64) throws(WireError) {
+        try takeBudget(of: .account("\(WorkTerms.accountPrefix)\(account)"))
     }
 }
 

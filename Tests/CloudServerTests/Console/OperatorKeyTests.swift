@@ -52,6 +52,26 @@ import Testing
         #expect(sessions == ["operator key"])
     }
 
+    /// The console's requests and all others of an account have one budget.
+    @Test func keyHasTheBudgetOfItsAccount() async throws {
+        var limits = Limits()
+        limits.requestsPerMinute = 2
+        let village = try Village(limits: limits)
+        let console = Console(service: village.service, storage: village.store)
+        _ = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true }
+        let account = try #require(try await village.store.account(named: "mia"))
+        let key = try await village.service.operatorKey(ofAccount: account).key
+        var statuses: [Int] = []
+        for _ in 0..<3 {
+            let request = ServiceRequest(
+                method: "GET", path: Self.zones, query: "", headers: ["authorization": "Bearer \(key)"], body: .bytes([]),
+                baseURL: "http://tarn.example")
+            statuses.append(try #require(await console.respond(to: request)).status)
+        }
+        #expect(statuses == [200, 200, 429])
+    }
+
     @Test func tokenOfASignInIsNoKey() async throws {
         _ = try await mia()
         try await village.store.setPassword("correct horse", ofUser: "mia")
