@@ -61,7 +61,7 @@ help:
 
 ## The server and two devices, on one page. Builds two programs in debug, which is the fastest way to see them.
 demo: packages
-	@test -x $(SCRATCH)/debug/posts || echo "Building the server and the sample app: about 6 minutes on 2 cores the first time, seconds after that."
+	@test -x $(SCRATCH)/debug/posts || echo "Building the server and the sample app: about 9 minutes on 2 cores the first time, seconds after that."
 	@$(BUILD) --product tarn
 	@$(BUILD) --product posts
 	@exec $(SCRATCH)/debug/tarn demo
@@ -77,7 +77,7 @@ build: packages
 
 ## The programs, in release, with Swift's runtime inside.
 static: packages static-packages
-	@test -x $(STATIC)/release/tarn || echo "Building tarn and the sample app for release: about 12 minutes on 2 cores the first time."
+	@test -x $(STATIC)/release/tarn || echo "Building tarn and the sample app for release: about 17 minutes on 2 cores the first time."
 	@$(BUILD_STATIC) --product posts
 	@$(BUILD_STATIC) --product tarn
 

@@ -41,7 +41,7 @@ extension ProjectTemplate {
         export TARN_SERVER TARN_TOKEN
         if [ -z "${APP:-}" ]; then
             APP=.build/debug/\#(name)
-            [ -x "$APP" ] || echo "Building \#(name), and Tarn for it: about 5 minutes on 2 cores the first time." >&2
+            [ -x "$APP" ] || echo "Building \#(name), and Tarn for it: about 6 minutes on 2 cores the first time." >&2
             swift build --product \#(name) >&2
         fi
         exec "$APP" "$device"
