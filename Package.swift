@@ -217,6 +217,17 @@ let package = Package(
         .target(name: "CFaultyDisk", path: "Sources/TestSupport/CFaultyDisk"),
         // Model files in temporary folders.
         .target(name: "ModelFolders", dependencies: ["ModelFile"], path: "Sources/TestSupport/ModelFolders"),
+        // A folder, a clock, numbers from a seed: each for one test.
+        .target(name: "TestBasics", path: "Sources/TestSupport/TestBasics"),
+        // The engine on a store in a folder of its own.
+        .target(
+            name: "EngineFixtures", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "TestBasics"],
+            path: "Sources/TestSupport/EngineFixtures"),
+        // The service with users and browsers, without sockets.
+        .target(
+            name: "ServiceFixtures",
+            dependencies: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "TestBasics"],
+            path: "Sources/TestSupport/ServiceFixtures"),
         // Counts what a thread takes from the heap.
         .target(name: "CAllocationCounter", path: "Sources/TestSupport/CAllocationCounter"),
         .testTarget(
@@ -251,7 +262,10 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
-            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
+            name: "CloudEngineTests",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "StatementPlans", "TestBasics",
+            ],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -272,7 +286,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "SystemSupport", "TarnCommands",
+                "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -4,7 +4,9 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import EngineFixtures
 import Foundation
+import TestBasics
 import Testing
 
 @Suite struct BackupTests {

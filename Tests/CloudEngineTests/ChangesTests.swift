@@ -4,6 +4,7 @@
 @testable import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import EngineFixtures
 import Testing
 
 @Suite struct ChangesTests {

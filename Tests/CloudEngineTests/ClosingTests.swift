@@ -5,6 +5,7 @@ import CloudEngine
 import CloudService
 import CloudEngineSQLite
 import CloudWire
+import TestBasics
 import Testing
 
 @Suite struct ClosingTests {

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import EngineFixtures
 import Testing
 
 @Suite struct FiringTests {

@@ -5,7 +5,9 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import EngineFixtures
 import Foundation
+import TestBasics
 import Testing
 
 /// Every released format has a sample that today's server opens, queries and writes to.

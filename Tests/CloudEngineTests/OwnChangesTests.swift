@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import EngineFixtures
 import Testing
 
 /// `nextSyncToken`: a client that was up to date and changed a zone needs no fetch; no other client gets the token.

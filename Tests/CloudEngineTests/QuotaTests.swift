@@ -5,6 +5,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import EngineFixtures
 import Testing
 
 @Suite struct QuotaTests {

@@ -5,7 +5,9 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import EngineFixtures
 import Foundation
+import TestBasics
 import Testing
 
 @Suite struct RestoreZoneTests {

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import EngineFixtures
 import Testing
 
 /// `reverse` in `changes/zone`, and the token that `getCurrentSyncToken` asks for.

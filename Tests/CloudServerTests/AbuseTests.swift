@@ -6,6 +6,8 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Crypto
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Requests of clients that try to exceed their share of the server, or to read data of others.
@@ -120,7 +122,7 @@ import Testing
     @Test func aParticipantWithoutPermissionDoesNotReadTheRoot() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (_, guid) = try await SharingTests.bed(village, with: [.invited("bo", .none)])
+        let (_, guid) = try await village.bed(with: [.invited("bo", .none)])
         let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid, shouldFetchRootRecord: true)])
         let response = try await bo.ask(.public, .resolveRecords, request, ShortGUIDsResponse.self)
         guard case .share(let seen)? = response.results.first else { return }
@@ -130,7 +132,7 @@ import Testing
     @Test func anInvitationDoesNotTellWhoHasAnAccount() async throws {
         let village = try Village()
         _ = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo"), .invited("nobody")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo"), .invited("nobody")])
         let share = try #require(try await mia.lookup("share")[0].record?.sharing.details)
         #expect(share.participants.allSatisfy { $0.kind == .owner || $0.identity.userRecordName.isEmpty })
         #expect(!guid.isEmpty)
@@ -139,7 +141,7 @@ import Testing
     @Test func aParticipantCannotHoldOnToAHiddenRecord() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         func plant(_ name: String, to target: String) -> Record {
             var record = Record.plant(name, under: "bed")
@@ -175,7 +177,7 @@ import Testing
     @Test func aParticipantsDeviceNameSilencesNoDeviceOfTheOwner() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
         _ = try await mia.ask(

@@ -3,6 +3,7 @@
 
 import CloudService
 import CloudWire
+import ServiceFixtures
 import Testing
 
 /// Visibility of access requests and of links for one participant, and the users that may answer them.
@@ -51,7 +52,7 @@ import Testing
     @Test func onlyWhoDecidesLearnsWhoAsked() async throws {
         let village = try Village()
         let (bo, eva, kim) = (try await village.villager("bo"), try await village.villager("eva"), try await village.villager("kim"))
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         #expect(try await request(eva, guid)?.code == .accessDenied, "nobody may ask before the owner says so")
         #expect(try await change(mia) { $0.allowsAccessRequests = true } == "saved")
@@ -95,7 +96,7 @@ import Testing
         let (bo, eva, kim) = (try await village.villager("bo"), try await village.villager("eva"), try await village.villager("kim"))
         var administrator = ShareParticipant.invited("bo")
         administrator.kind = .administrator
-        let (mia, guid) = try await SharingTests.bed(village, with: [administrator, .invited("eva")])
+        let (mia, guid) = try await village.bed(with: [administrator, .invited("eva")])
         _ = try await bo.accept(guid)
         _ = try await eva.accept(guid)
         #expect(try await change(mia) { $0.allowsAccessRequests = true } == "saved")
@@ -109,7 +110,7 @@ import Testing
     @Test func anOpenShareNeedsNoRequests() async throws {
         let village = try Village()
         let eva = try await village.villager("eva")
-        let (mia, guid) = try await SharingTests.bed(village, open: .readOnly, with: [])
+        let (mia, guid) = try await village.bed(open: .readOnly, with: [])
         #expect(try await change(mia) { $0.allowsAccessRequests = true } == "saved")
         #expect(try await request(eva, guid)?.code == .badRequest)
     }
@@ -117,7 +118,7 @@ import Testing
     @Test func linksForOneAreShownToWhoDecidesAndSurviveOtherClients() async throws {
         let village = try Village()
         let (bo, eva) = (try await village.villager("bo"), try await village.villager("eva"))
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         var oneTime = ShareParticipant(participantID: "x-1", identity: UserIdentity(userRecordName: ""), permission: .readOnly)
         oneTime.isOneTime = true

@@ -3,6 +3,7 @@
 
 import CloudWire
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @Suite struct AccessTests {

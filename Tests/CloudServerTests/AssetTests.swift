@@ -4,6 +4,7 @@
 import CloudWire
 import Foundation
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @Suite struct AssetTests {

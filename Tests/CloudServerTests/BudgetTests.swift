@@ -5,6 +5,7 @@ import CloudEngine
 import CloudServer
 import CloudWire
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @testable import CloudService

@@ -8,6 +8,7 @@ import CloudService
 import CloudWire
 import NIOCore
 import NIOHTTP1
+import ServiceFixtures
 import Testing
 
 /// Extensions of the documented protocol, sent only to clients that request them.

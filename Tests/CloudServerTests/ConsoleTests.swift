@@ -7,98 +7,12 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @Suite struct ConsoleTests {
     static let base = "/console/c/\(Village.container)/development"
-
-    /// A user with a browser.
-    final class Visitor {
-        let console: Console
-        private var cookie: String?
-
-        convenience init(_ village: Village) { self.init(Console(service: village.service, storage: village.store)) }
-
-        init(_ console: Console) { self.console = console }
-
-        struct Answer {
-            var status: Int
-            var location: String?
-            var text: String
-            var headers: [(name: String, value: String)]
-
-            /// The code that every form of the page carries.
-            var form: String? {
-                text.range(of: #"name="form" value=""#).map { String(text[$0.upperBound...].prefix(32)) }
-            }
-        }
-
-        func get(_ path: String) async -> Answer { await send("GET", path, "") }
-
-        /// Sends a form, with the code of the page it is on.
-        func post(_ path: String, _ fields: [String: String], code: String? = nil, origin: String? = nil) async -> Answer {
-            var fields = fields
-            if let code { fields["form"] = code } else { fields["form"] = await get("/console").form }
-            let body = fields.map { "\($0.key)=\(QueryItems.encode($0.value))" }.joined(separator: "&")
-            return await send("POST", path, body, origin: origin)
-        }
-
-        /// Sends a form, and then once more with the code of the confirmation that the page requires.
-        func confirm(_ path: String, _ fields: [String: String]) async -> Answer {
-            let asked = await post(path, fields).text
-            let code = asked.range(of: #"name="confirmed" value=""#).map { String(asked[$0.upperBound...].prefix { $0 != "\"" }) }
-            return await post(path, fields.merging(["confirmed": code ?? "none"]) { $1 })
-        }
-
-        /// Asks as the pages' scripts do, with the code of the session's forms unless another is given.
-        func ask(_ operation: String, _ body: String, code: String? = nil) async -> Answer {
-            let form = if let code { code } else { await get("/console").form ?? "" }
-            return await send(
-                body.isEmpty ? "GET" : "POST", "/console/api/database/1/\(Village.container)/development/\(operation)", body,
-                headers: ["x-tarn-form": form])
-        }
-
-        func send(
-            _ method: String, _ path: String, _ body: String, origin: String? = nil, headers: [String: String] = [:]
-        ) async -> Answer {
-            let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-            var headers = headers
-            if let cookie { headers["cookie"] = "other=1; tarn_console=\(cookie)" }
-            headers["origin"] = origin
-            let request = ServiceRequest(
-                method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
-                body: .bytes(Array(body.utf8)), baseURL: "http://tarn.example")
-            guard let response = await console.respond(to: request) else {
-                return Answer(status: 0, location: nil, text: "", headers: [])
-            }
-            for (name, value) in response.headers where name == "Set-Cookie" {
-                cookie = value.split(separator: ";").first.map { String($0.dropFirst("tarn_console=".count)) }
-            }
-            var text = ""
-            if case .bytes(let bytes) = response.body { text = String(decoding: bytes, as: UTF8.self) }
-            return Answer(
-                status: response.status, location: response.headers.first { $0.name == "Location" }?.value, text: text,
-                headers: response.headers)
-        }
-    }
-
-    /// A signed-in operator, and a record in the public database.
-    static func signedIn(isOperator: Bool = true) async throws -> (Village, Visitor) {
-        let village = try Village()
-        let mia = try await village.villager("mia")
-        try await village.store.setPassword("correct horse", ofUser: "mia")
-        if isOperator { try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true } }
-        let plant = Record(
-            recordName: "p<1>", recordType: "Plant",
-            fields: ["name": Field(.string("<script>alert(1)</script>")), "count": Field(.int64(3))])
-        let request = ModifyRecordsRequest(operations: [RecordOperation(.create, plant)])
-        _ = try await mia.ask(.public, .modifyRecords, request, ModifyRecordsResponse.self)
-        let visitor = Visitor(village)
-        let answer = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
-        #expect(answer.status == 303)
-        #expect(answer.location == "/console")
-        return (village, visitor)
-    }
 
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
@@ -108,7 +22,7 @@ import Testing
     ]
 
     @Test func everyPageIsThereForOperators() async throws {
-        let (_, visitor) = try await Self.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         for page in Self.pages {
             let answer = await visitor.get(page)
             #expect(answer.status == 200, "\(page)")
@@ -120,8 +34,8 @@ import Testing
     }
 
     @Test func nobodyElseSeesThem() async throws {
-        let (village, other) = try await Self.signedIn(isOperator: false)
-        let stranger = Visitor(village)
+        let (village, other) = try await BrowserSession.signedIn(isOperator: false)
+        let stranger = BrowserSession(village)
         for page in Self.pages {
             let asked = await stranger.get(page)
             #expect(asked.text.contains("name=\"password\""), "\(page)")
@@ -134,7 +48,7 @@ import Testing
     }
 
     @Test func formsOfOtherPagesAreRefused() async throws {
-        let (_, visitor) = try await Self.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         for code in ["", "0", String(repeating: "0", count: 32)] {
             #expect(await visitor.post("/console/users", ["account": "eve"], code: code).status == 403)
         }
@@ -145,7 +59,7 @@ import Testing
     }
 
     @Test func recordsAreMadeChangedAndDeleted() async throws {
-        let (_, visitor) = try await Self.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         let new = "\(Self.base)/records/public/_defaultZone/?type=Plant"
         #expect(await visitor.get(new).status == 200)
         let made = await visitor.post(new, ["do": "save", "name": "p2", "f.name": "Mint", "f.count": "7"])
@@ -166,7 +80,7 @@ import Testing
     }
 
     @Test func indexesAreAddedAndTheSchemaIsDeployed() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let type = "\(Self.base)/types/Plant"
         // In development the list needs no index.
         #expect(await visitor.get("\(Self.base)/records?scope=public&type=Plant").text.contains("p&lt;1&gt;"))
@@ -201,7 +115,7 @@ import Testing
     }
 
     @Test func anImportThatDeletesRecordsIsConfirmed() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let text = "DEFINE SCHEMA RECORD TYPE Tree (age INT64);"
         let asked = await visitor.post("\(Self.base)/schema", ["do": "import", "text": text])
         #expect(asked.status == 200)
@@ -219,7 +133,7 @@ import Testing
     }
 
     @Test func feedsShowTombstones() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let mia = Village.Villager(
             village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
         try await mia.modify([RecordOperation(.create, .plant("gone")), RecordOperation(.create, .plant("kept"))])
@@ -235,7 +149,7 @@ import Testing
 
     /// The pages' own scripts use `/cloudkit.js`, which asks the service through the session.
     @Test func thePagesScriptsAskTheService() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let found = await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#)
         #expect(found.status == 200 && found.text.contains(#""recordType":"Plant""#))
         #expect(found.headers.contains { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
@@ -253,7 +167,7 @@ import Testing
             #expect(answer.text.contains("serverErrorCode"), "\(operation)")
         }
         #expect(await visitor.ask("public/records/lookup", "{").status == 400)
-        #expect(await Visitor(village).ask("private/zones/list", "", code: "x").status == 421)
+        #expect(await BrowserSession(village).ask("private/zones/list", "", code: "x").status == 421)
         for page in [
             "\(Self.base)/zones/private/Garden", "\(Self.base)/zones/public/_defaultZone",
             "\(Self.base)/records/public/_defaultZone/p%3C1%3E",
@@ -265,7 +179,7 @@ import Testing
     }
 
     @Test func whatPeopleTakeIsShownAndBounded() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let mia = Village.Villager(
             village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
         let long = Record(recordName: "kept", recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: 5000)))])
@@ -291,7 +205,7 @@ import Testing
     }
 
     @Test func tokensAreShownOnce() async throws {
-        let (village, visitor) = try await Self.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let made = await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "page", "origins": "https://app.example.org"])
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix(64)) })
         let known = try await village.store.apiToken(token)
@@ -305,7 +219,7 @@ import Testing
     }
 
     @Test func pathsThatLeadElsewhereLeadNowhere() async throws {
-        let (_, visitor) = try await Self.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         for path in [
             "/console/c/..%2F..%2Fetc/development/types", "/console/c/x/staging/types", "/console/../etc/passwd", "\(Self.base)/nonsense",
             "/console/users/%2e%2e", "\(Self.base)/types/%zz", "/console/c", "\(Self.base)",
@@ -332,7 +246,7 @@ import Testing
             let address = try #require(try WireError(json: bytes).redirectURL)
             return String(address.dropFirst("http://tarn.example".count))
         }
-        let visitor = Visitor(village)
+        let visitor = BrowserSession(village)
         let popup = try await flow(origin: "https://app.example.org")
         #expect(await visitor.get(popup).text.contains(Village.container))
         let wrong = await visitor.post(popup, ["name": "mia", "password": "wrong"], code: "")

@@ -3,6 +3,7 @@
 
 import CloudService
 import CloudWire
+import ServiceFixtures
 import Testing
 
 @Suite struct CourierTests {

@@ -8,7 +8,9 @@ import CloudService
 import CloudWire
 import Foundation
 import NIOHTTP1
+import ServiceFixtures
 import SystemSupport
+import TestBasics
 import Testing
 
 @Suite struct CredentialTests {
@@ -296,7 +298,7 @@ import Testing
     }
 
     private func signIn(_ name: String, _ password: String) async -> Int {
-        await ConsoleTests.Visitor(village).post("/console/signin", ["name": name, "password": password], code: "").status
+        await BrowserSession(village).post("/console/signin", ["name": name, "password": password], code: "").status
     }
 
     /// Bytes behind a NUL would not be part of the name in the database, but of the name that is counted.

@@ -3,6 +3,7 @@
 
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 /// The exchanges that are written down in `Tests/Exchanges`, which the client's tests read, too.

@@ -8,6 +8,8 @@ import CloudServer
 import CloudWire
 import NIOCore
 import NIOHTTP1
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Responses are compressed for clients that accept gzip, where that saves bytes and reveals no secret.
@@ -69,7 +71,7 @@ import Testing
 
     /// A page repeats its address next to the code of its forms: the compressed length would reveal the code.
     @Test func pagesWithFormsAreNotCompressed() async throws {
-        let (village, _) = try await ConsoleTests.signedIn()
+        let (village, _) = try await BrowserSession.signedIn()
         let console = Console(service: village.service, storage: village.store)
         try await LiveServer.run(pages: console) { server in
             for (path, isCompressed) in [("/cloudkit.js", true), ("/console.css", true), ("/console", false), ("/console/signin", false)] {

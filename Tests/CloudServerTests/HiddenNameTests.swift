@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import ServiceFixtures
 import Testing
 
 /// A participant cannot find out the names of records outside of the share.
@@ -14,7 +15,7 @@ import Testing
     func aRefusedCreationHasOneErrorForHiddenAndFreeNames(_ kind: RecordOperation.Kind, _ permission: SharePermission) async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo", permission)])
+        let (mia, guid) = try await village.bed(with: [.invited("bo", permission)])
         _ = try await bo.accept(guid)
         // Without a parent, and below one where a reader may not write.
         let parents = permission == .readOnly ? [nil, "bed"] : [nil]

@@ -14,24 +14,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Synchronization
-
-/// A folder that goes with the test.
-final class TemporaryFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)").path
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
-/// A time that moves when a test moves it.
-final class HandClock: Sendable {
-    private let time = Mutex<Int64>(1_900_000_000_000)
-
-    var now: Int64 { time.withLock { $0 } }
-
-    func advance(seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
-
-    func set(_ milliseconds: Int64) { time.withLock { $0 = milliseconds } }
-}
+import TestBasics
 
 /// Everything that was logged, as text.
 final class LogLines: Sendable {

@@ -6,6 +6,7 @@ import CloudWire
 import Foundation
 import Logging
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @testable import TarnCommands

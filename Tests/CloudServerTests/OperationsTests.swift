@@ -12,6 +12,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
+import TestBasics
 import Testing
 
 @testable import CloudServer

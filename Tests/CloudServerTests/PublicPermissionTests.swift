@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import ServiceFixtures
 import Testing
 
 /// The permission of participants that joined by a share's link is the share's public permission.

@@ -5,6 +5,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
+import ServiceFixtures
 import Testing
 
 /// Notifications that bring what changed.

@@ -7,6 +7,8 @@ import CloudService
 import CloudWire
 import Foundation
 import GRDB
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Quotas under parallel, partial and idempotent writes: nothing that a user sends takes more of the disk than the quota.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import TestBasics
 import Testing
 
 @Suite struct RestrictionTests {

@@ -8,7 +8,9 @@ import CloudWire
 import Crypto
 import Foundation
 import NIOHTTP1
+import ServiceFixtures
 import SystemSupport
+import TestBasics
 import Testing
 
 @Suite struct ResumableUploadTests {

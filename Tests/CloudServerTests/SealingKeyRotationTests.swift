@@ -6,6 +6,8 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Rotation of the key that authenticates tokens and addresses.
@@ -21,7 +23,7 @@ import Testing
     @Test func tokensAndLinksHoldUntilTheirKeyIsRetired() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let before = try await bo.changes(of: mia)
         let identity = Engine(sealer: village.store.sealer).serverIdentity

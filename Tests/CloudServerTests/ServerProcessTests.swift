@@ -9,6 +9,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import TestBasics
 import Testing
 
 /// A server in a process of its own, as it is run.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import ServiceFixtures
 import Testing
 
 /// Queries on the two system fields that the schema language cannot name, and newest-first feeds of participants.
@@ -17,7 +18,7 @@ import Testing
     @Test func recordsAreFoundByParentAndByShare() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         let below = QueryFilter(.system(.parent), .equals, reference("bed"))
         let shared = QueryFilter(.system(.share), .equals, reference("share"))
         #expect(try await names(mia, of: nil, below) == ["sage"])
@@ -44,7 +45,7 @@ import Testing
     @Test func aQueryOfTheSharedDatabaseNamesItsZone() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         func refusal(_ zoneID: ZoneID?, zoneWide: Bool) async throws -> WireError? {
             let request = QueryRecordsRequest(query: Query(recordType: "Plant"), zoneID: zoneID, zoneWide: zoneWide)
@@ -76,7 +77,7 @@ import Testing
     @Test func aParticipantsFeedRunsBackwardsToo() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         var token: String?
         var seen: [String] = []

@@ -6,179 +6,14 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
 import Testing
 
-/// A service with people, without sockets.
-final class Village: Sendable {
-    static let container = "iCloud.org.example.notes"
-    static let garden = "Garden"
-
-    let folder = TemporaryFolder()
-    let store: SQLiteServerStore
-    let hub = PushHub()
-    let clock = HandClock()
-    let service: CloudService
-
-    init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws {
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
-        let clock = clock
-        service = CloudService(
-            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: CloudService.Surroundings(
-                now: { clock.now }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }),
-            containerRules: containerRules, identitySignIn: identitySignIn)
-    }
-
-    /// A user with one device.
-    struct Villager: Sendable {
-        let village: Village
-        let account: String
-        let token: String
-        let name: String
-
-        func send(_ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil) async -> (status: Int, body: [UInt8]) {
-            var headers = ["authorization": "Bearer \(token)"]
-            if let key { headers["x-tarn-idempotency-key"] = key }
-            let path = ServicePath(
-                containerIdentifier: Village.container, environment: .development, scope: scope, operation: operation)
-            let answer = await village.service.respond(
-                to: ServiceRequest(
-                    method: operation.method, path: path.path, headers: headers, body: .bytes(body), baseURL: "http://tarn.example"))
-            guard case .bytes(let bytes) = answer.body else { return (answer.status, []) }
-            return (answer.status, bytes)
-        }
-
-        func ask<Response: WireMessage>(
-            _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ message: (any WireMessage)? = nil,
-            _ type: Response.Type = Response.self
-        ) async throws -> Response {
-            let (status, body) = await send(scope, operation, message?.encoded() ?? [])
-            guard status == 200 else { throw try WireError(json: body) }
-            return try Response(json: body)
-        }
-
-        func zone(_ owner: Villager? = nil) -> ZoneID {
-            ZoneID(zoneName: Village.garden, ownerRecordName: owner?.name)
-        }
-
-        @discardableResult
-        func modify(_ operations: [RecordOperation], of owner: Villager? = nil, atomic: Bool = true) async throws -> [RecordResult] {
-            let request = ModifyRecordsRequest(operations: operations, zoneID: zone(owner), atomic: atomic)
-            return try await ask(owner == nil ? .private : .shared, .modifyRecords, request, ModifyRecordsResponse.self).results
-        }
-
-        func lookup(_ names: String..., of owner: Villager? = nil) async throws -> [RecordResult] {
-            let request = LookupRecordsRequest(recordNames: names, zoneID: zone(owner))
-            return try await ask(owner == nil ? .private : .shared, .lookupRecords, request, LookupRecordsResponse.self).results
-        }
-
-        func changes(of owner: Villager, since token: String? = nil, limit: Int? = nil) async throws -> ZoneChangesResult {
-            let query = ZoneChangesQuery(zoneID: zone(owner), syncToken: token, resultsLimit: limit)
-            return try await ask(.shared, .zoneChanges, ZoneChangesRequest(zones: [query]), ZoneChangesResponse.self).zones[0]
-        }
-
-        func sharedZones(since token: String? = nil) async throws -> DatabaseChangesResponse {
-            try await ask(.shared, .databaseChanges, DatabaseChangesRequest(syncToken: token))
-        }
-
-        func accept(_ guid: String) async throws -> ShortGUIDResult {
-            let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid, shouldFetchRootRecord: true)])
-            return try await ask(.public, .acceptRecords, request, ShortGUIDsResponse.self).results[0]
-        }
-
-        func resolve(_ guid: String) async throws -> ShortGUIDResult {
-            let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid)])
-            return try await ask(.public, .resolveRecords, request, ShortGUIDsResponse.self).results[0]
-        }
-
-        /// Changes the share, as its owner does.
-        func change(_ share: String, _ body: (inout ShareDetails) -> Void) async throws {
-            guard case .record(var record) = try await lookup(share)[0], var details = record.sharing.details else {
-                throw WireError(.notFound, "no share")
-            }
-            body(&details)
-            record.sharing.details = details
-            let results = try await modify([RecordOperation(.update, record)])
-            if case .failure(_, let error, _) = results[0] { throw error }
-        }
-    }
-
-    func villager(_ account: String) async throws -> Villager {
-        let token = try await store.addUser(name: account, deviceLabel: "tablet", now: clock.now)
-        try await store.updateProfile(ofUser: account) { $0.emailAddress = "\(account)@example.org" }
-        let nobody = Villager(village: self, account: account, token: token, name: "")
-        let caller = try await nobody.ask(.public, .caller, nil, UserIdentity.self)
-        let villager = Villager(village: self, account: account, token: token, name: caller.userRecordName)
-        _ = try await villager.ask(
-            .private, .modifyZones, ZonesModifyRequest(operations: [.create(villager.zone())]), ZonesResponse.self)
-        return villager
-    }
-}
-
-extension Record {
-    static func plant(_ name: String, under parent: String? = nil, tag: String? = nil) -> Record {
-        var record = Record(recordName: name, recordType: "Plant", recordChangeTag: tag, fields: ["name": Field(.string(name))])
-        record.sharing.parent = parent
-        return record
-    }
-
-    static func share(_ name: String, of root: String?, open: SharePermission = .none, with participants: [ShareParticipant] = []) -> Record {
-        var record = Record(
-            recordName: name, recordType: ShareDetails.recordType, fields: ["cloudkit.title": Field(.string("Herbs"))])
-        record.sharing.details = ShareDetails(rootRecordName: root, publicPermission: open, participants: participants)
-        return record
-    }
-}
-
-extension ShareParticipant {
-    static func invited(_ account: String, _ permission: SharePermission = .readWrite) -> ShareParticipant {
-        ShareParticipant(
-            identity: UserIdentity(userRecordName: "", lookupInfo: .emailAddress("\(account)@example.org")), permission: permission)
-    }
-}
-
-extension RecordResult {
-    var outcome: String {
-        switch self {
-        case .record(let record): record.isDeleted ? "deleted" : "saved"
-        case .failure(_, let error, _): error.code.rawValue
-        }
-    }
-
-    var record: Record? { if case .record(let record) = self { record } else { nil } }
-}
-
-extension ZoneChangesResult {
-    /// `+p1 -p2`: records that are there and records that are gone, by name.
-    var picture: String {
-        guard case .changes(let changes) = self else { return "refused" }
-        return changes.records.map { ($0.isDeleted ? "-" : "+") + $0.recordName }.sorted().joined(separator: " ")
-    }
-
-    var token: String? { if case .changes(let changes) = self { changes.syncToken } else { nil } }
-    var error: WireError? { if case .failure(_, let error) = self { error } else { nil } }
-}
-
 @Suite struct SharingTests {
-    /// Mia shares a bed with two plants; another plant stays hers.
-    static func bed(_ village: Village, open: SharePermission = .none, with people: [ShareParticipant]) async throws -> (mia: Village.Villager, guid: String) {
-        let mia = try await village.villager("mia")
-        try await mia.modify([
-            RecordOperation(.create, .plant("bed")), RecordOperation(.create, .plant("sage", under: "bed")),
-            RecordOperation(.create, .plant("own")),
-        ])
-        let results = try await mia.modify([
-            RecordOperation(.create, .plant("mint", under: "sage")),
-            RecordOperation(.create, .share("share", of: "bed", open: open, with: people)),
-        ])
-        let guid = try #require(results[1].record?.sharing.shortGUID)
-        return (mia, guid)
-    }
-
     @Test func anInvitedPersonSeesTheHierarchyAndNothingElse() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         #expect(try await bo.changes(of: mia).error?.code == .zoneNotFound)
         #expect(try await bo.sharedZones().zones.isEmpty)
         guard case .share(let seen) = try await bo.resolve(guid) else {
@@ -214,7 +49,7 @@ extension ZoneChangesResult {
     @Test func changesGoBothWays() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let start = try await bo.changes(of: mia)
         let zones = try await bo.sharedZones()
@@ -239,7 +74,7 @@ extension ZoneChangesResult {
     @Test(arguments: table) func permissionsDecide(_ row: (permission: SharePermission, cells: String)) async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo", row.permission)])
+        let (mia, guid) = try await village.bed(with: [.invited("bo", row.permission)])
         _ = try await bo.accept(guid)
         var seen = Self.cell(try await bo.lookup("sage", of: mia)[0])
         var share = Record.share("share", of: nil, with: [.invited("zoe")])
@@ -271,7 +106,7 @@ extension ZoneChangesResult {
     @Test func aStrangerHasNoPlaceInTheZone() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("zoe")])
+        let (mia, guid) = try await village.bed(with: [.invited("zoe")])
         guard case .failure(_, let refused) = try await bo.accept(guid), case .failure(_, let hidden) = try await bo.resolve(guid) else {
             Issue.record("the stranger came in")
             return
@@ -292,7 +127,7 @@ extension ZoneChangesResult {
     @Test func anOpenLinkLetsEverybodyInUntilItIsClosed() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, open: .readOnly, with: [])
+        let (mia, guid) = try await village.bed(open: .readOnly, with: [])
         guard case .share(let accepted) = try await bo.accept(guid) else {
             Issue.record("the open link is closed")
             return
@@ -310,7 +145,7 @@ extension ZoneChangesResult {
     @Test func leavingAndRevokingTakeTheZoneAway() async throws {
         let village = try Village()
         let (bo, zoe) = (try await village.villager("bo"), try await village.villager("zoe"))
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo"), .invited("zoe", .readOnly)])
+        let (mia, guid) = try await village.bed(with: [.invited("bo"), .invited("zoe", .readOnly)])
         _ = try await bo.accept(guid)
         _ = try await zoe.accept(guid)
         let left = try await zoe.modify([RecordOperation(.forceDelete, Record(recordName: "share"))], of: mia)
@@ -327,7 +162,7 @@ extension ZoneChangesResult {
     @Test func theEndOfARootOrZoneIsTheEndOfItsShare() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "bed"))])
         #expect(try await bo.sharedZones().zones.isEmpty)
@@ -369,7 +204,7 @@ extension ZoneChangesResult {
     @Test func recordsThatMoveInAndOutComeAndGo() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let start = try await bo.changes(of: mia)
         try await mia.modify([RecordOperation(.create, .plant("leaf", under: "own"))])
@@ -389,7 +224,7 @@ extension ZoneChangesResult {
     @Test func pagesOfASharedFeedHaveNoGaps() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         try await mia.modify((0..<20).map { RecordOperation(.create, .plant("p\($0)", under: $0 % 2 == 0 ? "bed" : nil)) })
         _ = try await bo.accept(guid)
         var (token, names): (String?, [String]) = (nil, [])
@@ -419,7 +254,7 @@ extension ZoneChangesResult {
     @Test func newsThatAServerLeftBehindAreDelivered() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let zones = try await bo.sharedZones()
         // The unit commits, and the server ends before it notifies a listener.
@@ -495,7 +330,7 @@ extension ZoneChangesResult {
     @Test func sharedZonesAreListedWithTheirTokens() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         func zone() async throws -> Zone? {
             guard case .zone(let zone)? = try await bo.ask(.shared, .listZones, nil, ZonesResponse.self).zones.first else { return nil }
@@ -515,7 +350,7 @@ extension ZoneChangesResult {
     @Test func participantsHearOfChangesByPush() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")
-        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
         let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
         for scope in [DatabaseScope.shared] {

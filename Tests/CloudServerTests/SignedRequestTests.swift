@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import Crypto
 import Foundation
+import TestBasics
 import Testing
 
 /// Server-to-server keys, with requests that another program signed.

@@ -4,6 +4,7 @@
 import CloudServer
 import Foundation
 import Logging
+import TestBasics
 import Testing
 
 @testable import TarnCommands

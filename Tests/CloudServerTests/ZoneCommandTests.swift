@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import TestBasics
 import Testing
 
 @testable import TarnCommands

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import EngineFixtures
 import Testing
 
 @Suite struct QueryTests {

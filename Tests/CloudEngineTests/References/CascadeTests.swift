@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import EngineFixtures
 import Testing
 
 /// Batches of saves and deletions over random graphs of references, compared with a model that looks at everything again after each refusal.

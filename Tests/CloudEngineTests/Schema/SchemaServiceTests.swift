@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import EngineFixtures
 import Testing
 
 @Suite struct SchemaServiceTests {

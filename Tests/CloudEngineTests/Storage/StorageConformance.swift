@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 /// A storage that the conformance suite runs against. A new engine adds a case, and makes an empty storage and the same

@@ -5,6 +5,8 @@ import CloudEngine
 import CloudService
 import CloudEngineSQLite
 import CloudWire
+import EngineFixtures
+import TestBasics
 import Testing
 
 /// The writer's cache is never stale.

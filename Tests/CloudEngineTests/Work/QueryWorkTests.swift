@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import EngineFixtures
 import Testing
 
 /// The work of one query is bounded, and its result does not depend on the bound.

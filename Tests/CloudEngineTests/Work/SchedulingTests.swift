@@ -5,6 +5,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 import Dispatch
+import EngineFixtures
 import Synchronization
 import Testing
 

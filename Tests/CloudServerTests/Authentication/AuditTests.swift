@@ -6,6 +6,8 @@ import CloudEngineSQLite
 import CloudWire
 import Foundation
 import GRDB
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @testable import CloudService
@@ -19,7 +21,7 @@ import Testing
     private static func words(_ event: AuditEvent) -> String { "\(event.actor) \(event.action) \(event.subject) \(event.outcome)" }
 
     @Test func signInsAndRefusalsAreListed() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
         _ = await visitor.post("/console/signin", ["name": "my password", "password": "typed as a name"], code: "")
         #expect(try await Self.events(village).map(Self.words) == [
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test func operatorsActsAndLooksAreListedWithoutUserData() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.get("/console/users")
         _ = await visitor.get("\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E")
         _ = await visitor.post("/console/users", ["account": "bo"])
@@ -62,7 +64,7 @@ import Testing
     }
 
     @Test func eventsAreNeverChangedAndExpire() async throws {
-        let (village, _) = try await ConsoleTests.signedIn()
+        let (village, _) = try await BrowserSession.signedIn()
         let queue = try DatabaseQueue(path: village.folder.path + "/tarn.sqlite")
         await #expect(throws: DatabaseError.self) { try await queue.write { try $0.execute(sql: "UPDATE audit SET actor = 'eve'") } }
         try queue.close()

@@ -7,6 +7,8 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @testable import TarnCommands
@@ -133,7 +135,7 @@ import Testing
     }
 
     @Test func consoleShowsAndReplacesTokens() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let page = "\(ConsoleTests.base)/tokens"
         #expect(await visitor.post(page, ["do": "add-token", "label": "page", "days": "0"]).status == 400)
         #expect(await visitor.post(page, ["do": "add-token", "label": "page", "days": "30"]).status == 200)
@@ -142,7 +144,7 @@ import Testing
         #expect(await visitor.post(page, ["do": "rotate-token", "id": String(first.id)]).text.contains("shown once"))
         #expect(try await village.store.apiTokens().map(\.expires) == [village.clock.now + 7 * Self.day * 1000, nil])
         village.clock.advance(seconds: 7 * Self.day)
-        let later = ConsoleTests.Visitor(village)
+        let later = BrowserSession(village)
         _ = await later.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         #expect(await later.get(page).text.contains("<td>expired "))
     }

@@ -10,7 +10,9 @@ import CloudWire
 import Crypto
 import CryptoExtras
 import Foundation
+import ServiceFixtures
 import Synchronization
+import TestBasics
 import Testing
 
 /// Sign-in at an OpenID provider, from the page to the session.

@@ -6,6 +6,8 @@ import CloudService
 import CloudWire
 import Foundation
 import GRDB
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Hashes with older parameters are replaced when their owners sign in.

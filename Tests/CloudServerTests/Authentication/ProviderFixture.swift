@@ -7,6 +7,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import Synchronization
+import TestBasics
 
 /// An OpenID provider without sockets. It signs with keys of its own, not with the library that checks.
 final class ProviderFixture: Sendable {

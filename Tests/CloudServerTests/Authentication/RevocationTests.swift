@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 /// A revoked device token takes everything with it that was made with it.

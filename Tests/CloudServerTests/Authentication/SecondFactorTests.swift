@@ -7,6 +7,8 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @testable import TarnCommands
@@ -35,8 +37,8 @@ import Testing
     }
 
     /// Turns mia's second factor on in the console. A minute later its codes are new.
-    private static func turnedOn() async throws -> (Village, ConsoleTests.Visitor, secret: [UInt8], recovery: [String]) {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+    private static func turnedOn() async throws -> (Village, BrowserSession, secret: [UInt8], recovery: [String]) {
+        let (village, visitor) = try await BrowserSession.signedIn()
         let setup = await visitor.post("/console/second-factor", ["do": "begin", "password": "correct horse"])
         let address = try #require(text(setup.text, after: "href=\"otpauth", before: "\""))
         let secret = bytes(ofBase32: try #require(text(address, after: "secret=", before: "&")))
@@ -49,20 +51,20 @@ import Testing
         return (village, visitor, secret, codes)
     }
 
-    private static func challenge(_ visitor: ConsoleTests.Visitor) async throws -> String {
+    private static func challenge(_ visitor: BrowserSession) async throws -> String {
         let page = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         #expect(page.status == 200)
         #expect(!page.headers.contains { $0.name == "Set-Cookie" })
         return try #require(text(page.text, after: "name=\"challenge\" value=\"", before: "\""))
     }
 
-    private static func enter(_ code: String, _ challenge: String, _ visitor: ConsoleTests.Visitor) async -> Int {
+    private static func enter(_ code: String, _ challenge: String, _ visitor: BrowserSession) async -> Int {
         await visitor.post("/console/signin", ["challenge": challenge, "code": code], code: "").status
     }
 
     @Test func consoleAsksForACodeAfterThePassword() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
         #expect(await visitor.get("/console").text.contains("name=\"password\""), "the password alone opens nothing")
         #expect(await Self.enter("000000", challenge, visitor) == 401)
@@ -72,7 +74,7 @@ import Testing
 
     @Test func codesAreNotReplayed() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
         let code = Self.code(secret, village, steps: 1), earlier = Self.code(secret, village)
         #expect(await Self.enter(code, challenge, visitor) == 303)
@@ -82,7 +84,7 @@ import Testing
 
     @Test func clocksMayDifferByOneStep() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
         #expect(await Self.enter(Self.code(secret, village, steps: -2), challenge, visitor) == 401)
         #expect(await Self.enter(Self.code(secret, village, steps: 2), challenge, visitor) == 401)
@@ -92,7 +94,7 @@ import Testing
 
     @Test func recoveryCodesWorkOnce() async throws {
         let (village, _, _, recovery) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
         #expect(await Self.enter(recovery[0].uppercased().replacing("-", with: " "), challenge, visitor) == 303)
         #expect(await Self.enter(recovery[0], challenge, visitor) == 401)
@@ -107,7 +109,7 @@ import Testing
     /// A stranger with the password cannot guess without end: signing in again does not forget wrong codes.
     @Test func wrongCodesWaitLikeWrongPasswords() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         for _ in 0..<5 {
             let challenge = try await Self.challenge(visitor)
             #expect(await Self.enter("000000", challenge, visitor) == 401)
@@ -122,7 +124,7 @@ import Testing
 
     @Test func challengeExpiresAndBelongsToTheConsole() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let late = try await Self.challenge(visitor)
         village.clock.advance(seconds: 300)
         #expect(await Self.enter(Self.code(secret, village), late, visitor) != 303)
@@ -138,7 +140,7 @@ import Testing
     }
 
     @Test func settingUpNeedsThePassword() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let refused = await visitor.post("/console/second-factor", ["do": "begin", "password": "wrong"])
         #expect(refused.status == 401)
         #expect(!refused.text.contains("otpauth"))
@@ -167,7 +169,7 @@ import Testing
             try TarnCommand.parseAsRoot(["user", "second-factor", "mia", "--off", "--data", village.folder.path])
                 as? any AsyncParsableCommand)
         try await command.run()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         #expect(await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "").status == 303)
         let last = try await village.store.auditEvents(before: nil, limit: 2).map(\.event.action)
         #expect(last == ["console.sign-in", "user.second-factor.off"])

@@ -6,6 +6,8 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @testable import TarnCommands
@@ -26,7 +28,7 @@ import Testing
 
     @Test func signInPageNamesTheSiteThatAsks() async throws {
         let village = try Village()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         let address = try #require(try await Self.address(village, origin: "https://evil.example"))
         let page = await visitor.get(String(address.dropFirst("http://tarn.example".count)))
         #expect(page.text.contains("<strong>https://evil.example</strong>"))
@@ -43,7 +45,7 @@ import Testing
     }
 
     @Test func consoleSignInIsRefusedForSandboxedAndForeignPages() async throws {
-        let (_, visitor) = try await ConsoleTests.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         let form = "name=mia&password=correct+horse"
         #expect(await visitor.send("POST", "/console/signin", form, origin: "null").status == 403)
         #expect(await visitor.send("POST", "/console/signin", form, origin: "https://evil.example").status == 403)

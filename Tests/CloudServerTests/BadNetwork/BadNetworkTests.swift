@@ -5,6 +5,7 @@ import CloudKit
 import CloudWire
 import Foundation
 import Logging
+import TestBasics
 import Testing
 
 @testable import CloudServer

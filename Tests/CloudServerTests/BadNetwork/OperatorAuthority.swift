@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import TestBasics
 
 /// An operator's own certificate authority, and certificates that it signed, with public keys.
 enum OperatorAuthority {

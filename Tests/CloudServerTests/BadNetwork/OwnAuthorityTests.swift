@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudKit
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands

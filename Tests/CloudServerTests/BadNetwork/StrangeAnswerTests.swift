@@ -4,6 +4,7 @@
 import CloudKit
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 private func answer(_ status: String, _ body: String, _ headers: String = "") -> String {

@@ -10,6 +10,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import TestBasics
 import Testing
 
 @testable import CloudServer

@@ -5,6 +5,8 @@ import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// The one-time link that makes the first operator.
@@ -12,11 +14,11 @@ import Testing
     private static let form = ["account": "olga", "password": "correct horse battery", "again": "correct horse battery"]
 
     private let village: Village
-    private let visitor: ConsoleTests.Visitor
+    private let visitor: BrowserSession
 
     init() throws {
         village = try Village()
-        visitor = ConsoleTests.Visitor(village)
+        visitor = BrowserSession(village)
     }
 
     private func secret() async throws -> String {
@@ -24,7 +26,7 @@ import Testing
         return String(try #require(path.split(separator: "=").last))
     }
 
-    private func submit(_ secret: String, _ changes: [String: String] = [:], origin: String? = nil) async -> ConsoleTests.Visitor.Answer {
+    private func submit(_ secret: String, _ changes: [String: String] = [:], origin: String? = nil) async -> BrowserSession.Answer {
         var fields = Self.form.merging(changes) { $1 }
         fields["secret"] = secret
         return await visitor.post("/console/first-run", fields, code: "", origin: origin)
@@ -133,6 +135,6 @@ import Testing
         #expect(await visitor.get("/console").text.contains("one-time link"))
         #expect(await visitor.get("/console/signin").text.contains("name=\"password\""))
         #expect(await submit(secret).status == 303)
-        #expect(await ConsoleTests.Visitor(village).get("/console").text.contains("name=\"password\""))
+        #expect(await BrowserSession(village).get("/console").text.contains("name=\"password\""))
     }
 }

@@ -6,6 +6,8 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// The console's record editor never changes fields that the user did not edit.
@@ -13,10 +15,10 @@ import Testing
     /// An operator's browser on records of the operator's own zone.
     struct Editor {
         let mia: Village.Villager
-        let visitor: ConsoleTests.Visitor
+        let visitor: BrowserSession
 
         init(schema: String? = nil) async throws {
-            let (village, visitor) = try await ConsoleTests.signedIn()
+            let (village, visitor) = try await BrowserSession.signedIn()
             let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
             mia = Village.Villager(village: village, account: "mia", token: token, name: "")
             self.visitor = visitor
@@ -29,7 +31,7 @@ import Testing
 
         func form(_ name: String) async throws -> BrowserForm { try BrowserForm(record: await visitor.get(page(name)).text) }
 
-        func submit(_ form: BrowserForm, _ name: String, pressing button: String = "do", _ value: String = "save") async -> ConsoleTests.Visitor.Answer {
+        func submit(_ form: BrowserForm, _ name: String, pressing button: String = "do", _ value: String = "save") async -> BrowserSession.Answer {
             await visitor.send("POST", page(name), form.body(pressing: button, value))
         }
 

@@ -7,17 +7,18 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
 import Testing
 
 /// The console's list of records: pages, queries, files, and changes of many records.
 @Suite struct RecordListTests {
     private static let list = "\(ConsoleTests.base)/records"
     private let village: Village
-    private let visitor: ConsoleTests.Visitor
+    private let visitor: BrowserSession
     private let mia: Village.Villager
 
     init() async throws {
-        (village, visitor) = try await ConsoleTests.signedIn()
+        (village, visitor) = try await BrowserSession.signedIn()
         let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
         mia = Village.Villager(village: village, account: "mia", token: token, name: "")
     }

@@ -7,15 +7,16 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
 import Testing
 
 /// Record types, their fields and indexes, and the deployment, by form.
 @Suite struct SchemaPagesTests {
     private static let types = "\(ConsoleTests.base)/types"
     private let village: Village
-    private let visitor: ConsoleTests.Visitor
+    private let visitor: BrowserSession
 
-    init() async throws { (village, visitor) = try await ConsoleTests.signedIn() }
+    init() async throws { (village, visitor) = try await BrowserSession.signedIn() }
 
     private func type(_ name: String) async throws -> ContainerSchema.RecordType? {
         try await village.service.schema(of: Village.container).export(.development).types[name]

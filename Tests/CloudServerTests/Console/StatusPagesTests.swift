@@ -6,6 +6,8 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Sizes, charts, settings and the request log.
@@ -18,7 +20,7 @@ import Testing
     }
 
     @Test func chartsHaveTheRequestsOfTheLastHour() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         for _ in 0..<3 { visitor.console.note(Self.note(village)) }
         village.clock.advance(seconds: 60)
         visitor.console.note(Self.note(village, status: 503, milliseconds: 30))
@@ -37,12 +39,12 @@ import Testing
     }
 
     @Test func measuresAreChartedWhereTheServerHasThem() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         #expect(await !visitor.get("/console/status").text.contains("Connected devices"))
         let console = Console(service: village.service, storage: village.store, settings: [("address", "<http>")]) {
             ServerMeasures(listeners: 7, recordBytes: 2_500_000, assetBytes: 1_000_000, commits: 9)
         }
-        let other = ConsoleTests.Visitor(console)
+        let other = BrowserSession(console)
         _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         let page = await other.get("/console/status").text
         #expect(page.contains("Connected devices in the last hour: now 7, at most 7"))
@@ -53,7 +55,7 @@ import Testing
     }
 
     @Test func containersHaveTheirSizesAndLastUse() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let page = await visitor.get("/console").text
         #expect(page.contains("2 databases"))
         #expect(page.contains("0 databases"))
@@ -66,7 +68,7 @@ import Testing
     }
 
     @Test func theLogNamesContainersAndNoSecrets() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         for path in [
             "/database/1/\(Village.container)/development/private/records/modify",
             "/database/1/\(Village.container)/production/push/stream",

@@ -7,17 +7,19 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Zones in the console: created, deleted, restored, followed.
 @Suite struct ZonePagesTests {
     private static let zones = "\(ConsoleTests.base)/zones"
     private let village: Village
-    private let visitor: ConsoleTests.Visitor
+    private let visitor: BrowserSession
     private let mia: Village.Villager
 
     init() async throws {
-        (village, visitor) = try await ConsoleTests.signedIn()
+        (village, visitor) = try await BrowserSession.signedIn()
         let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
         mia = Village.Villager(village: village, account: "mia", token: token, name: "")
     }

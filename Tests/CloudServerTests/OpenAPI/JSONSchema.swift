@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import TestBasics
+
 /// As much of JSON Schema as the protocol's document uses; a keyword that is not known here is an issue of its own.
 struct JSONSchema {
     let document: JSONValue
@@ -149,19 +151,4 @@ struct JSONSchema {
         .text(String(repeating: "x", count: 3000)), .text("\u{0}"), .array([]), .array([.null]), .object([:]),
         .object(["value": .object(["value": .null])]), .array(Array(repeating: .text("sage"), count: 500)),
     ]
-}
-
-/// Numbers that follow from a seed (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
 }

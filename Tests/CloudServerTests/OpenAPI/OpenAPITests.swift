@@ -3,6 +3,7 @@
 
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 /// The protocol's document against the running server.

@@ -6,7 +6,9 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import ServiceFixtures
 import Synchronization
+import TestBasics
 import Testing
 
 @Suite struct RemoveUserTests {

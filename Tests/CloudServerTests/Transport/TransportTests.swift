@@ -9,6 +9,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import TestBasics
 import Testing
 
 @testable import CloudServer

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
-import CloudWire
+package import CloudEngine
+package import CloudWire
 
 extension Bench {
     /// Gives the system fields of a type all the indexes they can have, as an operator does in the schema.
-    func indexSystemFields(ofType recordType: String = "Plant", _ call: Call? = nil) async throws {
+    package func indexSystemFields(ofType recordType: String = "Plant", _ call: Call? = nil) async throws {
         try await write(call) { _, unit, _ in
             var schema = try unit.schema(ofType: recordType) ?? RecordTypeSchema()
             for field in QueryKey.SystemField.allCases {
@@ -17,7 +17,7 @@ extension Bench {
     }
 
     /// One page, with indexes built as the service builds them.
-    func query(_ request: QueryRecordsRequest, as call: Call? = nil) async throws -> QueryRecordsResponse {
+    package func query(_ request: QueryRecordsRequest, as call: Call? = nil) async throws -> QueryRecordsResponse {
         while true {
             do {
                 return try await read(call) { try $0.queryRecords(request, in: $1, $2) }
@@ -29,7 +29,7 @@ extension Bench {
     }
 
     /// Record names of all pages, and how many pages there were.
-    func names(
+    package func names(
         _ query: Query, in zoneID: ZoneID? = Bench.garden, zoneWide: Bool = false, limit: Int? = nil, as call: Call? = nil
     ) async throws -> (names: [String], pages: Int) {
         var request = QueryRecordsRequest(query: query, zoneID: zoneID, zoneWide: zoneWide, resultsLimit: limit)
@@ -46,7 +46,7 @@ extension Bench {
 }
 
 extension Query {
-    static func plants(_ filters: QueryFilter..., by sorts: [QuerySort] = []) -> Query {
+    package static func plants(_ filters: QueryFilter..., by sorts: [QuerySort] = []) -> Query {
         Query(recordType: "Plant", filters: filters, sorts: sorts)
     }
 }

@@ -1,43 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+package import CloudEngine
+package import CloudEngineSQLite
 import CloudService
-import CloudEngineSQLite
-import CloudWire
-import Foundation
-import Synchronization
-
-/// A folder that goes with the test.
-final class TemporaryFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)").path
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
-/// Numbers from 1.
-final class Counter: Sendable {
-    private let last = Mutex(0)
-
-    func next() -> Int {
-        last.withLock { last in
-            last += 1
-            return last
-        }
-    }
-}
+package import CloudWire
+package import TestBasics
 
 /// The engine on a real store, called by one device of one user, with a clock that stands still.
-final class Bench: Sendable {
-    static let start: Int64 = 1_900_000_000_000
-    static let garden = ZoneID(zoneName: "Garden")
+package final class Bench: Sendable {
+    package static let start: Int64 = 1_900_000_000_000
+    package static let garden = ZoneID(zoneName: "Garden")
 
-    let folder: TemporaryFolder
-    let store: SQLiteServerStore
-    let engine: Engine
+    package let folder: TemporaryFolder
+    package let store: SQLiteServerStore
+    package let engine: Engine
     private let identifiers = Counter()
 
-    init(
+    package init(
         folder: TemporaryFolder = TemporaryFolder(), limits: Limits = Limits(),
         schemaByUse: Set<CloudEnvironment> = [.development]
     ) throws {
@@ -47,13 +27,13 @@ final class Bench: Sendable {
     }
 
     /// A bench with a user that has the zone `Garden`.
-    static func withGarden(limits: Limits = Limits()) async throws -> Bench {
+    package static func withGarden(limits: Limits = Limits()) async throws -> Bench {
         let bench = try Bench(limits: limits)
         try await bench.makeZone(garden)
         return bench
     }
 
-    func call(
+    package func call(
         user: String = "_mia", container: String = "iCloud.org.example.notes", now: Int64 = Bench.start
     ) -> Call {
         Call(
@@ -62,49 +42,49 @@ final class Bench: Sendable {
             makeIdentifier: { [identifiers] in "id-\(identifiers.next())" })
     }
 
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any PartitionWriter, Call) throws -> Value
     ) async throws -> Value {
         let call = call ?? self.call()
         return try await store.write(call.partition) { [engine] in try body(engine, $0, call) }
     }
 
-    func read<Value: Sendable>(
+    package func read<Value: Sendable>(
         _ call: Call? = nil, _ body: @escaping @Sendable (Engine, any PartitionReader, Call) throws -> Value
     ) async throws -> Value {
         let call = call ?? self.call()
         return try await store.read(call.partition) { [engine] in try body(engine, $0, call) }
     }
 
-    func makeZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
+    package func makeZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
         _ = try await write(call) { try $0.modifyZones(ZonesModifyRequest(operations: [.create(zoneID)]), in: $1, $2) }
     }
 
-    func deleteZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
+    package func deleteZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
         _ = try await write(call) { try $0.modifyZones(ZonesModifyRequest(operations: [.delete(zoneID)]), in: $1, $2) }
     }
 
     @discardableResult
-    func modify(
+    package func modify(
         _ operations: RecordOperation..., in zoneID: ZoneID = Bench.garden, atomic: Bool = true, as call: Call? = nil
     ) async throws -> [RecordResult] {
         try await modify(operations, in: zoneID, atomic: atomic, as: call)
     }
 
     @discardableResult
-    func modify(
+    package func modify(
         _ operations: [RecordOperation], in zoneID: ZoneID = Bench.garden, atomic: Bool = true, as call: Call? = nil
     ) async throws -> [RecordResult] {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: atomic)
         return try await write(call) { try $0.modifyRecords(request, in: $1, $2).response.results }
     }
 
-    func lookup(_ names: String..., in zoneID: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [RecordResult] {
+    package func lookup(_ names: String..., in zoneID: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [RecordResult] {
         let request = LookupRecordsRequest(recordNames: names, zoneID: zoneID)
         return try await read(call) { try $0.lookupRecords(request, in: $1, $2).results }
     }
 
-    func zoneChanges(
+    package func zoneChanges(
         since token: String? = nil, limit: Int? = nil, in zoneID: ZoneID = Bench.garden, as call: Call? = nil
     ) async throws -> ZoneChangesResult {
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: limit)])
@@ -112,7 +92,7 @@ final class Bench: Sendable {
         return response.zones[0]
     }
 
-    func databaseChanges(
+    package func databaseChanges(
         since token: String? = nil, limit: Int? = nil, as call: Call? = nil
     ) async throws -> DatabaseChangesResponse {
         let request = DatabaseChangesRequest(syncToken: token, resultsLimit: limit)
@@ -121,46 +101,46 @@ final class Bench: Sendable {
 }
 
 extension Record {
-    static func plant(_ name: String, tag: String? = nil, _ fields: [String: FieldValue] = [:]) -> Record {
+    package static func plant(_ name: String, tag: String? = nil, _ fields: [String: FieldValue] = [:]) -> Record {
         Record(recordName: name, recordType: "Plant", recordChangeTag: tag, fields: fields.mapValues { Field($0) })
     }
 }
 
 extension RecordResult {
     /// One word for what became of the record.
-    var word: String {
+    package var word: String {
         switch self {
         case .record(let record): record.isDeleted ? "deleted" : "saved"
         case .failure(_, let error, _): error.code.rawValue
         }
     }
 
-    var record: Record? {
+    package var record: Record? {
         if case .record(let record) = self { record } else { nil }
     }
 
-    var error: WireError? {
+    package var error: WireError? {
         if case .failure(_, let error, _) = self { error } else { nil }
     }
 }
 
 extension ZoneChangesResult {
-    var changes: ZoneChanges? {
+    package var changes: ZoneChanges? {
         if case .changes(let changes) = self { changes } else { nil }
     }
 
-    var error: WireError? {
+    package var error: WireError? {
         if case .failure(_, let error) = self { error } else { nil }
     }
 
     /// `+p1 -p2`: records that are there and records that are gone, in order.
-    var picture: String {
+    package var picture: String {
         (changes?.records ?? []).map { ($0.isDeleted ? "-" : "+") + $0.recordName }.joined(separator: " ")
     }
 }
 
 /// The error of a rejected call.
-func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
+package func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
     do {
         _ = try await body()
         return nil
