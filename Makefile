@@ -46,7 +46,7 @@ SEEDS := 1000
 FIRST := 1
 
 # Suites whose statements `make statements` records.
-RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation|TarnCommands)Tests\.'
+RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInProcess|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|CloudService|EndToEnd|Simulation|TarnCommands)Tests\.'
 
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
@@ -162,7 +162,7 @@ bench: packages
 ## Requests from the OpenAPI document, valid and nearly valid, of REQUEST_SEEDS seeds; and each cell of the attack matrix.
 REQUEST_SEEDS := 100
 requests: tests-built
-	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full $(TEST) --filter '^CloudServerTests\.(OpenAPITests|AttackMatrixTests)'
+	TARN_OPENAPI_SEEDS=$(REQUEST_SEEDS) TARN_MATRIX=full $(TEST) --filter '^(CloudServerTests\.OpenAPITests|CloudServiceTests\.AttackMatrixTests)'
 
 ## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
 attack: packages

@@ -263,35 +263,62 @@ let package = Package(
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests",
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "SystemSupport", "TestBasics"],
+            exclude: ["Fuzzing/Corpus"]),
+        .testTarget(
+            name: "CloudServiceTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "StatementPlans", "TestBasics",
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "ServiceFixtures", "TestBasics",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "CloudEngineSQLiteTests",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "ServiceFixtures", "StatementPlans",
+                "TestBasics",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
+        .testTarget(
+            name: "CloudIdentityTests",
+            dependencies: [
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudService", "CloudWire", "ServiceFixtures",
+                "TestBasics",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
         .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(
             name: "TarnCommandsTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudService", "CloudWire", "ManagedModel",
-                "SQLiteStore", "TarnCommands",
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudService",
+                "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             exclude: ["Golden"]),
-        .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudService"]),
+        .testTarget(
+            name: "CloudConsoleTests",
+            dependencies: [
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "ServiceFixtures", "TarnCommands",
+                "TestBasics",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer", "CloudService",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
                 "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -85,6 +85,25 @@ import Testing
         }
     }
 
+    /// Targets of code that have no test target of their name, and where their tests are.
+    static let testedElsewhere = [
+        "CoreData": "ParityTests uses it, as apps do",
+        "SimulationKit": "SimulationTests",
+        "ValueSimulation": "MirroringCoreTests",
+        "StatementPlans": "the tests of the plans",
+        "TestBasics": "every test that uses it", "EngineFixtures": "every test that uses it", "ServiceFixtures": "every test that uses it",
+        "ModelFolders": "every test that uses it",
+        "PostsApp": "EndToEndTests",
+    ]
+
+    @Test func everyTargetHasATestTarget() throws {
+        let targets = try Self.targets()
+        let tests = Set(targets.filter { $0.kind == "testTarget" }.map(\.name))
+        // The C targets are a few functions each, which the tests of their callers cover.
+        let code = targets.filter { $0.kind == "target" && $0.name.wholeMatch(of: /C[A-Z]\w+/) == nil }.map(\.name)
+        #expect(code.filter { !tests.contains("\($0)Tests") }.sorted() == Self.testedElsewhere.keys.sorted())
+    }
+
     @Test func everyTargetIsInAGroup() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: RepositoryFiles.root.appendingPathComponent("Sources").path)
         for folder in folders.sorted() where !folder.hasPrefix(".") {
