@@ -4,11 +4,12 @@
 import Foundation
 import MirroringCore
 import Testing
+import ValueSimulation
 
 @Suite struct TimeOrderedNamesTests {
     @Test func namesAreUUIDsOfVersionSevenInOrder() throws {
         var names = TimeOrderedNames()
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: 1)
         var made: [String] = []
         // A clock that stands, runs, goes back by days, and runs again.
         for time: UInt64 in [1_900_000_000_000, 1_900_000_000_000, 1_900_000_000_001, 1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_002] {

@@ -8,6 +8,7 @@ import CloudInProcess
 import CloudService
 import CloudWire
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands
@@ -32,7 +33,7 @@ import Testing
         let service = CloudService(
             engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(),
             surroundings: CloudService.Surroundings(
-                now: { 2 }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }))
+                now: { 2 }, randomBytes: { SeededBytes().next($0) }))
         let path = ServicePath(containerIdentifier: Self.container, environment: .development, scope: scope, operation: operation)
         let request = ServiceRequest(
             method: operation.method, path: path.path, headers: ["authorization": "Bearer \(token)"], body: .bytes(message.encoded()),

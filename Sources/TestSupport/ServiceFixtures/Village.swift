@@ -20,11 +20,11 @@ package final class Village: Sendable {
 
     package init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws {
         store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
-        let clock = clock
+        let (clock, bytes) = (clock, SeededBytes())
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: CloudService.Surroundings(
-                now: { clock.now }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }),
+                now: { clock.now }, randomBytes: { bytes.next($0) }),
             containerRules: containerRules, identitySignIn: identitySignIn)
     }
 

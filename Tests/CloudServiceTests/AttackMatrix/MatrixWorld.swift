@@ -8,6 +8,7 @@ import CloudWire
 import Crypto
 import Foundation
 import Synchronization
+import TestBasics
 
 /// A service with an attacked owner: zones with every kind of share, and participants in every state.
 final class MatrixWorld: Sendable {
@@ -64,13 +65,13 @@ final class MatrixWorld: Sendable {
         path = "\(parent)/tarn-matrix-\(UUID().uuidString)"
         let store = try SQLiteServerStore(path: path, use: .server, passwordRounds: 16)
         storage = RehearsalStorage(store)
-        let clock = ClockReference()
+        let (clock, bytes) = (ClockReference(), SeededBytes())
         var limits = Limits()
         limits.requestsPerMinute = 0
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: storage, accounts: store, assets: store, push: PushHub(),
             surroundings: CloudService.Surroundings(
-                now: { clock.now }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }))
+                now: { clock.now }, randomBytes: { bytes.next($0) }))
         try await addUsers()
         try await addRecords(planted)
         try await addCredentials(clock)
