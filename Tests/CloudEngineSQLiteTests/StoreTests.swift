@@ -94,7 +94,8 @@ import Testing
         let devices = [
             try #require(try await bench.store.device(forToken: first, now: 0)), try #require(try await bench.store.device(forToken: second, now: 0)),
         ]
-        #expect(devices[0].account == devices[1].account && devices[0].deviceID != devices[1].deviceID)
+        #expect(devices[0].account == devices[1].account)
+        #expect(devices[0].deviceID != devices[1].deviceID)
         #expect(try await bench.store.users() == [Account(name: "mia", devices: ["tablet", "phone"])])
         let taken = await #expect(throws: StorageFailure.self) {
             try await bench.store.addUser(name: "mia", deviceLabel: "", now: 0)

@@ -118,7 +118,8 @@ import Testing
         ).map(\.word)
         #expect(swapped == ["deleted", "saved"])
         let status = try await bench.read { try $0.quotaStatus(of: $2.partition, in: $1) }
-        #expect(status.bytes == (try await usage(bench)).total && status.bytesMax == 1000)
+        #expect(status.bytes == (try await usage(bench)).total)
+        #expect(status.bytesMax == 1000)
 
         limits.userBytes = 300
         let tight = Engine(limits: limits, sealer: bench.store.sealer)
@@ -169,7 +170,8 @@ import Testing
         try await bench.store.setQuota(0, ofUser: "mia")
         #expect(try await save("more") == "saved")
         let lines = try await bench.store.usage()
-        #expect(lines.map(\.userName) == ["mia"] && lines.map(\.usage.records) == [19])
+        #expect(lines.map(\.userName) == ["mia"])
+        #expect(lines.map(\.usage.records) == [19])
         try await bench.store.setQuota(nil, ofUser: "mia")
         #expect(try await save("third") == "QUOTA_EXCEEDED")
     }

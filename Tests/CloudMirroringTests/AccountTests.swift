@@ -95,7 +95,8 @@ import Testing
         try await third.kill()
         let fourth = try Device("tablet", mias, file: first.file)
         try await fourth.container.sync(timeout: .seconds(600))
-        #expect(try fourth.dump == "Post  title Mia's\nPost  title Unsent" && archives(beside: first.file).count == 1)
+        #expect(try fourth.dump == "Post  title Mia's\nPost  title Unsent")
+        #expect(try archives(beside: first.file).count == 1)
         try await fourth.discard()
     }
 
@@ -199,7 +200,8 @@ import Testing
             $0.cloudKitContainerOptions?.accountChangePolicy = .archive
         }
         try await bo.container.sync(timeout: .seconds(600))
-        #expect(try bo.dump == "" && archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
+        #expect(try bo.dump == "")
+        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
         try await bo.discard()
     }
 

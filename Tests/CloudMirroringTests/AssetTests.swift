@@ -104,7 +104,8 @@ extension AssetTests {
         try await tablet.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
-        #expect(try phone.dump == tablet.dump && phone.read { try $0.all("ImageData").count } == 41)
+        #expect(try phone.dump == tablet.dump)
+        #expect(try phone.read { try $0.all("ImageData").count } == 41)
         // A page that is too much is asked for again once, not by halves.
         #expect(phone.transport.log.filter { $0 == "changes/zone" }.count <= 8)
         #expect(phone.transport.log.filter { $0.hasPrefix("asset") }.count == 41)

@@ -76,7 +76,9 @@ import Testing
             fetch.predicate = NSPredicate(format: "succeeded == NO AND endDate != nil")
             return .fetchEvents(matching: fetch)
         }
-        #expect(failed.count == 1 && failed[0].error != nil && !failed[0].succeeded)
+        #expect(failed.count == 1)
+        #expect(failed.first?.error != nil)
+        #expect(failed.first?.succeeded == false)
         let newest = try events(tablet) {
             let fetch = NSPersistentCloudKitContainerEventRequest.fetchRequestForEvents()
             fetch.predicate = NSPredicate(format: "type == %d", NSPersistentCloudKitContainer.EventType.import.rawValue)

@@ -87,7 +87,8 @@ import Testing
                 #expect((post.value(forKey: "place") as? NSManagedObject)?.value(forKey: "name") as? String == "Home")
             }
         }
-        #expect(try updated.container.conflicts().isEmpty && new.container.conflicts().isEmpty)
+        #expect(try updated.container.conflicts().isEmpty)
+        #expect(try new.container.conflicts().isEmpty)
         for device in [new, updated] { try await device.discard() }
     }
 

@@ -77,8 +77,10 @@ import Testing
         try bo.edit { $0.insert("Post", ["title": "Bo's"]) }
         try await sync(mia, bo, visitor, mia)
         // A moderator may do everything, other users only with their own records, and tags belong to none of them.
-        #expect(try answer(mia, "Post", "Bo's") == Answer(true, true) && answer(mia, "Tag", "game") == Answer(true, true))
-        #expect(try answer(bo, "Post", "Bo's") == Answer(true, true) && answer(bo, "Post", "Mia's") == Answer(false, false))
+        #expect(try answer(mia, "Post", "Bo's") == Answer(true, true))
+        #expect(try answer(mia, "Tag", "game") == Answer(true, true))
+        #expect(try answer(bo, "Post", "Bo's") == Answer(true, true))
+        #expect(try answer(bo, "Post", "Mia's") == Answer(false, false))
         #expect(try answer(bo, "Tag", "game") == Answer(false, false))
         #expect(try answer(visitor, "Post", "Bo's") == Answer(false, false))
         #expect(mayModify(mia))
@@ -90,7 +92,8 @@ import Testing
             context.insert("Tag", ["name": "forbidden"])
             context.insert("Post", ["title": "Allowed"])
         }
-        #expect(try answer(bo, "Tag", "forbidden") == Answer(false, true) && answer(bo, "Post", "Allowed") == Answer(true, true))
+        #expect(try answer(bo, "Tag", "forbidden") == Answer(false, true))
+        #expect(try answer(bo, "Post", "Allowed") == Answer(true, true))
         try bo.edit { context in for tag in try context.all("Tag") where tag.value(forKey: "name") as? String == "forbidden" { context.delete(tag) } }
         bo.container.resumeSyncing()
 
@@ -105,12 +108,14 @@ import Testing
         mia.transport.goOnline()
         // The server is asked at launch, and then as often as the public database is.
         try await sync(again, bo)
-        #expect(try answer(again, "Post", "Bo's") == Answer(false, false) && answer(again, "Post", "Mia's") == Answer(true, true))
+        #expect(try answer(again, "Post", "Bo's") == Answer(false, false))
+        #expect(try answer(again, "Post", "Mia's") == Answer(true, true))
         #expect(try answer(again, "Tag", "game") == Answer(false, false), "who made it has no right without the role")
         #expect(try answer(bo, "Post", "Mia's") == Answer(false, false))
         clock.advance(by: 1_800)
         try await sync(bo)
-        #expect(try answer(bo, "Post", "Mia's") == Answer(true, true) && answer(bo, "Tag", "game") == Answer(true, true))
+        #expect(try answer(bo, "Post", "Mia's") == Answer(true, true))
+        #expect(try answer(bo, "Tag", "game") == Answer(true, true))
         for device in [again, bo, visitor] { try await device.discard() }
     }
 }

@@ -79,11 +79,13 @@ import Testing
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
         try make(tablet)
         try await sync(tablet, phone)
-        #expect(try names(phone) == "board card column story" && isValid(phone))
+        #expect(try names(phone) == "board card column story")
+        #expect(try isValid(phone))
         #expect(phone.container.syncStatus.incompleteCount == 0)
         try tablet.edit { $0.delete(try Self.find("Board", "board", $0)) }
         try await sync(tablet, phone)
-        #expect(try names(phone).isEmpty && phone.container.conflicts().isEmpty)
+        #expect(try names(phone).isEmpty)
+        #expect(try phone.container.conflicts().isEmpty)
         for device in [tablet, phone] { try await device.discard() }
     }
 
@@ -112,7 +114,8 @@ import Testing
         #expect(try names(phone) == "board")
         try old.edit { try Self.find("Column", "column", $0).setValue(try Self.find("Board", "board", $0), forKey: "board") }
         try await sync(old, phone)
-        #expect(try names(phone) == "board card column story" && isValid(phone))
+        #expect(try names(phone) == "board card column story")
+        #expect(try isValid(phone))
         #expect(phone.container.syncStatus.incompleteCount == 0)
         #expect(try phone.read { try Self.find("Card", "card", $0).value(forKey: "image") as? Data } == image)
         for device in [old, phone] { try await device.discard() }
@@ -135,12 +138,14 @@ import Testing
             "com.apple.coredata.cloudkit.zone", of: "mia", because: .purged, container: Device.containerIdentifier)
         tablet.container.resumeSyncing()
         try await sync(tablet)
-        #expect(try names(tablet) == "free new" && isValid(tablet))
+        #expect(try names(tablet) == "free new")
+        #expect(try isValid(tablet))
         #expect(Set(try tablet.container.conflicts().compactMap { $0.losingValue as? String }) == ["card", "column", "story"])
         #expect(try await cloud.records(ofType: "CD_Card").isEmpty)
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await sync(phone)
-        #expect(try names(phone) == "free new" && phone.container.syncStatus.incompleteCount == 0)
+        #expect(try names(phone) == "free new")
+        #expect(phone.container.syncStatus.incompleteCount == 0)
         for device in [tablet, phone] { try await device.discard() }
     }
 
@@ -153,7 +158,9 @@ import Testing
         try phone.edit { $0.insert("Board", ["name": "board"]) }
         try await sync(phone, old)
         #expect(try await cloud.records(ofType: "CD_Column").count == 2)
-        #expect(try names(old) == "board one two" && names(phone) == "board" && phone.container.syncStatus.incompleteCount == 2)
+        #expect(try names(old) == "board one two")
+        #expect(try names(phone) == "board")
+        #expect(phone.container.syncStatus.incompleteCount == 2)
         try old.edit { $0.delete(try Self.find("Column", "one", $0)) }
         try await sync(old, phone)
         #expect(phone.container.syncStatus.incompleteCount == 1)
@@ -177,7 +184,8 @@ import Testing
         phone.container.resumeSyncing()
         try await sync(phone, tablet)
         for device in [tablet, phone] {
-            #expect(try names(device) == "board column moved story" && isValid(device))
+            #expect(try names(device) == "board column moved story")
+            #expect(try isValid(device))
             #expect(try device.read { try Self.find("Card", "moved", $0).value(forKeyPath: "column.name") as? String } == "column")
             #expect(device.container.syncStatus.incompleteCount == 0)
         }
@@ -197,7 +205,8 @@ import Testing
         // The older version clears the name: the newer one keeps its value and sends it again.
         try old.edit { try Self.find("Board", "board", $0).setValue(nil, forKey: "name") }
         try await sync(old, phone, old)
-        #expect(try names(phone) == "board column" && names(old) == "board column")
+        #expect(try names(phone) == "board column")
+        #expect(try names(old) == "board column")
         // And the board.
         phone.container.pauseSyncing()
         try phone.edit { try Self.find("Column", "column", $0).setValue("edited", forKey: "name") }
@@ -205,11 +214,14 @@ import Testing
         try await sync(old)
         phone.container.resumeSyncing()
         try await sync(phone)
-        #expect(try names(phone) == "board" && isValid(phone) && phone.container.syncStatus.incompleteCount == 1)
+        #expect(try names(phone) == "board")
+        #expect(try isValid(phone))
+        #expect(phone.container.syncStatus.incompleteCount == 1)
         #expect(try phone.container.conflicts().contains { $0.losingValue as? String == "edited" })
         try old.edit { try Self.find("Column", "column", $0).setValue(try Self.find("Board", "board", $0), forKey: "board") }
         try await sync(old, phone)
-        #expect(try names(phone) == "board column" && phone.container.syncStatus.incompleteCount == 0)
+        #expect(try names(phone) == "board column")
+        #expect(phone.container.syncStatus.incompleteCount == 0)
         for device in [old, phone] { try await device.discard() }
     }
 }

@@ -101,7 +101,8 @@ import Testing
         faults.plan("changes/zone", .answer { $0 }, expired)
         phone.container.resumeSyncing()
         try await phone.sync()
-        #expect(try phone.dump == mia.dump && !phone.dump.contains("Diary"))
+        #expect(try phone.dump == mia.dump)
+        #expect(try !phone.dump.contains("Diary"))
         for device in [mia, phone] { try await device.discard() }
     }
 
@@ -222,7 +223,8 @@ import Testing
         try await all.phone.sync()
         all.mia.container.resumeSyncing()
         try await all.sync()
-        #expect(try all.mia.dump.contains("title Trip") && all.phone.dump.contains("mood happy"))
+        #expect(try all.mia.dump.contains("title Trip"))
+        #expect(try all.phone.dump.contains("mood happy"))
         let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
         #expect(posts.map { $0.fields["CD_mood"] } == [Field(.string("happy"))])
         try await all.discard()

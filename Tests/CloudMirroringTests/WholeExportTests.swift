@@ -82,7 +82,8 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all.filter { $0 != "0" } == ["90"])
-        #expect(try phone.dump == tablet.dump && phone.read { try $0.all("Post").count } == 90)
+        #expect(try phone.dump == tablet.dump)
+        #expect(try phone.read { try $0.all("Post").count } == 90)
         #expect(try tablet.container.conflicts().isEmpty)
         for device in [tablet, phone] { try await device.discard() }
     }
@@ -109,7 +110,8 @@ import Testing
         held.gate.open()
         try await tablet.container.sync(timeout: .seconds(600))
         try await phone.container.sync(timeout: .seconds(600))
-        #expect(try phone.dump == tablet.dump && phone.read { try $0.all("Post").count } == 180)
+        #expect(try phone.dump == tablet.dump)
+        #expect(try phone.read { try $0.all("Post").count } == 180)
         for device in [tablet, phone] { try await device.discard() }
     }
 
@@ -142,7 +144,8 @@ import Testing
         try attach(130, on: tablet)
         for device in [tablet, phone, bo, tablet] { try await device.sync() }
         for view in views { #expect(view.all.filter { $0 != "0" } == ["120", "250"]) }
-        #expect(try phone.dump == tablet.dump && bo.dump == tablet.dump)
+        #expect(try phone.dump == tablet.dump)
+        #expect(try bo.dump == tablet.dump)
         // Three requests each, and none for records one by one.
         #expect(bo.transport.log.count { $0 == "records/modify" } == 3)
         for device in devices { try await device.discard() }
@@ -221,7 +224,8 @@ import Testing
         #expect(views.all.first { $0 != "0" } == "59")
         isContending.withLock { $0 = false }
         for device in [tablet, phone, laptop, phone] { try await device.container.sync(timeout: .seconds(600)) }
-        #expect(try laptop.dump == tablet.dump && phone.dump == tablet.dump)
+        #expect(try laptop.dump == tablet.dump)
+        #expect(try phone.dump == tablet.dump)
         #expect(try laptop.read { context in try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" } } == 60)
         for device in [tablet, phone, laptop] { try await device.discard() }
     }

@@ -60,7 +60,8 @@ import ValueSimulation
         sender.sync(&server)
         #expect(sender.value("title", of: post) == .string("edited"))
         #expect(sender.value("timestamp", of: post) == .date(100.123456))
-        #expect(sender.pendingRecords.isEmpty && receiver.value("timestamp", of: receiver.liveKeys[0]) == .date(100.123))
+        #expect(sender.pendingRecords.isEmpty)
+        #expect(receiver.value("timestamp", of: receiver.liveKeys[0]) == .date(100.123))
     }
 
     @Test func whatNoFieldCanHoldIsAbsentAndNeverSentAgain() throws {
@@ -91,7 +92,8 @@ import ValueSimulation
         }
         #expect(server.records[names[0]]?.recordType == "CD_Post")
         #expect(text(post, "CD_entityName") == "ImagePost")
-        #expect(text(attachment, "CD_post") == names[0] && text(attachment, "CD_imageData") == names[3])
+        #expect(text(attachment, "CD_post") == names[0])
+        #expect(text(attachment, "CD_imageData") == names[3])
         #expect(text(image, "CD_attachment") == names[2])
         #expect(server.records[names[0]]?.fields.keys.sorted() == ["CD_caption", "CD_entityName", "CD_title", "CD_views"])
         let link = server.links.first
@@ -143,7 +145,8 @@ import ValueSimulation
         replica.set("title", of: post, to: .string("t"))
         replica.scan()
         let batch = replica.planBatch()
-        #expect(batch.items.map(\.operation) == [.update] && batch.items[0].record.fields == ["CD_content": Field(nil)])
+        #expect(batch.items.map(\.operation) == [.update])
+        #expect(batch.items.first?.record.fields == ["CD_content": Field(nil)])
         #expect(batch.items[0].record.recordChangeTag == server.records["A1"]?.recordChangeTag)
     }
 

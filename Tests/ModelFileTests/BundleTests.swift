@@ -14,7 +14,8 @@ import Testing
     @Test func everyVersionIsReadAndTheCurrentOneIsNamedByItsFile() throws {
         let model = try ModelFolder(versions: ["Shop": plain, "Shop 2": newer], current: "Shop 2.xcdatamodel")
         let compilation = try model.read()
-        #expect(compilation.name == "Shop" && compilation.sourceName == "Shop.xcdatamodeld")
+        #expect(compilation.name == "Shop")
+        #expect(compilation.sourceName == "Shop.xcdatamodeld")
         #expect(compilation.compiled.currentVersion == "Shop 2")
         #expect(compilation.compiled.versions.mapValues(\.entities.count) == ["Shop": 1, "Shop 2": 2])
     }
@@ -26,7 +27,8 @@ import Testing
     @Test func aModelWithoutVersionsIsReadAsItsOnlyOne() throws {
         let model = try ModelFolder(versions: ["Shop 2": plain])
         let compilation = try ModelFileReader.read(contentsOf: model.url.appending(path: "Shop 2.xcdatamodel"))
-        #expect(compilation.name == "Shop 2" && compilation.compiled.currentVersion == "Shop 2")
+        #expect(compilation.name == "Shop 2")
+        #expect(compilation.compiled.currentVersion == "Shop 2")
     }
 
     @Test func severalVersionsWithoutACurrentOneAreRefused() throws {

@@ -22,16 +22,25 @@ import Testing
 
     @Test func entitiesKeepWhatTheirElementsSay() throws {
         let asset = try entity("Asset")
-        #expect(asset.isAbstract && asset.codeGeneration == .class && asset.superentity == nil)
+        #expect(asset.isAbstract)
+        #expect(asset.codeGeneration == .class)
+        #expect(asset.superentity == nil)
         #expect(asset.indexes == [FetchIndex(name: "byIdentifier", elements: [.init(property: "identifier")])])
         let book = try entity("Book")
-        #expect(book.superentity == "Asset" && book.renamingIdentifier == "Publication" && book.className == "Book")
-        #expect(book.uniquenessConstraints == [["identifier"]] && book.userInfo == ["jsonKey": "book"])
+        #expect(book.superentity == "Asset")
+        #expect(book.renamingIdentifier == "Publication")
+        #expect(book.className == "Book")
+        #expect(book.uniquenessConstraints == [["identifier"]])
+        #expect(book.userInfo == ["jsonKey": "book"])
         let property = try #require(book.fetchedProperties.first)
-        #expect(property.name == "sameAuthor" && property.request.predicateFormat == "author == $FETCH_SOURCE.author")
+        #expect(property.name == "sameAuthor")
+        #expect(property.request.predicateFormat == "author == $FETCH_SOURCE.author")
         let tag = try entity("Tag")
-        #expect(tag.className == "Tag" && tag.classModule == "Books" && tag.versionHashModifier == "1")
-        #expect(try entity("Person").codeGeneration == .category && tag.codeGeneration == .manual)
+        #expect(tag.className == "Tag")
+        #expect(tag.classModule == "Books")
+        #expect(tag.versionHashModifier == "1")
+        #expect(try entity("Person").codeGeneration == .category)
+        #expect(tag.codeGeneration == .manual)
     }
 
     @Test func attributesKeepWhatTheirElementsSay() throws {
@@ -116,7 +125,8 @@ import Testing
                 <configuration name="Default" usedWithCloudKit="true"/>
                 """)
         let current = try model.read().compiled.current
-        #expect(current.configurations.isEmpty && current.cloudConfigurations == ["Default"])
+        #expect(current.configurations.isEmpty)
+        #expect(current.cloudConfigurations == ["Default"])
     }
 
     @Test(arguments: [

@@ -40,7 +40,8 @@ import Testing
 
     @Test func aModuleWithoutManagedMembersGetsAnEmptyFile() throws {
         let text = try accessors("/* @NSManaged var x: Int */ let y = \"@NSManaged var z: Int\"").text
-        #expect(!text.contains("extension") && !text.contains("import"))
+        #expect(!text.contains("extension"))
+        #expect(!text.contains("import"))
     }
 
     @Test func typesOfDependenciesAreFound() throws {
@@ -48,7 +49,8 @@ import Testing
             "import CoreData\nimport Kit\nclass A: NSManagedObject { @NSManaged var x: Color?; @NSManaged var y: Kit.Color }",
             dependency: "public struct Color { public init() {} }"
         ).text
-        #expect(text.contains("$s3App1AC1x3Kit5ColorVSgvg") && text.contains("$s3App1AC1y3Kit5ColorVvg"))
+        #expect(text.contains("$s3App1AC1x3Kit5ColorVSgvg"))
+        #expect(text.contains("$s3App1AC1y3Kit5ColorVvg"))
         #expect(text.contains("import Kit"))
     }
 
@@ -61,7 +63,8 @@ import Testing
         var complaints: [String] = []
         #expect(AccessorCommand.run(["--swift", "/tmp/x"], complain: { complaints.append($0) }) == 1)
         #expect(AccessorCommand.run(["--module", "A", "--swift", "/tmp/x", "/nowhere.swift"], complain: { complaints.append($0) }) == 1)
-        #expect(complaints[0].contains("no module given") && complaints[1].contains("cannot read '/nowhere.swift'"))
+        #expect(complaints[0].contains("no module given"))
+        #expect(complaints[1].contains("cannot read '/nowhere.swift'"))
     }
 
     @Test func accessNotesNameWhatIsExposed() {

@@ -156,7 +156,8 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
         let result = try check(
             "import Kit\nextension Note { @NSManaged var title: String? }",
             dependency: "open class Note: NSManagedObject {}\npublic class Tag: Note {}")
-        #expect(result.lines == [] && result.code == 0)
+        #expect(result.lines == [])
+        #expect(result.code == 0)
     }
 
     @Test func aModelThatIsBrokenIsLeftToItsCompiler() throws {
@@ -167,6 +168,7 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
         let code = AccessorCommand.run(
             ["--module", "App", "--swift", folder.appending(path: "out").path, "--model", folder.appending(path: "Gone.xcdatamodeld").path],
             complain: { lines.append($0) })
-        #expect(code == 0 && lines == [])
+        #expect(code == 0)
+        #expect(lines == [])
     }
 }

@@ -30,7 +30,8 @@ import Testing
         let compiled = model.folder.appending(path: "Shop.momd")
         let result = run(
             "compile", model.url.path, "--swift", swift.path, "--compiled", compiled.path, "--module", "App")
-        #expect(result.code == 0 && result.words.isEmpty)
+        #expect(result.code == 0)
+        #expect(result.words.isEmpty)
         let contents = model.url.appending(path: "Shop.xcdatamodel/contents").path
         #expect(result.complaints == ["\(contents):2: warning: Note.title has an unknown attribute 'wobbly'"])
         #expect(try CompiledModel(contentsOf: compiled).current.entities.map(\.name) == ["Note"])
@@ -91,12 +92,15 @@ import Testing
     func wrongArgumentsAreNamed(arguments: [String], what: String) {
         var complaints: [String] = []
         let code = ModelCompilerCommand.run(["compile"] + arguments, complain: { complaints.append($0) }, say: { _ in })
-        #expect(code == 1 && complaints == ["modelc: error: \(what)\n\(ModelCompilerCommand.usage)"])
+        #expect(code == 1)
+        #expect(complaints == ["modelc: error: \(what)\n\(ModelCompilerCommand.usage)"])
     }
 
     @Test func helpIsSaidAndSucceeds() {
         let result = run("--help")
-        #expect(result.code == 0 && result.words == [ModelCompilerCommand.usage])
-        #expect(run().code == 1 && run("melt").code == 1)
+        #expect(result.code == 0)
+        #expect(result.words == [ModelCompilerCommand.usage])
+        #expect(run().code == 1)
+        #expect(run("melt").code == 1)
     }
 }

@@ -45,7 +45,8 @@ import Testing
         let context = try container("Shelves 2").newBackgroundContext()
         try context.performAndWait {
             let shelf = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Shelf")).first)
-            #expect(shelf.value(forKey: "label") as? String == "low" && shelf.value(forKey: "color") == nil)
+            #expect(shelf.value(forKey: "label") as? String == "low")
+            #expect(shelf.value(forKey: "color") == nil)
         }
     }
 

@@ -28,6 +28,7 @@ import Testing
         if ProcessInfo.processInfo.environment["REWRITE_GOLDEN"] == "1" { try Data(text.utf8).write(to: file) }
         let golden = String(decoding: try Data(contentsOf: file), as: UTF8.self)
         let difference = text.split(separator: "\n").difference(from: golden.split(separator: "\n"))
-        #expect(difference.isEmpty && text == golden, "generated Swift differs from Golden/\(name)")
+        #expect(difference.isEmpty, "generated Swift differs from Golden/\(name)")
+        #expect(text == golden, "generated Swift differs from Golden/\(name)")
     }
 }

@@ -55,7 +55,8 @@ import Testing
         #expect(await run(ServeCommand.self, "--data", "/dev/null/x")?.contains("write permission") == true)
         for code in StorageFailure.Code.allCases {
             let sentence = CommandError(StorageFailure(code, "cause"), data: path, name: "mia").description
-            #expect(sentence.hasSuffix(".") && !sentence.dropLast().contains("\n"), "\(code)")
+            #expect(sentence.hasSuffix("."), "\(code)")
+            #expect(!sentence.dropLast().contains("\n"), "\(code)")
         }
     }
 
@@ -64,20 +65,23 @@ import Testing
         let copy = ScratchFolder("tarn-commands")
         #expect(await run(UserCommand.Add.self, "mia", "--data", folder.path) == nil)
         let nowhere = await run(BackupCommand.self, "--data", folder.path, "--output", "/dev/null/copy")
-        #expect(nowhere?.contains("/dev/null/copy") == true && nowhere?.contains("--output") == true)
+        #expect(nowhere?.contains("/dev/null/copy") == true)
+        #expect(nowhere?.contains("--output") == true)
         // Something else than a copy that was broken off.
         let taken = "\(copy.path)/new"
         try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
         try Data("somebody's".utf8).write(to: URL(filePath: "\(taken).partial"))
         let refused = await run(BackupCommand.self, "--data", folder.path, "--output", taken)
-        #expect(refused?.contains("\(taken).partial already") == true && refused?.contains("--output") == true, "\(refused ?? "")")
+        #expect(refused?.contains("\(taken).partial already") == true, "\(refused ?? "")")
+        #expect(refused?.contains("--output") == true, "\(refused ?? "")")
     }
 
     @Test func aFolderThatIsInUseIsNotRestoredFrom() async throws {
         let (live, target) = (ScratchFolder("tarn-commands"), ScratchFolder("tarn-commands"))
         let store = try SQLiteServerStore(path: live.path, use: .server)
         let refused = await run(RestoreCommand.self, "--from", live.path, "--data", target.path)
-        #expect(refused?.contains("uses the folder \(live.path)") == true && refused?.contains(target.path) == false, "\(refused ?? "nil")")
+        #expect(refused?.contains("uses the folder \(live.path)") == true, "\(refused ?? "nil")")
+        #expect(refused?.contains(target.path) == false, "\(refused ?? "nil")")
         try store.close()
         try Data("no database, and long enough to be looked at as one".utf8).write(to: URL(filePath: live.path + "/tarn.sqlite"))
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: live.path + "/tarn.sqlite" + suffix) }

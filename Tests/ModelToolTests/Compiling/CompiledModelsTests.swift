@@ -40,6 +40,7 @@ import Testing
         let complaint = try package.compile(sources, to: executable)
         try #require(complaint == nil, "\(complaint?.prefix(4000) ?? "")")
         let result = try package.run(executable, [folder.path])
-        #expect(result.code == 0 && result.text == "failures: 0\n", "\(result.text.prefix(4000))")
+        #expect(result.code == 0, "\(result.text.prefix(4000))")
+        #expect(result.text == "failures: 0\n", "\(result.text.prefix(4000))")
     }
 }
