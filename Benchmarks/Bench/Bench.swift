@@ -51,7 +51,9 @@ struct MeasureCommand: ParsableCommand {
         let wanted = only.map { Set($0.split(separator: ",").map(String.init)) }
         let runner = Runner(rounds: rounds, note: note)
         let stage = tarn.map { CloudStage(tarn: $0, anchors: anchors, in: scratch) }
-        let works = works(posts) + (try Coding.works()) + [Testing.work(), Linked.work(scratch, links: large ? 100_000 : 10_000)] + (stage.map(works) ?? [])
+        let works =
+            works(posts) + (try Coding.works()) + [Testing.work(), Linked.work(scratch, links: large ? 100_000 : 10_000)]
+            + (stage.map(works) ?? [])
         let measurements = try works.filter { wanted?.contains($0.id) ?? true }.map(runner.measure)
         print(Table.of(measurements).text)
         var verdicts = Goal.all.compactMap { $0.verdict(measurements) }

@@ -110,7 +110,8 @@ private final class BareDatabase: Sendable {
                 while sqlite3_step(statement) == SQLITE_ROW {
                     last = sqlite3_column_int64(statement, 0)
                     bytes.append(UInt8(ascii: "\n"))
-                    bytes += UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, 1), count: Int(sqlite3_column_bytes(statement, 1)))
+                    bytes += UnsafeRawBufferPointer(
+                        start: sqlite3_column_blob(statement, 1), count: Int(sqlite3_column_bytes(statement, 1)))
                 }
             }
             return Array("\(last)".utf8) + bytes

@@ -61,7 +61,8 @@ struct HTTPLoad {
 
     /// A request as bytes.
     static func request(_ method: String, _ path: String, headers: [String] = [], body: [UInt8] = []) -> [UInt8] {
-        let head = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1", "Content-Length: \(body.count)", "Content-Type: application/json"] + headers
+        let head =
+            ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1", "Content-Length: \(body.count)", "Content-Type: application/json"] + headers
         return Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
     }
 }
@@ -110,7 +111,9 @@ struct HTTPConnection {
     private func write(_ request: [UInt8]) throws {
         var offset = 0
         while offset < request.count {
-            let count = request.withUnsafeBytes { Glibc.send(socket, $0.baseAddress! + offset, request.count - offset, Int32(MSG_NOSIGNAL)) }
+            let count = request.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress! + offset, request.count - offset, Int32(MSG_NOSIGNAL))
+            }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw HTTPLoad.Failure(description: "a server hung up") }
             offset += count
@@ -142,9 +145,11 @@ struct HTTPConnection {
         let lines = text.components(separatedBy: "\r\n")
         let status = lines[0].split(separator: " ").dropFirst().first ?? ""
         guard status.hasPrefix("2") || status == "409" else {
-            throw HTTPLoad.Failure(description: "a server answered \(lines[0]): \(String(decoding: received.dropFirst(head + 4).prefix(300), as: UTF8.self))")
+            throw HTTPLoad.Failure(
+                description: "a server answered \(lines[0]): \(String(decoding: received.dropFirst(head + 4).prefix(300), as: UTF8.self))")
         }
-        guard let length = lines.first(where: { $0.hasPrefix("content-length:") })?.dropFirst(15), let bytes = Int(length.trimmingCharacters(in: .whitespaces))
+        guard let length = lines.first(where: { $0.hasPrefix("content-length:") })?.dropFirst(15),
+            let bytes = Int(length.trimmingCharacters(in: .whitespaces))
         else { throw HTTPLoad.Failure(description: "an answer without its length") }
         return Expected(head: head + 4, whole: head + 4 + bytes, mustRepeat: status == "409")
     }

@@ -21,7 +21,9 @@ final class Kinto {
         guard let port = Int(try program.line()) else { throw Program.Failure(description: "Kinto printed no port") }
         self.port = port
         for path in ["/v1/buckets/bench", "/v1/buckets/bench/collections/posts"] {
-            _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("PUT", path, headers: Self.headers, body: Array("{}".utf8)) }
+            _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in
+                HTTPLoad.request("PUT", path, headers: Self.headers, body: Array("{}".utf8))
+            }
         }
     }
 

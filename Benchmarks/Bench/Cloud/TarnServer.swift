@@ -32,7 +32,8 @@ final class TarnServer {
         let program = try Program(
             path,
             [
-                "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit", "requestsPerMinute=0",
+                "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit",
+                "requestsPerMinute=0",
                 "--exit-with-parent",
             ], log: folder.appendingPathComponent("log"))
         let line = try program.line()
@@ -82,7 +83,11 @@ final class TarnServer {
     func newestToken(_ load: HTTPLoad) throws -> String {
         while true {
             var page: (token: String, moreComing: Bool)?
-            _ = try load.run(1) { _ in changes(after: newest) } answered: { page = try Self.page($0) }
+            _ = try load.run(1) { _ in
+                changes(after: newest)
+            } answered: {
+                page = try Self.page($0)
+            }
             newest = page?.token
             if let newest, page?.moreComing == false { return newest }
         }

@@ -47,13 +47,17 @@ struct ScaleCommand: ParsableCommand {
                 for _ in 0..<rounds {
                     let folder = scratch.newFile().deletingPathExtension()
                     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                    least.merge(try ScaleRun(shape: shape, count: size, existing: existing, registers: view).costs(in: folder), uniquingKeysWith: ScaleCost.least)
+                    least.merge(
+                        try ScaleRun(shape: shape, count: size, existing: existing, registers: view).costs(in: folder),
+                        uniquingKeysWith: ScaleCost.least)
                     try FileManager.default.removeItem(at: folder)
                 }
                 for (phase, cost) in least { costs[phase, default: []].append(cost) }
             }
             for phase in ScalePhase.allCases {
-                guard let measured = costs[phase], measured.count == sizes.count, let last = measured.last, let size = sizes.last else { continue }
+                guard let measured = costs[phase], measured.count == sizes.count, let last = measured.last, let size = sizes.last else {
+                    continue
+                }
                 func exponent(_ costs: [Double]) -> String {
                     guard sizes.count > 1 else { return "–" }
                     let exponent = Self.exponent(sizes.map { Double($0) }, costs)
@@ -62,7 +66,8 @@ struct ScaleCommand: ParsableCommand {
                 print(
                     ([shape.rawValue, phase.rawValue] + measured.map { String(format: "%.3f", $0.processor) }
                         + [
-                            exponent(measured.map(\.processor)), String(format: "%.0f", last.steps / Double(size)), exponent(measured.map(\.steps)),
+                            exponent(measured.map(\.processor)), String(format: "%.0f", last.steps / Double(size)),
+                            exponent(measured.map(\.steps)),
                             String(format: "%.0f", last.scanned),
                         ]).joined(separator: "\t"))
             }

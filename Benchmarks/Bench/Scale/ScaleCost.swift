@@ -28,7 +28,8 @@ struct ScaleCost: Sendable {
         try body()
         let counted = SQLiteSteps.now
         return ScaleCost(
-            elapsed: (clock.now - start).nanoseconds / 1e9, processor: processorSeconds() - processor, steps: Double(counted.all - steps.all),
+            elapsed: (clock.now - start).nanoseconds / 1e9, processor: processorSeconds() - processor,
+            steps: Double(counted.all - steps.all),
             scanned: Double(counted.scanned - steps.scanned))
     }
 
@@ -46,7 +47,8 @@ enum SQLiteSteps {
     /// Counts each execution as it ends.
     static func install() {
         typealias Entry = @convention(c) () -> Void
-        let entry: @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, OpaquePointer?) -> Int32 = { database, _, _ in
+        let entry: @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, OpaquePointer?) -> Int32 = {
+            database, _, _ in
             sqlite3_trace_v2(
                 database, UInt32(SQLITE_TRACE_PROFILE),
                 { _, _, statement, _ in

@@ -102,14 +102,17 @@ final class ScaleDevice: @unchecked Sendable {
         let mine = self
         try blocking {
             let context = mine.container.newBackgroundContext()
-            let parents = try await context.perform { try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Parent")).map(\.objectID) }
+            let parents = try await context.perform {
+                try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Parent")).map(\.objectID)
+            }
             let (_, share, _) = try await mine.container.share(parents.map { context.object(with: $0) }, to: nil)
             share.publicPermission = .readWrite
             try await mine.container.persistUpdatedShare(share, in: mine.container.persistentStoreCoordinator.persistentStores[0])
             try await mine.container.sync(timeout: .seconds(600))
             guard let address = share.url else { throw CheckFailure(description: "a share without an address") }
             let invitation = try await other.device.container.shareMetadata(for: address)
-            _ = try await other.container.acceptShareInvitations(from: [invitation], into: other.container.persistentStoreCoordinator.persistentStores[1])
+            _ = try await other.container.acceptShareInvitations(
+                from: [invitation], into: other.container.persistentStoreCoordinator.persistentStores[1])
         }
         try other.sync()
     }

@@ -21,7 +21,9 @@ struct WaitsCommand: ParsableCommand {
         let sizes = sizes.split(separator: ",").compactMap { Int($0) }
         guard !sizes.isEmpty, sizes.allSatisfy({ $0 >= 10 }) else { throw ValidationError("Sizes are numbers from 10 on.") }
         let scratch = try Scratch()
-        print(["objects", "export s", "longest request ms", "median", "import s", "longest save ms", "median", "open ms"].joined(separator: "\t"))
+        print(
+            ["objects", "export s", "longest request ms", "median", "import s", "longest save ms", "median", "open ms"].joined(
+                separator: "\t"))
         for size in sizes {
             let folder = scratch.newFile().deletingPathExtension()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,7 +61,10 @@ struct WaitsCommand: ParsableCommand {
         let opening = (clock.now - start).nanoseconds / 1e6
         for device in [first, again] { try device.close() }
         func text(_ value: Double) -> String { String(format: "%.1f", value) }
-        return ([String(count)] + [exported, imported].flatMap { [String(format: "%.2f", $0.seconds), text($0.longest), text($0.median)] } + [text(opening)])
+        return
+            ([String(count)] + [exported, imported].flatMap { [String(format: "%.2f", $0.seconds), text($0.longest), text($0.median)] } + [
+                text(opening)
+            ])
             .joined(separator: "\t")
     }
 

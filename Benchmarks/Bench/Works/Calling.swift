@@ -84,7 +84,8 @@ enum Calling {
                 try calls(saves) { index in
                     let records = numbers[index].map { number in
                         let (title, content, timestamp) = CloudRows.fields(number)
-                        let record = CKRecord(recordType: "CD_Post", recordID: CKRecord.ID(recordName: CloudRows.name(number), zoneID: zoneID))
+                        let record = CKRecord(
+                            recordType: "CD_Post", recordID: CKRecord.ID(recordName: CloudRows.name(number), zoneID: zoneID))
                         record["CD_title"] = title
                         record["CD_content"] = content
                         record["CD_entityName"] = "Post"

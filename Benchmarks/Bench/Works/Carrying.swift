@@ -121,7 +121,9 @@ enum Files {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 chunk[index] = state
             }
-            guard Glibc.write(descriptor, chunk, chunk.count * 8) == chunk.count * 8 else { throw CheckFailure(description: "no room for a file") }
+            guard Glibc.write(descriptor, chunk, chunk.count * 8) == chunk.count * 8 else {
+                throw CheckFailure(description: "no room for a file")
+            }
         }
         made = file
         return file
@@ -158,7 +160,9 @@ enum Files {
         while true {
             let count = read(input, &buffer, buffer.count)
             if count == 0 { return }
-            guard count > 0, Glibc.write(output, buffer, count) == count else { throw CheckFailure(description: "a file could not be copied") }
+            guard count > 0, Glibc.write(output, buffer, count) == count else {
+                throw CheckFailure(description: "a file could not be copied")
+            }
         }
     }
 }

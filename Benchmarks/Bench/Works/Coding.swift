@@ -79,7 +79,11 @@ private struct PlainRecord: Codable {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            if let text = try? container.decode(String.self) { self = .text(text) } else { self = .number(try container.decode(Int64.self)) }
+            if let text = try? container.decode(String.self) {
+                self = .text(text)
+            } else {
+                self = .number(try container.decode(Int64.self))
+            }
         }
 
         func encode(to encoder: any Encoder) throws {

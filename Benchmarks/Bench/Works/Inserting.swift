@@ -15,7 +15,8 @@ enum Inserting {
         Work(
             id: "L1", title: "insert \(posts.rows.count) rows and save",
             entrants: [
-                sqlite(posts), tarn(posts), tarn(posts, Stack.Options(tracksHistory: true), named: withHistory), batch(posts), grdbRecord(posts),
+                sqlite(posts), tarn(posts), tarn(posts, Stack.Options(tracksHistory: true), named: withHistory), batch(posts),
+                grdbRecord(posts),
             ])
     }
 

@@ -16,7 +16,8 @@ enum Linked {
         let tarn = Entrant(Entrant.tarn) { try loaded.trial(of: count) }
         let empty = Entrant(nothingThere) { try Pair(scratch, existing: 0).trial(of: count) }
         return Work(
-            id: "M5", title: "import \(count) posts with tags and attachments into a store with \(links) links", roundsMax: 4, entrants: [tarn, empty])
+            id: "M5", title: "import \(count) posts with tags and attachments into a store with \(links) links", roundsMax: 4,
+            entrants: [tarn, empty])
     }
 
     /// Two devices of a user, and an engine in this process.

@@ -19,7 +19,8 @@ enum LookingUp {
                 id: "L4R", title: "look up an object that the context has", unit: .nanoseconds(each: count), repeats: 3,
                 entrants: [registered(posts, order)]),
             Work(
-                id: "L4H", title: "look up one of 1000 objects that the context has met lately", unit: .nanoseconds(each: count), repeats: 3,
+                id: "L4H", title: "look up one of 1000 objects that the context has met lately", unit: .nanoseconds(each: count),
+                repeats: 3,
                 entrants: [registered(posts, order.map { $0 % 1000 })]),
         ]
     }

@@ -80,6 +80,7 @@ extension Mirroring {
                 try home.close()
             }
         }
-        return Work(id: "P1", title: "whether a public object can be changed", unit: .nanoseconds(each: calls), roundsMax: 3, entrants: [tarn])
+        return Work(
+            id: "P1", title: "whether a public object can be changed", unit: .nanoseconds(each: calls), roundsMax: 3, entrants: [tarn])
     }
 }

@@ -70,7 +70,8 @@ enum Mirroring {
                 try home.close()
             }
         }
-        return Work(id: "M1", title: "export a post of \(count) of one save", unit: .own("µs"), roundsMax: 2, warmsUp: false, entrants: [tarn])
+        return Work(
+            id: "M1", title: "export a post of \(count) of one save", unit: .own("µs"), roundsMax: 2, warmsUp: false, entrants: [tarn])
     }
 
     private static func importing(_ stage: CloudStage, _ count: Int) -> Work {
@@ -89,7 +90,8 @@ enum Mirroring {
                 return Outcome(check: count, measured: Double(end - start) / 1e3 / Double(count))
             }
         }
-        return Work(id: "M2", title: "import a post of \(count) on a new device", unit: .own("µs"), roundsMax: 1, warmsUp: false, entrants: [tarn])
+        return Work(
+            id: "M2", title: "import a post of \(count) on a new device", unit: .own("µs"), roundsMax: 1, warmsUp: false, entrants: [tarn])
     }
 
     private static func visible(_ stage: CloudStage, _ count: Int) -> Work {

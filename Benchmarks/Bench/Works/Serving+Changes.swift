@@ -18,7 +18,8 @@ extension Serving {
             let port = try stage.bare()
             let rows = try countOfRows(port)
             if rows < feed {
-                let body = Array(stage.newRows(feed - rows).map { Array(CloudRows.record($0).utf8) }.joined(separator: [UInt8(ascii: "\n")]))
+                let body = Array(
+                    stage.newRows(feed - rows).map { Array(CloudRows.record($0).utf8) }.joined(separator: [UInt8(ascii: "\n")]))
                 _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("POST", "/rows", body: body) }
             }
             return (

@@ -108,7 +108,8 @@ enum Serving {
             let file = try stage.newFolder().appendingPathComponent("rows.sqlite")
             let connection = try SQLiteConnection(file, synchronous: "FULL")
             try connection.execute(
-                "CREATE TABLE record (name TEXT, change INTEGER, body BLOB, PRIMARY KEY (name)) WITHOUT ROWID; CREATE INDEX change ON record (change)")
+                "CREATE TABLE record (name TEXT, change INTEGER, body BLOB, PRIMARY KEY (name)) WITHOUT ROWID; CREATE INDEX change ON record (change)"
+            )
             let batches = (0..<count).map { _ in stage.newRows(batch).map { (CloudRows.name($0), $0, bareRow($0)) } }
             return Trial {
                 let time = try ContinuousClock().measure {

@@ -15,7 +15,9 @@ enum Waiting {
     static func works(_ stage: CloudStage) -> [Work] {
         [
             Work(id: "Y1", title: "one round trip", unit: .microseconds, entrants: [trips(stage)]),
-            Work(id: "Y2", title: "a change wakes another device", unit: .microseconds, entrants: [wake(stage, fetches: false), trips(stage)]),
+            Work(
+                id: "Y2", title: "a change wakes another device", unit: .microseconds,
+                entrants: [wake(stage, fetches: false), trips(stage)]),
             Work(
                 id: "Y3", title: "another device has fetched a change", unit: .microseconds,
                 entrants: [wake(stage, fetches: true), trips(stage)]),
@@ -45,7 +47,8 @@ enum Waiting {
         Entrant(Entrant.tarn) {
             let server = try stage.tarn("wake")
             let load = HTTPLoad(port: server.port, clients: 1)
-            let subscription = #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","subscriptionType":"database"}}]}"#
+            let subscription =
+                #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","subscriptionType":"database"}}]}"#
             if !isSubscribed {
                 _ = try load.run(1) { _ in server.post("subscriptions/modify", Array(subscription.utf8)) }
                 isSubscribed = true
