@@ -66,7 +66,8 @@ extension SyncMessage {
             case .dataDeleted: "The posts were deleted on another device."
             }
         return switch change.outcome {
-        case .emptied: "\(reason) " + (change.archiveName.map { "The former posts are in the archive \($0). See Archives." } ?? "Nothing was here.")
+        case .emptied:
+            "\(reason) " + (change.archiveName.map { "The former posts are in the archive \($0). See Archives." } ?? "Nothing was here.")
         case .uploaded: "\(reason) The posts of this device are sent to the present account."
         case .unresolved: "\(reason) Nothing is synced."
         }

@@ -17,7 +17,8 @@ extension PostsRoutes {
                     status: .ok,
                     headers: [
                         .contentType: "\(type); charset=utf-8", .cacheControl: "no-cache",
-                        .contentSecurityPolicy: "default-src 'self'; img-src 'self' data:; frame-ancestors http://127.0.0.1:* http://localhost:*",
+                        .contentSecurityPolicy:
+                            "default-src 'self'; img-src 'self' data:; frame-ancestors http://127.0.0.1:* http://localhost:*",
                     ],
                     body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
             }
