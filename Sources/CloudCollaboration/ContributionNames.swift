@@ -74,11 +74,14 @@ struct Contributions {
                 let count = number(object, names.count)
                 let parent = object.value(forKey: names.parent) as? NSManagedObject
                 let place: Contribution.Place =
-                    if offset < 0 { .beginning } else if let parent { .within(ObjectIdentifier(parent), offset: Int(clamping: offset)) } else { .unknown }
+                    if offset < 0 { .beginning } else if let parent {
+                        .within(ObjectIdentifier(parent), offset: Int(clamping: offset))
+                    } else { .unknown }
                 return Contribution(
                     key: ObjectIdentifier(object), place: place, clock: number(object, names.clock),
                     author: object.value(forKey: names.author) as? String ?? "",
-                    change: count > 0 ? .removal(count: Int(clamping: count)) : .insertion(elements(object.value(forKey: names.text) as? String ?? "")))
+                    change: count > 0
+                        ? .removal(count: Int(clamping: count)) : .insertion(elements(object.value(forKey: names.text) as? String ?? "")))
             })
     }
 
