@@ -49,7 +49,8 @@ package enum DatabaseRules {
             .users
         case (.restrictUser, .private), (.unrestrictUser, .private):
             .users
-        case (.restrictUser, _), (.unrestrictUser, _), (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _), (.lookupUsersByID, _),
+        case (.restrictUser, _), (.unrestrictUser, _), (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _),
+            (.lookupUsersByID, _),
             (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _), (.requestAccess, _):
             .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),

@@ -43,7 +43,8 @@ package enum UsersType {
         case .delete, .forceDelete:
             throw WireError(.accessDenied, "the record of a user cannot be deleted")
         }
-        guard call.caller.isOperator || operation.record.fields[rolesField] == nil
+        guard
+            call.caller.isOperator || operation.record.fields[rolesField] == nil
                 || operation.record.fields[rolesField] == current.fields[rolesField]
         else { throw WireError(.accessDenied, "the roles of a user cannot be written") }
     }

@@ -86,7 +86,8 @@ struct ChangeToken: Hashable, Sendable {
 
     /// The refusal of a point that the history does not contain.
     static var historyLost: WireError {
-        var error = WireError(.badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
+        var error = WireError(
+            .badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
         error.isHistoryLost = true
         return error
     }

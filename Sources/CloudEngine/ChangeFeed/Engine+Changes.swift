@@ -20,7 +20,9 @@ extension Engine {
         var start: Int64 = 0
         if let text = request.syncToken {
             let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
-            guard token.subject == .database, token.number >= state.floor, try token.isKnown(to: state, view) else { throw ChangeToken.expired }
+            guard token.subject == .database, token.number >= state.floor, try token.isKnown(to: state, view) else {
+                throw ChangeToken.expired
+            }
             start = token.number
         }
         var zones = try view.zones(changedAfter: start, limit: limit + 1)
@@ -118,7 +120,8 @@ extension Engine {
         var walk = try ZoneWalk(query, zone, state, feed, sealer, view)
         let limit = min(limit, room.records)
         // In the public database each record is looked at: not everybody may read it.
-        if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,
+        if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil,
+            query.desiredRecordTypes == nil,
             access.visibleShares == nil, !shares.isShared
         {
             let (texts, moreComing) = try texts(&walk, zone, limit: limit, bytesMax: room.bytes, addresses, view, call)
@@ -140,7 +143,10 @@ extension Engine {
         }
         let records = found.prefix(limit)
         if let last = records.last { walk.advance(to: last.change) }
-        let moreComing = try found.count > limit || !walk.isAtEnd && !self.records(
+        let moreComing =
+            try found.count > limit
+            || !walk.isAtEnd
+                && !self.records(
                     walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
                 ).isEmpty
         room.records -= records.count

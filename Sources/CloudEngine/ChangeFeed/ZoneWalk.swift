@@ -18,7 +18,8 @@ struct ZoneWalk {
     ///
     /// - Throws: `ChangeToken.expired`, `ChangeToken.historyLost`, or an error of the storage.
     init(
-        _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer, _ view: any PartitionReader
+        _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer,
+        _ view: any PartitionReader
     ) throws {
         self.zone = zone
         epoch = state.epoch

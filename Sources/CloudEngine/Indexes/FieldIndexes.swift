@@ -25,7 +25,9 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
         switch type {
         case "STRING": [.queryable, .sortable, .searchable]
         case "INT64", "DOUBLE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE", "TIMESTAMP", "LOCATION": [.queryable, .sortable]
-        case "REFERENCE", "INT64_LIST", "DOUBLE_LIST", "NUMBER_LIST", "NUMBER_INT64_LIST", "NUMBER_DOUBLE_LIST", "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST": [.queryable]
+        case "REFERENCE", "INT64_LIST", "DOUBLE_LIST", "NUMBER_LIST", "NUMBER_INT64_LIST", "NUMBER_DOUBLE_LIST", "TIMESTAMP_LIST",
+            "LOCATION_LIST", "REFERENCE_LIST":
+            [.queryable]
         case "STRING_LIST": [.queryable, .searchable]
         default: []
         }

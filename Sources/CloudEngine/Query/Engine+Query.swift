@@ -51,7 +51,8 @@ extension Engine {
             zones.map { ($0.key, try SharePresenter(view, $0, call, sealer)) }, uniquingKeysWith: { first, _ in first })
         let run = QueryRun(
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
-            meter: QueryMeter(recordsMax: limits.recordsScannedPerPage, bytesMax: limits.queryBytesPerPage), creator: creator, shares: presenters)
+            meter: QueryMeter(recordsMax: limits.recordsScannedPerPage, bytesMax: limits.queryBytesPerPage), creator: creator,
+            shares: presenters)
         let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
         // A participant sees less than the indexes lead to.
         let shares = try Dictionary(

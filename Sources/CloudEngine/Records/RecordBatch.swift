@@ -96,7 +96,8 @@ struct RecordBatch {
     ///
     /// - Returns: How many records changed.
     mutating func write() throws -> Int {
-        let changes = decisions.count { decision in
+        let changes =
+            decisions.count { decision in
                 switch decision {
                 case .success(.save), .success(.delete): true
                 case .success(.nothing), .failure: false

@@ -153,7 +153,8 @@ struct ReferenceCheck {
         for name in names where batch.deleted.contains(name) {
             guard try cascade.add(name, &graph, atMost: limits.recordsTakenAlong) else {
                 refused[name] = WireError(
-                    .badRequest, "more than \(limits.recordsTakenAlong) records would be deleted with those of the request by their references",
+                    .badRequest,
+                    "more than \(limits.recordsTakenAlong) records would be deleted with those of the request by their references",
                     nativeCode: .limitExceeded)
                 continue
             }

@@ -33,13 +33,17 @@ extension Engine {
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         let key = call.key(of: group)
         let others = try unit.stagedSizes(of: key).filter { $0.part != group.part }
-        guard others.allSatisfy({ $0.parts == group.parts }) else { throw WireError(.badRequest, "the requests of a group have one number of parts") }
+        guard others.allSatisfy({ $0.parts == group.parts }) else {
+            throw WireError(.badRequest, "the requests of a group have one number of parts")
+        }
         let bytes = others.reduce(body.count) { $0 + $1.bytes }
         guard bytes <= limits.saveGroupBytes else {
-            throw WireError(.badRequest, "the requests of a group have more than \(limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
+            throw WireError(
+                .badRequest, "the requests of a group have more than \(limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
         }
         let waiting = try makeRoom(forGroupOf: bytes, key, in: unit)
-        let growth = try growth(by: request, beside: waiting.reduce(others.reduce(0) { $0 + $1.growth }) { $0 + $1.growth }, in: zone, unit, call)
+        let growth = try growth(
+            by: request, beside: waiting.reduce(others.reduce(0) { $0 + $1.growth }) { $0 + $1.growth }, in: zone, unit, call)
         try unit.stage(StagedRequest(group: key, part: group.part, parts: group.parts, body: body, growth: growth), at: call.now)
         return .of(.staged)
     }
@@ -73,7 +77,9 @@ extension Engine {
     ) throws -> Int {
         let saved = request.operations.filter { ![.delete, .forceDelete].contains($0.kind) }.map(\.record)
         let largest = saved.reduce(0) { $0 + RecordSize.bytes(of: $1) }
-        guard !call.caller.isOperator, let left = try bytesLeft(of: call.partition, in: unit), staged + largest > left else { return largest }
+        guard !call.caller.isOperator, let left = try bytesLeft(of: call.partition, in: unit), staged + largest > left else {
+            return largest
+        }
         // Fields that replace others add the difference.
         let stored = try unit.records(named: saved.map(\.recordName), in: zone.key)
         let growth = saved.reduce(0) { sum, record in
@@ -108,7 +114,9 @@ extension Engine {
             if !group.isLast(part) {
                 guard let body = try unit.stagedBody(part, of: key) else { return Outcome(.of(.missing([part]))) }
                 request = try ModifyRecordsRequest(json: body)
-                guard request.zoneID.zoneName == last.zoneID.zoneName else { throw WireError(.badRequest, "the requests of a group are for one zone") }
+                guard request.zoneID.zoneName == last.zoneID.zoneName else {
+                    throw WireError(.badRequest, "the requests of a group are for one zone")
+                }
             }
             request.atomic = false
             let outcome = try modifyRecords(request, in: unit, call)

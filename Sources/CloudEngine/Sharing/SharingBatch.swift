@@ -130,7 +130,9 @@ struct SharingBatch {
             keys.shortGUID = try link(to: record.recordName)
         }
         if record.recordType == ShareDetails.recordType {
-            if current?.sharing.details == nil, operation.kind != .forceUpdate, operation.kind != .forceReplace { try checkRoot(incoming.details) }
+            if current?.sharing.details == nil, operation.kind != .forceUpdate, operation.kind != .forceReplace {
+                try checkRoot(incoming.details)
+            }
             try completeShare(&keys, record, incoming.details, over: current?.sharing.details, present: present)
         }
         parents[record.recordName] = keys.parent

@@ -177,7 +177,9 @@ package struct StoredAnswer: Hashable, Sendable {
     /// Begins the body of a refusal; an answer begins with a brace.
     private static let refusalMark = UInt8(ascii: "!")
 
-    package init(fingerprint: UInt64, refusing error: WireError) { self.init(fingerprint: fingerprint, body: [Self.refusalMark] + error.encoded()) }
+    package init(fingerprint: UInt64, refusing error: WireError) {
+        self.init(fingerprint: fingerprint, body: [Self.refusalMark] + error.encoded())
+    }
 
     /// nil for the answer to a request that was carried out.
     ///

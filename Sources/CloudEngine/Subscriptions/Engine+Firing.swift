@@ -21,7 +21,9 @@ package struct SubscriptionRound: Sendable {
     init?(_ events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ call: Call) {
         guard !events.isEmpty, call.partition.scope != .shared else { return nil }
         let types = Set(events.compactMap { ($0.new ?? $0.old)?.recordType })
-        self.subscriptions = subscriptions.filter { if case .query(let part) = $0.kind { types.contains(part.query.recordType) } else { false } }
+        self.subscriptions = subscriptions.filter {
+            if case .query(let part) = $0.kind { types.contains(part.query.recordType) } else { false }
+        }
         guard call.partition.scope == .public || !self.subscriptions.isEmpty else { return nil }
         self.events = events
         self.zone = zone
@@ -164,7 +166,8 @@ private struct Firing {
     private func notification(_ owned: OwnedSubscription, _ record: Record, _ reason: PushNotification.Reason) -> PushNotification {
         let wish = owned.subscription.notification
         var match = PushNotification.Match(
-            recordName: record.recordName, zoneID: engine.zoneID(of: round.zone, round.call), scope: round.call.partition.scope, reason: reason)
+            recordName: record.recordName, zoneID: engine.zoneID(of: round.zone, round.call), scope: round.call.partition.scope,
+            reason: reason)
         for name in wish.additionalFields ?? [] {
             if let field = record.fields[name], !field.isEncrypted, let value = field.value?.shortened { match.fields[name] = value }
         }

@@ -46,7 +46,8 @@ extension Engine {
             if subscription.subscriptionID.isEmpty { subscription.subscriptionID = call.makeIdentifier() }
             try check(subscription, in: unit, call)
             let known = try unit.subscriptions()
-            guard known.count < limits.subscriptionsPerDatabase
+            guard
+                known.count < limits.subscriptionsPerDatabase
                     || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
             else {
                 throw WireError(
