@@ -8,7 +8,8 @@ package struct HostileNumbers: Sendable {
     /// Values that break unchecked conversions, each as a JSON token.
     package static let extremes = [
         "0", "-0", "-1", "0.5", "2147483648", "9007199254740993", "9223372036854775807", "-9223372036854775808", "18446744073709551616",
-        "1e25", "1e300", "-1e300", "1e-300", "1e999999999", "\"NaN\"", "\"Infinity\"", "\"-Infinity\"", "\"1e300\"", "\"9223372036854775807\"",
+        "1e25", "1e300", "-1e300", "1e-300", "1e999999999", "\"NaN\"", "\"Infinity\"", "\"-Infinity\"", "\"1e300\"",
+        "\"9223372036854775807\"",
         "null",
     ]
 
@@ -35,7 +36,9 @@ package struct HostileNumbers: Sendable {
         var path: [String] = []
         var key = ""
         var index = 0
-        func note(_ end: Int) { numbers.append(Number(range: index..<end, path: (path + [key]).filter { !$0.isEmpty }.joined(separator: "."))) }
+        func note(_ end: Int) {
+            numbers.append(Number(range: index..<end, path: (path + [key]).filter { !$0.isEmpty }.joined(separator: ".")))
+        }
         while index < json.count {
             switch json[index] {
             case UInt8(ascii: "{"), UInt8(ascii: "["):

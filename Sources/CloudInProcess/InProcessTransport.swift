@@ -140,7 +140,8 @@ package final class InProcessTransport: CloudTransport {
             }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         return ServiceRequest(
-            method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
+            method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
+            body: .bytes(body), baseURL: InProcessCloud.baseURL)
     }
 
     /// Reads the file, and reports its pieces as if they were sent.
