@@ -48,7 +48,8 @@ extension CloudDatabaseClient {
         } catch {
             // A stream that delivered not even a heartbeat is blocked, so poll. A device that is offline polls in vain.
             let failure = CKError(transportFailure: error)
-            guard scope != .public, !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem else {
+            guard scope != .public, !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem
+            else {
                 throw error
             }
             let isPolling = Locked(false)

@@ -44,7 +44,8 @@ extension CKDatabase {
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
-        completionHandler: @escaping @Sendable (
+        completionHandler:
+            @escaping @Sendable (
                 Result<
                     (
                         saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
@@ -94,7 +95,8 @@ extension CKDatabase {
     @preconcurrency
     public func fetch(
         withRecordZoneIDs recordZoneIDs: [CKRecordZone.ID],
-        completionHandler: @escaping @Sendable (
+        completionHandler:
+            @escaping @Sendable (
                 Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>
             ) -> Void
     ) {
@@ -105,14 +107,15 @@ extension CKDatabase {
     @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
-        completionHandler: @escaping @Sendable (
+        completionHandler:
+            @escaping @Sendable (
                 Result<
                     (
-                    saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-                    deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
-                ), any Error
-            >
-        ) -> Void
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.modifyRecordZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete)
@@ -159,9 +162,10 @@ extension CKDatabase {
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
-        completionHandler: @escaping @Sendable (
-            Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>
+            ) -> Void
     ) {
         complete(completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
     }
@@ -170,14 +174,15 @@ extension CKDatabase {
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
-        completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
-                    deleteResults: [CKSubscription.ID: Result<Void, any Error>]
-                ), any Error
-            >
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
+                        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.modifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete)
@@ -190,14 +195,15 @@ extension CKDatabase {
     @preconcurrency
     public func fetchDatabaseChanges(
         since serverChangeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
-        completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
-                    changeToken: CKServerChangeToken, moreComing: Bool
-                ), any Error
-            >
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
+                        changeToken: CKServerChangeToken, moreComing: Bool
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.databaseChanges(since: serverChangeToken, resultsLimit: resultsLimit)
@@ -210,14 +216,15 @@ extension CKDatabase {
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since serverChangeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
-        completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
-                    deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
-                ), any Error
-            >
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
+                        deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.recordZoneChanges(

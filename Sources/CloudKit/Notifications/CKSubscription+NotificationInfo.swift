@@ -69,7 +69,10 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, @unc
     }
 
     /// The text of the alert.
-    public var alertBody: String? { get { self[\.alertBody] } set { self[\.alertBody] = newValue } }
+    public var alertBody: String? {
+        get { self[\.alertBody] }
+        set { self[\.alertBody] = newValue }
+    }
     /// The key of the alert's text in the app's localization.
     public var alertLocalizationKey: String? {
         get { self[\.alertLocalizationKey] }
@@ -81,7 +84,10 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, @unc
         set { self[\.alertLocalizationArgs] = newValue }
     }
     /// The title of the alert.
-    public var title: String? { get { self[\.title] } set { self[\.title] = newValue } }
+    public var title: String? {
+        get { self[\.title] }
+        set { self[\.title] = newValue }
+    }
     /// The key of the title in the app's localization.
     public var titleLocalizationKey: String? {
         get { self[\.titleLocalizationKey] }
@@ -93,7 +99,10 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, @unc
         set { self[\.titleLocalizationArgs] = newValue }
     }
     /// The subtitle of the alert.
-    public var subtitle: String? { get { self[\.subtitle] } set { self[\.subtitle] = newValue } }
+    public var subtitle: String? {
+        get { self[\.subtitle] }
+        set { self[\.subtitle] = newValue }
+    }
     /// The key of the subtitle in the app's localization.
     public var subtitleLocalizationKey: String? {
         get { self[\.subtitleLocalizationKey] }
@@ -115,13 +124,25 @@ public final class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding, @unc
         set { self[\.alertLaunchImage] = newValue }
     }
     /// The sound of the alert.
-    public var soundName: String? { get { self[\.soundName] } set { self[\.soundName] = newValue } }
+    public var soundName: String? {
+        get { self[\.soundName] }
+        set { self[\.soundName] = newValue }
+    }
     /// The category of the alert's actions.
-    public var category: String? { get { self[\.category] } set { self[\.category] = newValue } }
+    public var category: String? {
+        get { self[\.category] }
+        set { self[\.category] = newValue }
+    }
     /// The key by which later notifications replace earlier ones.
-    public var collapseIDKey: String? { get { self[\.collapseIDKey] } set { self[\.collapseIDKey] = newValue } }
+    public var collapseIDKey: String? {
+        get { self[\.collapseIDKey] }
+        set { self[\.collapseIDKey] = newValue }
+    }
     /// Whether the notification increments the number on the app's icon.
-    public var shouldBadge: Bool { get { self[\.shouldBadge] } set { self[\.shouldBadge] = newValue } }
+    public var shouldBadge: Bool {
+        get { self[\.shouldBadge] }
+        set { self[\.shouldBadge] = newValue }
+    }
     /// Whether the notification wakes the app without an alert.
     public var shouldSendContentAvailable: Bool {
         get { self[\.shouldSendContentAvailable] }

@@ -49,8 +49,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     @preconcurrency public var recordChangedBlock: (@Sendable (CKRecord) -> Void)?
     /// Older form of ``recordZoneFetchResultBlock``.
     @preconcurrency
-    public var recordZoneFetchCompletionBlock:
-        (@Sendable (CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    public var recordZoneFetchCompletionBlock: (@Sendable (CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
     /// Older form of ``fetchRecordZoneChangesResultBlock``.
     @preconcurrency public var fetchRecordZoneChangesCompletionBlock: (@Sendable ((any Error)?) -> Void)?
 

@@ -76,8 +76,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     @preconcurrency public var modifyRecordZonesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``modifyRecordZonesResultBlock``, with the saved and deleted zones.
     @preconcurrency
-    public var modifyRecordZonesCompletionBlock:
-        (@Sendable ([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+    public var modifyRecordZonesCompletionBlock: (@Sendable ([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
 
     private let done = Locked<(saved: [CKRecordZone], deleted: [CKRecordZone.ID])>(([], []))
 

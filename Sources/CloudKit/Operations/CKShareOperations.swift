@@ -107,8 +107,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 
     /// Called for each user with its result.
     @preconcurrency
-    public var perShareParticipantResultBlock:
-        (@Sendable (CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+    public var perShareParticipantResultBlock: (@Sendable (CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
     /// Called at the end.
     @preconcurrency public var fetchShareParticipantsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``perShareParticipantResultBlock``, without errors.

@@ -17,8 +17,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     @preconcurrency public var fetchSubscriptionsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``fetchSubscriptionsResultBlock``, with the fetched subscriptions.
     @preconcurrency
-    public var fetchSubscriptionCompletionBlock:
-        (@Sendable ([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    public var fetchSubscriptionCompletionBlock: (@Sendable ([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
 
     private let fetched = Locked<[CKSubscription.ID: CKSubscription]>([:])
 
@@ -78,8 +77,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     @preconcurrency public var modifySubscriptionsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
     /// Older form of ``modifySubscriptionsResultBlock``, with the saved and deleted subscriptions.
     @preconcurrency
-    public var modifySubscriptionsCompletionBlock:
-        (@Sendable ([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
+    public var modifySubscriptionsCompletionBlock: (@Sendable ([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
 
     private let done = Locked<(saved: [CKSubscription], deleted: [CKSubscription.ID])>(([], []))
 

@@ -51,13 +51,14 @@ extension CKDatabase {
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
-        completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
-                ), any Error
-            >
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.records(
@@ -71,13 +72,14 @@ extension CKDatabase {
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
-        completionHandler: @escaping @Sendable (
-            Result<
-                (
-                    matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
-                ), any Error
-            >
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
     ) {
         complete(completionHandler) {
             try await self.records(
@@ -106,7 +108,11 @@ extension CKDatabase {
     /// Older form of ``perform(_:inZoneWith:)``, for code that states the type of the result.
     ///
     /// - Throws: ``CKError``, as ``perform(_:inZoneWith:)``.
-    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which has a result for each record and a cursor for the next page")
+    @available(
+        *, deprecated,
+        message:
+            "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which has a result for each record and a cursor for the next page"
+    )
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await perform(query, inZoneWith: zoneID)

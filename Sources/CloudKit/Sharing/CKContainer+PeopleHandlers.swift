@@ -30,9 +30,10 @@ extension CKContainer {
     @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
-        completionHandler: @escaping @Sendable (
-            Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>
+            ) -> Void
     ) {
         complete(completionHandler) { try await self.shareParticipants(forUserRecordIDs: userRecordIDs) }
     }

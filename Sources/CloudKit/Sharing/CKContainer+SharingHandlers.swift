@@ -36,9 +36,10 @@ extension CKContainer {
     @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
-        completionHandler: @escaping @Sendable (
-            Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>
-        ) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>
+            ) -> Void
     ) {
         complete(completionHandler) { try await self.accept(metadatas) }
     }

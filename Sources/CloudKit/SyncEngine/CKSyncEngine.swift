@@ -94,7 +94,11 @@ public final class CKSyncEngine: Sendable {
         }
         current.update { $0[id] = task }
         defer { current.update { $0[id] = nil } }
-        try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+        try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     // MARK: Delegate
