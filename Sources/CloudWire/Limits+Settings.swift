@@ -46,7 +46,8 @@ extension Limits {
         Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
         Setting("queryBytesPerPage", \.queryBytesPerPage, "bytes scanned for one page of a query", least: 1_000_000, most: 1 << 30),
         Setting(
-            "readMilliseconds", \.readMilliseconds, "milliseconds of processor time of a unit of work that reads", least: 100, most: 600_000),
+            "readMilliseconds", \.readMilliseconds, "milliseconds of processor time of a unit of work that reads", least: 100, most: 600_000
+        ),
         Setting("recordBytes", \.recordBytes, "bytes of one record without its files", most: 16_000_000),
         Setting(
             "recordsPerLargePage", \.recordsPerLargePage, "records in one change page, for clients that request large pages",
@@ -65,7 +66,8 @@ extension Limits {
         Setting("stopSeconds", \.stopSeconds, "seconds for requests in flight to finish when the server stops", most: 86_400),
         Setting("subscriptionBytes", \.subscriptionBytes, "bytes of one subscription", most: 16_000_000),
         Setting(
-            "subscriptionWorkPerRequest", \.subscriptionWorkPerRequest, "bytes that query subscriptions scan after one request", most: 1 << 30),
+            "subscriptionWorkPerRequest", \.subscriptionWorkPerRequest, "bytes that query subscriptions scan after one request",
+            most: 1 << 30),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, "subscriptions of a user in one database", most: 10_000),
         Setting(
             "userBytes", \.userBytes, "bytes of records and files in a user's private database; 0 for no limit", least: 0,

@@ -42,7 +42,8 @@ package struct ServicePath: Hashable, Sendable {
         package var method: String {
             switch self {
             case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
-            case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
+            case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets,
+                .lookupZones, .modifyZones, .databaseChanges,
                 .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .requestAccess,
                 .discoverUsers,
                 .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts, .restrictUser, .unrestrictUser:
