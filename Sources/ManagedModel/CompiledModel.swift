@@ -119,7 +119,8 @@ extension CompiledModel {
             return
         }
         var versions: [String: Model] = [:]
-        for file in try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil) where file.pathExtension == "mom" {
+        for file in try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil) where file.pathExtension == "mom"
+        {
             versions[file.deletingPathExtension().lastPathComponent] = try CompiledModel(data: try Data(contentsOf: file)).current
         }
         let info = FileManager.default.contents(atPath: url.appendingPathComponent(Self.versionInfoName).path)

@@ -16,7 +16,9 @@ extension ModelDifference {
     ) -> Bool {
         new.entities.contains { entity in
             guard let other = origins[entity.name] else { return properties(entity).contains { name($0) == name(property) } }
-            let isRelated = chain(of: other, in: old).contains { $0.name == origin.name } || chain(of: origin, in: old).contains { $0.name == other.name }
+            let isRelated =
+                chain(of: other, in: old).contains { $0.name == origin.name }
+                || chain(of: origin, in: old).contains { $0.name == other.name }
             return isRelated && properties(entity).contains { name($0) == name(property) || identifier($0) == name(property) }
         }
     }
@@ -28,7 +30,8 @@ extension ModelDifference {
         for attribute in entity.attributes {
             let subject = "\(entity.name).\(attribute.name)"
             guard let former = matches[attribute.name] else {
-                let isFillable = attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
+                let isFillable =
+                    attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
                 changes.append(
                     Change(
                         subject, "is new", obstacle: isFillable ? nil : "it is required and has no default value",
@@ -65,7 +68,8 @@ extension ModelDifference {
         }
         if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
         if before.isTransient != now.isTransient {
-            changes.append(Change(subject, now.isTransient ? "is not stored any more" : "is stored now", isAllowedWhenSynced: !now.isTransient))
+            changes.append(
+                Change(subject, now.isTransient ? "is not stored any more" : "is stored now", isAllowedWhenSynced: !now.isTransient))
         }
         if before.derivationExpression != now.derivationExpression {
             changes.append(Change(subject, "is derived in another way", isAllowedWhenSynced: true))
@@ -76,7 +80,8 @@ extension ModelDifference {
             changes.append(Change(subject, "has another transformer, which must decode the old one's data", isAllowedWhenSynced: true))
         }
         if before.allowsCloudEncryption != now.allowsCloudEncryption {
-            changes.append(Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
+            changes.append(
+                Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
         }
         return changes
     }
@@ -125,7 +130,9 @@ extension ModelDifference {
         if before.isToMany, !now.isToMany {
             changes.append(Change(subject, "is to-one now", obstacle: "nothing says which of several objects stays", dependsOnRows: true))
         }
-        if before.isOrdered != now.isOrdered { changes.append(Change(subject, now.isOrdered ? "is ordered now" : "is not ordered any more")) }
+        if before.isOrdered != now.isOrdered {
+            changes.append(Change(subject, now.isOrdered ? "is ordered now" : "is not ordered any more"))
+        }
         if before.isOptional, !now.isOptional { changes.append(Change(subject, "is required now")) }
         if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
         let destination = origins[now.destination]?.name ?? now.destination

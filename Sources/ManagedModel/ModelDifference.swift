@@ -85,9 +85,12 @@ package struct ModelDifference: Sendable {
             }
             if origin.name != entity.name { changes.append(Change(entity.name, "was renamed from '\(origin.name)'")) }
             if entity.isAbstract, !origin.isAbstract {
-                changes.append(Change(entity.name, "became abstract", obstacle: "its objects would belong to no entity", dependsOnRows: true))
+                changes.append(
+                    Change(entity.name, "became abstract", obstacle: "its objects would belong to no entity", dependsOnRows: true))
             }
-            if origin.isAbstract, !entity.isAbstract { changes.append(Change(entity.name, "is not abstract any more", isAllowedWhenSynced: true)) }
+            if origin.isAbstract, !entity.isAbstract {
+                changes.append(Change(entity.name, "is not abstract any more", isAllowedWhenSynced: true))
+            }
             if origin.uniquenessConstraints != entity.uniquenessConstraints {
                 changes.append(Change(entity.name, "has other uniqueness constraints"))
             }

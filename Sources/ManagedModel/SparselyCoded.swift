@@ -46,8 +46,7 @@ package struct CodedField<Value>: Sendable {
     }
 
     /// A required field.
-    init<Field: Codable & SendableMetatype>(required name: String, _ path: any WritableKeyPath<Value, Field> & Sendable)
-    {
+    init<Field: Codable & SendableMetatype>(required name: String, _ path: any WritableKeyPath<Value, Field> & Sendable) {
         fieldName = name
         let name = FieldName(name)
         read = { value, container in value[keyPath: path] = try container.decode(Field.self, forKey: name) }
