@@ -28,8 +28,7 @@ extension ClassChecks {
             let properties = subjects.flatMap { self.properties(named: member.name, of: $0) }
             if properties.isEmpty {
                 if primitiveNames(member.name).contains(where: { name in subjects.contains { !self.properties(named: name, of: $0).isEmpty }
-                    })
-                {
+                }) {
                     return
                 }
                 return report(

@@ -184,7 +184,9 @@ package struct PortScan {
     /// - Returns: nil for other methods, which nothing finds by name.
     private func comparison(namedFrom start: Int, to end: Int) -> String? {
         let words = tokens[start..<end].prefix { !$0.isMark("(") }.filter { $0.kind == .word }.map(\.text)
-        guard words.count == 2, ["NSString", "NSNumber", "NSDate"].contains(words[0]), Self.comparisons.contains(words[1]) else { return nil }
+        guard words.count == 2, ["NSString", "NSNumber", "NSDate"].contains(words[0]), Self.comparisons.contains(words[1]) else {
+            return nil
+        }
         return "Selector((\"\(words[1]):\"))"
     }
 
