@@ -29,7 +29,8 @@ extension Notification.Name {
     public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name(
         "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
     /// Posted after a store was added or removed. The object is the coordinator.
-    public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
+    public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name(
+        "NSPersistentStoreCoordinatorStoresDidChangeNotification")
 }
 
 /// A notification with costly contents: sets of all objects of a save cost a third as much as writing their rows. Until

@@ -90,7 +90,9 @@ extension NSManagedObjectContext {
 
     /// Conflicts of one store's watched objects.
     func watchedConflicts(in store: UInt16, _ coordinator: NSPersistentStoreCoordinator) throws -> [RowConflict] {
-        let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isMarkedFault }
+        let objects = watched.values.filter {
+            $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isMarkedFault
+        }
         guard !objects.isEmpty else { return [] }
         let rows = Dictionary(keepingFirst: try coordinator.rows(objects.map(\.key)).map { ($0.key, $0) })
         return objects.sorted { $0.sequence < $1.sequence }.filter { rows[$0.key]?.version != $0.version }.map {

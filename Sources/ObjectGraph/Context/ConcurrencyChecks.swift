@@ -39,7 +39,8 @@ extension NSManagedObjectContext {
         guard checks != .ignore, !isConfined else { return }
         let context = name.map { "the context '\($0)'" } ?? "a context"
         let kind = concurrencyType == .mainQueueConcurrencyType ? "main" : "private"
-        let sentence = "\(context.prefix(1).uppercased())\(context.dropFirst()) or one of its objects was used off the context's \(kind) queue; wrap the call in perform or performAndWait."
+        let sentence =
+            "\(context.prefix(1).uppercased())\(context.dropFirst()) or one of its objects was used off the context's \(kind) queue; wrap the call in perform or performAndWait."
         if checks == .trap || ConcurrencySetting.reports.add(1, ordering: .relaxed).oldValue < ConcurrencySetting.reportsMax {
             FileHandle.standardError.write(Data("CoreData: \(sentence)\n".utf8))
         }

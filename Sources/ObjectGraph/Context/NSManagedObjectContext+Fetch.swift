@@ -99,7 +99,8 @@ extension NSManagedObjectContext {
             if stored.isEmpty { continue }
             var among = parameters
             let isOne = NSPredicate(format: "SELF IN %@", stored.map(\.objectID))
-            among.predicate = parameters.predicate.map { PredicateKit.NSCompoundPredicate(andPredicateWithSubpredicates: [isOne, $0]) } ?? isOne
+            among.predicate =
+                parameters.predicate.map { PredicateKit.NSCompoundPredicate(andPredicateWithSubpredicates: [isOne, $0]) } ?? isOne
             (among.limit, among.offset) = (0, 0)
             let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
             count -= try inPinnedState { try store.count(amongThem) }
@@ -118,7 +119,9 @@ extension NSManagedObjectContext {
         }
         let layouts = coordinator.layouts
         let ticket = coordinator.directory.ticket(numbered: store.number)
-        return try inPinnedState { try store.fetchKeys(plan.query) }.map { NSManagedObjectID(key: $0, layout: layouts[$0.entityIndex], ticket: ticket) }
+        return try inPinnedState { try store.fetchKeys(plan.query) }.map {
+            NSManagedObjectID(key: $0, layout: layouts[$0.entityIndex], ticket: ticket)
+        }
     }
 
     func fetchObjects(_ parameters: FetchParameters) throws -> [NSManagedObject] {
@@ -187,7 +190,9 @@ extension NSManagedObjectContext {
     private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {
         rows.map { row in
             let object = register(row)
-            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version || parent != nil { _ = object.merge(row) }
+            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version || parent != nil {
+                _ = object.merge(row)
+            }
             if !parameters.returnsObjectsAsFaults { object.willRead() }
             return object
         }

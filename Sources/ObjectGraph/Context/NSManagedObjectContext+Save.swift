@@ -175,7 +175,9 @@ extension NSManagedObjectContext {
 
     private var pendingStores: [UInt16] {
         var stores: [UInt16] = []
-        for object in pending where stores.last != object.key.store && !stores.contains(object.key.store) { stores.append(object.key.store) }
+        for object in pending where stores.last != object.key.store && !stores.contains(object.key.store) {
+            stores.append(object.key.store)
+        }
         return stores.sorted()
     }
 
@@ -267,7 +269,9 @@ extension NSManagedObjectContext {
         publishPermanentKeys(permanent)
     }
 
-    private func storeOrder(_ a: (key: NSPersistentStore?, value: [NSManagedObject]), _ b: (key: NSPersistentStore?, value: [NSManagedObject])) -> Bool {
+    private func storeOrder(
+        _ a: (key: NSPersistentStore?, value: [NSManagedObject]), _ b: (key: NSPersistentStore?, value: [NSManagedObject])
+    ) -> Bool {
         (a.key?.number ?? 0) < (b.key?.number ?? 0)
     }
 
@@ -297,7 +301,9 @@ extension NSManagedObject {
             guard everywhere, case .reference(let key)? = committed?[slot], let permanent = translation[key] else { continue }
             committed?[slot] = .reference(permanent)
         }
-        for index in toMany.indices where everywhere || toMany[index].hasChanges || isMarkedInserted { toMany[index].translate(translation) }
+        for index in toMany.indices where everywhere || toMany[index].hasChanges || isMarkedInserted {
+            toMany[index].translate(translation)
+        }
     }
 
     /// Clears references to objects that have no row and will not get one.

@@ -11,7 +11,9 @@ extension NSManagedObjectContext {
     /// - Returns: nil when the save needs the general path.
     func onlyStore(of coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {
         let stores = coordinator.persistentStores
-        guard stores.count == 1, let store = stores.first, !store.isReadOnly, store.sqlite != nil, !store.isMetadataChanged else { return nil }
+        guard stores.count == 1, let store = stores.first, !store.isReadOnly, store.sqlite != nil, !store.isMetadataChanged else {
+            return nil
+        }
         return pending.allSatisfy { $0.key.store == store.number || ($0.key.isTemporary && store.holds($0.layout.index)) } ? store : nil
     }
 
@@ -96,5 +98,7 @@ private struct AssignedKeys {
         for (object, key) in zip(objects, formerKeys) { object.setKey(key) }
     }
 
-    private static func isNew(_ object: NSManagedObject) -> Bool { object.key.isTemporary && object.isMarkedInserted && !object.isMarkedDeleted }
+    private static func isNew(_ object: NSManagedObject) -> Bool {
+        object.key.isTemporary && object.isMarkedInserted && !object.isMarkedDeleted
+    }
 }

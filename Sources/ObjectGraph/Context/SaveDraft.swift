@@ -105,7 +105,9 @@ struct SaveDraft {
     /// Positions of members of ordered relationships.
     private static func orders(of object: NSManagedObject) -> [OrderChange] {
         object.toMany.indices.compactMap { index in
-            guard let order = object.toMany[index].order, order.hasChanges, object.layout.entity.toMany[index].declaration.isOrdered else { return nil }
+            guard let order = object.toMany[index].order, order.hasChanges, object.layout.entity.toMany[index].declaration.isOrdered else {
+                return nil
+            }
             // Appends to a long or unread list do not load the other members.
             let isAppended = order.arranged == nil && object.toMany[index].stored?.isEmpty != true
             if !isAppended { _ = object.toManyKeys(index) }

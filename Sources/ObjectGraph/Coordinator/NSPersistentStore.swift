@@ -77,7 +77,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         givenConfigurationName = name ?? "PF_DEFAULT_CONFIGURATION_NAME"
         self.url = url.path == "/dev/null" ? nil : url
         self.options = options
-        isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? (options?[NSReadOnlyPersistentStoreOption] as? Bool) ?? false
+        isReadOnly =
+            (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? (options?[NSReadOnlyPersistentStoreOption] as? Bool)
+            ?? false
         super.init()
     }
 
@@ -138,7 +140,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the error of the override.
     open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
         throw CocoaError(
-            .persistentStoreOperation, sentence: "\(self) does not say how to write metadata; override setMetadata(_:forPersistentStoreAt:).")
+            .persistentStoreOperation,
+            sentence: "\(self) does not say how to write metadata; override setMetadata(_:forPersistentStoreAt:).")
     }
 
     // MARK: The interface of coordinators and contexts to any store

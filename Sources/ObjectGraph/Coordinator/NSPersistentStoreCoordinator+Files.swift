@@ -12,12 +12,15 @@ extension NSPersistentStoreCoordinator {
         let storeClass = try StoreClasses.require(storeType)
         let description = NSPersistentStoreDescription(type: storeType, configuration: nil, url: url, options: options)
         guard !description.isReadOnly else {
-            throw CocoaError(.fileWriteNoPermission, sentence: "The store at \(url.path) is read-only for these options and is not destroyed.")
+            throw CocoaError(
+                .fileWriteNoPermission, sentence: "The store at \(url.path) is read-only for these options and is not destroyed.")
         }
         if let store = persistentStore(for: url) { try remove(store) }
         if storeType == NSInMemoryStoreType || url.path == "/dev/null" { return }
         if storeClass is SQLitePersistentStore.Type {
-            do { try SQLiteStore.destroy(at: url, force: description.isOn(NSPersistentStoreForceDestroyOption)) } catch { throw CocoaError(error) }
+            do { try SQLiteStore.destroy(at: url, force: description.isOn(NSPersistentStoreForceDestroyOption)) } catch {
+                throw CocoaError(error)
+            }
         } else if FileManager.default.fileExists(atPath: url.path) {
             try FileManager.default.removeItem(at: url)
         }

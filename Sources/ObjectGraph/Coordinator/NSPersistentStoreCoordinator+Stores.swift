@@ -62,7 +62,8 @@ extension NSPersistentStoreCoordinator {
             model: frozen.resolved, layouts: frozen.layouts, entities: entities, number: Self.nextStoreNumber(), description: description,
             versionHashes: managedObjectModel.entityVersionHashesByName.filter { names.contains($0.key) },
             earlierVersionHashes: managedObjectModel.earlierVersionHashes.filter { names.contains($0.key) },
-            versionIdentifiers: managedObjectModel.versionIdentifiers.compactMap { $0.base as? String }.sorted(), versionChecksum: managedObjectModel.versionChecksum)
+            versionIdentifiers: managedObjectModel.versionIdentifiers.compactMap { $0.base as? String }.sorted(),
+            versionChecksum: managedObjectModel.versionChecksum)
         store.adopt(plan)
         try store.open(plan)
         return store

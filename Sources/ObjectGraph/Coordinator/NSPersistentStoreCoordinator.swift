@@ -62,7 +62,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     func describes(_ layout: EntityLayout) -> Bool {
         guard layouts.indices.contains(layout.index) else { return false }
         let own = layouts[layout.index]
-        return own === layout || (own.name == layout.name && own.entity.slots == layout.entity.slots && own.entity.toMany == layout.entity.toMany)
+        return own === layout
+            || (own.name == layout.name && own.entity.slots == layout.entity.slots && own.entity.toMany == layout.entity.toMany)
     }
 
     func isKind(_ entity: Int, of ancestor: Int) -> Bool { layouts[ancestor].entity.hierarchy.contains(entity) }
@@ -121,7 +122,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     @discardableResult
     open func addPersistentStore(
         ofType storeType: String, configurationName configuration: String?, at url: URL?, options: [AnyHashable: Any]? = nil
-    ) throws -> NSPersistentStore { try addPersistentStoreImplementation(ofType: storeType, configurationName: configuration, at: url, options: options) }
+    ) throws -> NSPersistentStore {
+        try addPersistentStoreImplementation(ofType: storeType, configurationName: configuration, at: url, options: options)
+    }
 
     /// Closes a store and removes it. Its objects leave their contexts and are invalid afterwards.
     ///
@@ -131,7 +134,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Registers the class for a type of store; nil unregisters the type.
     ///
     /// - Precondition: The class is a subclass of ``NSAtomicStore`` or ``NSIncrementalStore``.
-    open class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) { registerStoreClassImplementation(storeClass, forStoreType: storeType) }
+    open class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
+        registerStoreClassImplementation(storeClass, forStoreType: storeType)
+    }
 
     /// The metadata of a store, its UUID and type included.
     open func metadata(for store: NSPersistentStore) -> [String: Any] { metadataImplementation(for: store) }
@@ -163,7 +168,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// - Parameter options: As for adding the store; ``NSPersistentStoreForceDestroyOption`` also empties a file that
     ///   cannot be read.
     /// - Throws: `CocoaError`, also for a read-only store.
-    open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws { try destroyPersistentStoreImplementation(at: url, ofType: storeType, options: options) }
+    open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+        try destroyPersistentStoreImplementation(at: url, ofType: storeType, options: options)
+    }
 
     /// Copies a store's file over another's, UUID included. The destination need not exist; a store that this coordinator
     /// has open there is removed from it first.
@@ -172,7 +179,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     open func replacePersistentStore(
         at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
         sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
-    ) throws { try replacePersistentStoreImplementation(at: destinationURL, destinationOptions: destinationOptions, withPersistentStoreFrom: sourceURL, sourceOptions: sourceOptions, ofType: storeType) }
+    ) throws {
+        try replacePersistentStoreImplementation(
+            at: destinationURL, destinationOptions: destinationOptions, withPersistentStoreFrom: sourceURL, sourceOptions: sourceOptions,
+            ofType: storeType)
+    }
 
     /// Sets the URL of a store. An atomic store is written there with its next save; for others there must be a store at
     /// the URL, which replaces the open one.
@@ -204,7 +215,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentstorecoordinator/execute(_:with:)
     @discardableResult
-    open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any { try executeImplementation(request, with: context) }
+    open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
+        try executeImplementation(request, with: context)
+    }
 
     /// Finishes the deferred migrations of all stores.
     ///
@@ -219,7 +232,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Returns the newest point of the history of some stores; of all stores for nil and an empty array.
     ///
     /// - Returns: nil when none of them tracks history.
-    open func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? { currentPersistentHistoryTokenImplementation(fromStores: stores) }
+    open func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+        currentPersistentHistoryTokenImplementation(fromStores: stores)
+    }
 
     /// Runs a block on the coordinator's queue before it returns; in place if the caller is on the queue.
     open func performAndWait(_ block: () -> Void) { performAndWaitImplementation(block) }

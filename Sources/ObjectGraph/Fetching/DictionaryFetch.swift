@@ -41,7 +41,8 @@ struct DictionaryPlan {
             if case .attribute(let attribute) = slot, !attribute.isTransient { attribute.name } else { nil }
         }
         let grouped = try parameters.groups.map { try Self.column($0, layout, coordinator) }
-        columns = try parameters.properties?.map { try Self.column($0, layout, coordinator) }
+        columns =
+            try parameters.properties?.map { try Self.column($0, layout, coordinator) }
             ?? (grouped.isEmpty ? attributes.map { try Self.column($0, layout, coordinator) } : grouped)
         var query = DictionaryQuery(plan.query, columns: columns.map { .init($0.name, $0.expression) })
         query.groups = grouped.map(\.expression)

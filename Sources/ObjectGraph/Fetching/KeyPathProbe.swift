@@ -82,7 +82,8 @@ final class KeyPathProbe {
         guard let probe = current.value else { return nil }
         probe.recordRead(name, of: object)
         if object.layout === UnknownEntity.layout { return type.map { probe.next(object, name, object.layout, as: $0) } }
-        guard case .slot(let slot)? = object.layout.entity.location(of: name), case .toOne(let relationship) = object.layout.entity.slots[slot],
+        guard case .slot(let slot)? = object.layout.entity.location(of: name),
+            case .toOne(let relationship) = object.layout.entity.slots[slot],
             let layouts = try? object.layout.model?.freeze().layouts
         else { return nil }
         let destination = layouts[relationship.destination]

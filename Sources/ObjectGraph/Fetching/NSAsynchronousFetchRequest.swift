@@ -69,7 +69,9 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     /// Creates an asynchronous fetch.
     ///
     /// - Parameter blk: Called once, on the context's queue.
-    public init(fetchRequest request: NSFetchRequest<ResultType>, completionBlock blk: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil) {
+    public init(
+        fetchRequest request: NSFetchRequest<ResultType>, completionBlock blk: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
+    ) {
         fetchRequest = request
         completionBlock = blk
     }

@@ -151,7 +151,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
             includesPendingChanges: includesPendingChanges, returnsObjectsAsFaults: returnsObjectsAsFaults,
             refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores,
             batchSize: fetchBatchSize, includesPropertyValues: includesPropertyValues,
-            prefetchKeyPaths: relationshipKeyPathsForPrefetching ?? [], properties: propertiesToFetch, groups: propertiesToGroupBy ?? [], having: havingPredicate, isDistinct: returnsDistinctResults)
+            prefetchKeyPaths: relationshipKeyPathsForPrefetching ?? [], properties: propertiesToFetch, groups: propertiesToGroupBy ?? [],
+            having: havingPredicate, isDistinct: returnsDistinctResults)
     }
 }
 

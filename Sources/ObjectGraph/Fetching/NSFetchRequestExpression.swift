@@ -50,7 +50,8 @@ public final class NSFetchRequestExpression: PredicateKit.NSExpression {
             preconditionFailure("a fetch request expression needs a fetch request, not \(request.map { "a \(type(of: $0))" } ?? "nil")")
         }
         guard let context = context as? NSManagedObjectContext else {
-            preconditionFailure("a fetch request expression needs a managed object context, not \(context.map { "a \(type(of: $0))" } ?? "nil")")
+            preconditionFailure(
+                "a fetch request expression needs a managed object context, not \(context.map { "a \(type(of: $0))" } ?? "nil")")
         }
         do {
             return try request.value(in: context, isCountOnly: isCountOnly)

@@ -36,7 +36,8 @@ open class NSPersistentHistoryChange: NSObject, NSCopying {
 
     init(_ change: HistoryChange, _ coordinator: NSPersistentStoreCoordinator) {
         let id = coordinator.objectID(for: change.key)
-        var contents = Contents(number: change.number, objectID: id, type: NSPersistentHistoryChangeType(rawValue: change.kind.rawValue) ?? .update)
+        var contents = Contents(
+            number: change.number, objectID: id, type: NSPersistentHistoryChangeType(rawValue: change.kind.rawValue) ?? .update)
         if change.kind == .update {
             let properties = id.entity.propertiesByName
             contents.updatedProperties = Set(

@@ -81,7 +81,8 @@ public struct KeyedProperties: Sendable {
 
     // MARK: Properties of a class
 
-    private static let all: KeyedProperties = ManagedClassLookup.keyedPropertyRegistrations().reduce(into: KeyedProperties()) { table, type in
+    private static let all: KeyedProperties = ManagedClassLookup.keyedPropertyRegistrations().reduce(into: KeyedProperties()) {
+        table, type in
         type.add(to: &table)
     }
 

@@ -140,7 +140,9 @@ extension NSManagedObject {
 
     /// The members' indices in an ordered relationship; nil for an unordered one.
     private final func positions(_ change: PropertyChange) -> IndexSet? {
-        guard case .toMany(let index)? = layout.entity.location(of: change.name), layout.entity.toMany[index].declaration.isOrdered else { return nil }
+        guard case .toMany(let index)? = layout.entity.location(of: change.name), layout.entity.toMany[index].declaration.isOrdered else {
+            return nil
+        }
         let indexes = Dictionary(uniqueKeysWithValues: toManyObjects(index).enumerated().map { (ObjectIdentifier($1), $0) })
         return IndexSet(change.members.compactMap { indexes[ObjectIdentifier($0)] })
     }

@@ -64,7 +64,9 @@ open class NSEntityMigrationPolicy: NSObject {
     open func createRelationships(
         forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
-        guard let source = manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [dInstance]).first else { return }
+        guard let source = manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [dInstance]).first else {
+            return
+        }
         for property in mapping.relationshipMappings ?? [] {
             guard let name = property.name, let expression = property.valueExpression,
                 let relationship = dInstance.entity.relationshipsByName[name]

@@ -20,7 +20,9 @@ open class NSMappingModel: NSObject {
     public override init() { super.init() }
 
     /// Returns nil: mapping model files cannot be read.
-    public init?(from bundles: [Bundle]?, forSourceModel sourceModel: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?) { nil }
+    public init?(from bundles: [Bundle]?, forSourceModel sourceModel: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?) {
+        nil
+    }
 
     /// Returns nil: the format of mapping model files is not public.
     public init?(contentsOf url: URL?) { nil }
@@ -130,6 +132,8 @@ open class NSMappingModel: NSObject {
     /// Whether the mapping is exactly the inferred one.
     var isInferred: Bool {
         guard let inferred, let entityMappings, inferred.count == entityMappings.count else { return false }
-        return zip(inferred, entityMappings).allSatisfy { $0 === $1 && $1.entityMigrationPolicyClassName == nil && $1.sourceExpression == nil }
+        return zip(inferred, entityMappings).allSatisfy {
+            $0 === $1 && $1.entityMigrationPolicyClassName == nil && $1.sourceExpression == nil
+        }
     }
 }

@@ -27,7 +27,8 @@ extension NSMigrationManager {
         try FileManager.default.createDirectory(at: workshop, withIntermediateDirectories: true)
         defer { try? remove(workshop) }
         let draft = workshop.appendingPathComponent(dURL.lastPathComponent)
-        let isInPlace = usesStoreSpecificMigrationManager && mappings.isInferred && sStoreType == NSSQLiteStoreType && dStoreType == NSSQLiteStoreType
+        let isInPlace =
+            usesStoreSpecificMigrationManager && mappings.isInferred && sStoreType == NSSQLiteStoreType && dStoreType == NSSQLiteStoreType
         if isInPlace {
             try migrateCopy(of: sourceURL, sOptions, at: draft, dOptions)
         } else {
@@ -81,7 +82,8 @@ extension NSMigrationManager {
         } catch let error as CocoaError where error.code != .inferredMappingModel && error.code != .migration {
             throw CocoaError(
                 isSource ? .migrationManagerSourceStore : .migrationManagerDestinationStore,
-                sentence: "The store at \(url.path) cannot be migrated: \(error.localizedDescription)", userInfo: [NSUnderlyingErrorKey: error])
+                sentence: "The store at \(url.path) cannot be migrated: \(error.localizedDescription)",
+                userInfo: [NSUnderlyingErrorKey: error])
         }
     }
 
@@ -155,17 +157,22 @@ extension NSMigrationManager {
 
     private func checkCancelled() throws {
         guard let error = running.cancellation else { return }
-        throw CocoaError(.migrationCancelled, sentence: "The migration was cancelled: \(error.localizedDescription)", userInfo: [NSUnderlyingErrorKey: error])
+        throw CocoaError(
+            .migrationCancelled, sentence: "The migration was cancelled: \(error.localizedDescription)",
+            userInfo: [NSUnderlyingErrorKey: error])
     }
 
     private func policy(of mapping: NSEntityMapping) throws -> NSEntityMigrationPolicy {
         guard let name = mapping.entityMigrationPolicyClassName, !name.isEmpty, name != "NSEntityMigrationPolicy" else {
             return NSEntityMigrationPolicy()
         }
-        guard let policy = (NSClassFromString(name) as? NSEntityMigrationPolicy.Type) ?? ManagedClassLookup.migrationPolicy(named: name) else {
+        guard let policy = (NSClassFromString(name) as? NSEntityMigrationPolicy.Type) ?? ManagedClassLookup.migrationPolicy(named: name)
+        else {
             throw CocoaError(
                 .entityMigrationPolicy,
-                sentence: "The mapping '\(mapping.name ?? "")' names the policy \(name), and the program has no such subclass of NSEntityMigrationPolicy.")
+                sentence:
+                    "The mapping '\(mapping.name ?? "")' names the policy \(name), and the program has no such subclass of NSEntityMigrationPolicy."
+            )
         }
         return NSEntityMigrationPolicy.make(policy)
     }
@@ -173,10 +180,12 @@ extension NSMigrationManager {
     private func sources(of mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy) throws -> [NSManagedObject] {
         guard let name = mapping.sourceEntityName else { return [] }
         guard running.sourceEntities[name] != nil else {
-            throw CocoaError(.migration, sentence: "The mapping '\(mapping.name ?? "")' begins at \(name), which the source model does not have.")
+            throw CocoaError(
+                .migration, sentence: "The mapping '\(mapping.name ?? "")' begins at \(name), which the source model does not have.")
         }
         if let target = mapping.destinationEntityName, running.destinationEntities[target] == nil {
-            throw CocoaError(.migration, sentence: "The mapping '\(mapping.name ?? "")' leads to \(target), which the destination model does not have.")
+            throw CocoaError(
+                .migration, sentence: "The mapping '\(mapping.name ?? "")' leads to \(target), which the destination model does not have.")
         }
         if let expression = mapping.sourceExpression {
             let context = NSMutableDictionary()

@@ -87,7 +87,9 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     }
 
     /// Returns the source entity of a mapping; nil if it has none.
-    open func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? { mEntity.sourceEntityName.flatMap { running.sourceEntities[$0] } }
+    open func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+        mEntity.sourceEntityName.flatMap { running.sourceEntities[$0] }
+    }
 
     /// Returns the destination entity of a mapping; nil if it has none.
     open func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
@@ -137,7 +139,9 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy
     ) throws -> Any? {
         // The property's own value: a predicate's value of a transformable attribute would lose information.
-        if case .path(.variable(NSMigrationSourceObjectKey), let keys) = expression.tree, keys.count == 1, source.entity.propertiesByName[keys[0]] != nil {
+        if case .path(.variable(NSMigrationSourceObjectKey), let keys) = expression.tree, keys.count == 1,
+            source.entity.propertiesByName[keys[0]] != nil
+        {
             return source.value(forKey: keys[0])
         }
         if case .constant = expression.tree { return expression.constantValue }
@@ -148,8 +152,10 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         variables[NSMigrationDestinationObjectKey] = destination.map { PredicateValue($0) }
         variables[NSMigrationPropertyMappingKey] = property.map { PredicateValue($0) }
         do {
-            return try expression.tree.value(on: PredicateValue(source), variables: variables, now: { Date.now.timeIntervalSinceReferenceDate })
-                .foundationValue
+            return try expression.tree.value(
+                on: PredicateValue(source), variables: variables, now: { Date.now.timeIntervalSinceReferenceDate }
+            )
+            .foundationValue
         } catch {
             throw CocoaError(
                 .migration,

@@ -119,7 +119,10 @@ open class NSManagedObjectModelReference: NSObject {
         let resolved: NSManagedObjectModel? =
             switch source {
             case .model(let model): model
-            case .file(let url): try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first { $0.versionChecksum == versionChecksum }
+            case .file(let url):
+                try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first {
+                    $0.versionChecksum == versionChecksum
+                }
             case .hashes(let hashes, let bundle):
                 ModelLookup.versionsByName(in: bundle).lazy.map { NSManagedObjectModel($0.model) }.first { model in
                     model.entityVersionHashesByName == hashes as? [String: Data]

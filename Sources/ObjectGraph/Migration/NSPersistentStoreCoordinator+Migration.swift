@@ -10,9 +10,12 @@ import SQLiteStore
 extension NSPersistentStoreCoordinator {
     /// Runs stages, and migrates files of other types; SQLite files migrate as they are opened.
     func prepareFile(_ description: NSPersistentStoreDescription) throws {
-        guard let url = description.url, url.path != "/dev/null", !description.isReadOnly, FileManager.default.fileExists(atPath: url.path) else { return }
+        guard let url = description.url, url.path != "/dev/null", !description.isReadOnly, FileManager.default.fileExists(atPath: url.path)
+        else { return }
         if description.type == NSSQLiteStoreType {
-            guard let manager = description.options[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager else { return }
+            guard let manager = description.options[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager else {
+                return
+            }
             try StagedMigration(manager: manager, description: description, url: url, target: managedObjectModel).run()
         } else if description.type == NSBinaryStoreType {
             try migrateBinaryStore(description, url)

@@ -68,7 +68,8 @@ struct StagedMigration {
 
     /// Opens the store with a version of the model, which migrates a store of another version.
     private func open(_ reference: NSManagedObjectModelReference, _ body: (NSPersistentContainer) throws -> Void) throws {
-        let container = NSPersistentContainer(name: url.deletingPathExtension().lastPathComponent, managedObjectModel: try reference.resolve().withoutClasses())
+        let container = NSPersistentContainer(
+            name: url.deletingPathExtension().lastPathComponent, managedObjectModel: try reference.resolve().withoutClasses())
         guard let copy = description.copy() as? NSPersistentStoreDescription else { return }
         copy.setOption(nil, forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
         copy.shouldAddStoreAsynchronously = false

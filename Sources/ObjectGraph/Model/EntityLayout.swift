@@ -46,7 +46,9 @@ package final class EntityLayout: @unchecked Sendable {
         self.entity = entity
         self.description = description
         func slots(_ isWanted: (Slot) -> Bool) -> [Int] { entity.slots.indices.filter { isWanted(entity.slots[$0]) } }
-        transformableSlots = slots { if case .attribute(let attribute) = $0 { attribute.type == .transformable && !attribute.isTransient } else { false } }
+        transformableSlots = slots {
+            if case .attribute(let attribute) = $0 { attribute.type == .transformable && !attribute.isTransient } else { false }
+        }
         transientSlots = slots {
             switch $0 {
             case .attribute(let attribute): attribute.isTransient

@@ -60,7 +60,8 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
         self.init(
             name: index.name,
             elements: index.elements.map { element in
-                let property = element.expressionFormat.map { NSExpressionDescription($0, element.expressionType) } ?? properties[element.property]
+                let property =
+                    element.expressionFormat.map { NSExpressionDescription($0, element.expressionType) } ?? properties[element.property]
                 let made = NSFetchIndexElementDescription(
                     name: property?.name ?? element.property, property: property, collationType: element.isRTree ? .rTree : .binary)
                 made.isAscending = element.isAscending

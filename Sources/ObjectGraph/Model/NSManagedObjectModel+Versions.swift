@@ -61,7 +61,8 @@ extension NSManagedObjectModel {
     }
 
     class func mergedModelImplementation(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
-        let models = bundles.map { $0.flatMap(ModelLookup.versions(in:)) } ?? ModelLookup.versionsCompiledIn() + ModelLookup.versions(in: .main)
+        let models =
+            bundles.map { $0.flatMap(ModelLookup.versions(in:)) } ?? ModelLookup.versionsCompiledIn() + ModelLookup.versions(in: .main)
         return NSManagedObjectModel(byMerging: models.map { NSManagedObjectModel($0) }, forStoreMetadata: metadata)
     }
 
@@ -98,7 +99,8 @@ extension ModelLookup {
     /// Returns all versions of all models in the program, including those read from files.
     static func known() -> [Model] {
         let files = readFiles.withLock { $0 }.sorted { $0.path < $1.path }
-        return versionsCompiledIn() + versions(in: .main) + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+        return versionsCompiledIn() + versions(in: .main)
+            + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// Returns the versions of each model compiled into the program.

@@ -180,22 +180,30 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// versions that differ only in delete rules or counts are not distinguished.
     ///
     /// - Parameter configuration: nil for all entities.
-    open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool { isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata) }
+    open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
+        isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata)
+    }
 
     /// Returns the version of a model in some bundles that fits a store; nil searches the models compiled into the
     /// program and those of the main bundle.
-    open class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? { mergedModelImplementation(from: bundles, forStoreMetadata: metadata) }
+    open class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
+        mergedModelImplementation(from: bundles, forStoreMetadata: metadata)
+    }
 
     /// Returns the model's own request: copy it before changing it.
     ///
     /// - Returns: nil for a missing name.
-    open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestTemplateImplementation(forName: name) }
+    open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
+        fetchRequestTemplateImplementation(forName: name)
+    }
 
     /// Sets the request of a name.
     ///
     /// - Parameter fetchRequestTemplate: nil to remove the request.
     /// - Precondition: The model isn't used yet.
-    open func setFetchRequestTemplate(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) { setFetchRequestTemplateImplementation(fetchRequestTemplate, forName: name) }
+    open func setFetchRequestTemplate(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
+        setFetchRequestTemplateImplementation(fetchRequestTemplate, forName: name)
+    }
 
     /// Returns a mutable copy of a request, with values for the variables of its predicate.
     ///
@@ -204,7 +212,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// - Precondition: Every variable has a value. Source: Apple raises an exception otherwise.
     open func fetchRequestFromTemplate(
         withName name: String, substitutionVariables variables: [String: Any]
-    ) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestFromTemplateImplementation(withName: name, substitutionVariables: variables) }
+    ) -> NSFetchRequest<any NSFetchRequestResult>? {
+        fetchRequestFromTemplateImplementation(withName: name, substitutionVariables: variables)
+    }
 
     /// Merges the models of some bundles; nil takes those compiled into the program, else those of the main bundle.
     ///

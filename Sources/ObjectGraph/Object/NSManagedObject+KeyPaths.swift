@@ -58,7 +58,9 @@ extension NSManagedObject {
 
     final func setFollowed(_ keyPath: String, _ value: Any?) {
         // A part of a composite has its own slot.
-        if layout.entity.location(of: keyPath) != nil || layout.entity.composites[keyPath] != nil { return setValue(value, forKey: keyPath) }
+        if layout.entity.location(of: keyPath) != nil || layout.entity.composites[keyPath] != nil {
+            return setValue(value, forKey: keyPath)
+        }
         guard let (owner, key) = owner(keyPath) else { return }
         owner.setValue(value, forKey: key)
     }

@@ -80,7 +80,8 @@ extension NSManagedObject {
     }
 
     private final func zero<Wrapper: RawRepresentable>(of type: Wrapper.Type) -> Any? {
-        guard let number = Wrapper.RawValue.self as? any FixedWidthInteger.Type, let raw = number.init(exactly: 0) as? Wrapper.RawValue else {
+        guard let number = Wrapper.RawValue.self as? any FixedWidthInteger.Type, let raw = number.init(exactly: 0) as? Wrapper.RawValue
+        else {
             return nil
         }
         return Wrapper(rawValue: raw)

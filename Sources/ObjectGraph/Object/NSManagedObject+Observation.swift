@@ -62,7 +62,9 @@ extension NSManagedObject: Observable {
 
     /// No observer has seen a fault's values.
     private final func noteReplacement() {
-        guard flags.contains(.keyValueObserved), flags.isDisjoint(with: [.fault, .detached]), let observers, !observers.isEmpty else { return }
+        guard flags.contains(.keyValueObserved), flags.isDisjoint(with: [.fault, .detached]), let observers, !observers.isEmpty else {
+            return
+        }
         contextReference?.observedChanges.append(ReplacedValues(self, observers))
     }
 }

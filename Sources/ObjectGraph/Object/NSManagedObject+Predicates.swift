@@ -30,7 +30,11 @@ extension NSManagedObject: PredicateSubject {
         switch value {
         case .null, .reference: .null
         case .int(let value):
-            if case .attribute(let attribute) = layout.entity.slots[slot], attribute.type == .boolean { .bool(value != 0) } else { .int(value) }
+            if case .attribute(let attribute) = layout.entity.slots[slot], attribute.type == .boolean {
+                .bool(value != 0)
+            } else {
+                .int(value)
+            }
         case .double(let value): .double(value)
         case .decimal(let value): .decimal(value)
         case .string(let value): .string(value)

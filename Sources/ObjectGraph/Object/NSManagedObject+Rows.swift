@@ -147,7 +147,8 @@ extension NSManagedObject {
             values = committed
         }
         committed = nil
-        for (index, relationship) in layout.entity.toMany.enumerated() where relationship.shape == .manyToMany || relationship.inverse == nil {
+        for (index, relationship) in layout.entity.toMany.enumerated()
+        where relationship.shape == .manyToMany || relationship.inverse == nil {
             guard let inverse = relationship.inverse else {
                 toMany[index].rollback()
                 continue

@@ -65,7 +65,8 @@ extension NSManagedObject {
                 if let stored = AttributeCoding.stored(value, as: attribute.type) {
                     errors += violations(of: attribute, by: stored)
                 } else {
-                    errors.append(violation(.managedObjectValidation, key, "cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")", value))
+                    errors.append(
+                        violation(.managedObjectValidation, key, "cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")", value))
                 }
             case .toOne(let relationship):
                 if !relationship.declaration.isOptional, value == nil || value is NSNull {
@@ -130,7 +131,9 @@ extension NSManagedObject {
         switch value {
         case .null:
             // The store computes a derived value when it saves.
-            if !attribute.isOptional, attribute.derivationExpression == nil { report(.validationMissingMandatoryProperty, "has no value but is required") }
+            if !attribute.isOptional, attribute.derivationExpression == nil {
+                report(.validationMissingMandatoryProperty, "has no value but is required")
+            }
         case .int(let value):
             checkNumber(Double(value), attribute, report)
         case .double(let value):
@@ -172,13 +175,19 @@ extension NSManagedObject {
         if count == 0 {
             // A required relationship may be empty unless the model sets a minimum count (seen in public test suites that
             // save such objects with Apple's framework).
-            return declaration.isOptional || declaration.minimumCount == 0 ? [] : [violation(.validationMissingMandatoryProperty, relationship.name, "is empty but is required")]
+            return declaration.isOptional || declaration.minimumCount == 0
+                ? [] : [violation(.validationMissingMandatoryProperty, relationship.name, "is empty but is required")]
         }
         if count < declaration.minimumCount {
-            return [violation(.validationRelationshipLacksMinimumCount, relationship.name, "has fewer than \(declaration.minimumCount) members")]
+            return [
+                violation(.validationRelationshipLacksMinimumCount, relationship.name, "has fewer than \(declaration.minimumCount) members")
+            ]
         }
         if declaration.maximumCount > 1, count > declaration.maximumCount {
-            return [violation(.validationRelationshipExceedsMaximumCount, relationship.name, "has more than \(declaration.maximumCount) members")]
+            return [
+                violation(
+                    .validationRelationshipExceedsMaximumCount, relationship.name, "has more than \(declaration.maximumCount) members")
+            ]
         }
         return []
     }

@@ -383,7 +383,9 @@ open class NSManagedObject: NSObject {
     open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet { mutableSetValueImplementation(forKeyPath: keyPath) }
 
     /// Returns an ordered set through which the relationship at the end of a path can be changed.
-    open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet { mutableOrderedSetValueImplementation(forKeyPath: keyPath) }
+    open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
+        mutableOrderedSetValueImplementation(forKeyPath: keyPath)
+    }
 
     /// Loads the object's values before an accessor of the app reads one.
     open func willAccessValue(forKey key: String?) { willRead() }

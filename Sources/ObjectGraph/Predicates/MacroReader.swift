@@ -75,7 +75,9 @@ struct MacroReader {
     }
 
     /// Translates a part in which a variable has a value.
-    mutating func node(_ expression: any PredicateExpression, where variable: PredicateExpressions.VariableID, is value: PredicateKit.Expression) throws
+    mutating func node(
+        _ expression: any PredicateExpression, where variable: PredicateExpressions.VariableID, is value: PredicateKit.Expression
+    ) throws
         -> Node
     {
         variables[variable] = value

@@ -60,7 +60,8 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         }
         for relationship in layout.description.relationshipsByName.values {
             let members = try (values[relationship.name] as? [[String: Any]] ?? []).compactMap { try found($0, entities) }
-            let value: Any? = relationship.isToMany ? (relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)) : members.first
+            let value: Any? =
+                relationship.isToMany ? (relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)) : members.first
             node.setValue(value, forKey: relationship.name)
         }
     }

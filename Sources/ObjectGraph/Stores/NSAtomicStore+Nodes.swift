@@ -127,10 +127,14 @@ private final class NodeSubject: PredicateSubject, RowIdentified {
     var rowKey: RowKey? { key }
 
     func predicateValue(forKey name: String) -> PredicateValue {
-        guard let layout = store.layout(key), let node = store.node(key), let location = layout.entity.location(of: name) else { return .null }
+        guard let layout = store.layout(key), let node = store.node(key), let location = layout.entity.location(of: name) else {
+            return .null
+        }
         switch location {
         case .toMany(let index):
-            return .list(store.members(node.value(forKey: layout.entity.toMany[index].name)).map { .object(PredicateObject(NodeSubject($0, store))) })
+            return .list(
+                store.members(node.value(forKey: layout.entity.toMany[index].name)).map { .object(PredicateObject(NodeSubject($0, store))) }
+            )
         case .slot(let slot):
             guard case .attribute(let attribute) = layout.entity.slots[slot] else {
                 let destination = (node.value(forKey: name) as? NSAtomicStoreCacheNode)?.objectID.key

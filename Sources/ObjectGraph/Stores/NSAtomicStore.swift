@@ -152,9 +152,11 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     }
 
     private func checkVersions(_ changes: StoreChanges) throws {
-        let expected = changes.updates.map { ($0.key, $0.expectedVersion) } + changes.deletes.compactMap { delete in
-            delete.expectedVersion.map { (delete.key, $0) }
-        }
+        let expected =
+            changes.updates.map { ($0.key, $0.expectedVersion) }
+            + changes.deletes.compactMap { delete in
+                delete.expectedVersion.map { (delete.key, $0) }
+            }
         let conflicts = try expected.compactMap { key, version in
             let persisted = try row(key)
             return persisted?.version == version ? nil : RowConflict(key: key, expectedVersion: version, persisted: persisted)
@@ -165,7 +167,10 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     private func apply(_ changes: StoreChanges, _ objects: [NSManagedObject]) {
         let byKey = Dictionary(keepingFirst: objects.map { ($0.key, $0) })
         // All nodes are added before relationships look for them.
-        addCacheNodes(Set(changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }.compactMap(\.self)))
+        addCacheNodes(
+            Set(
+                changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }
+                    .compactMap(\.self)))
         addCacheNodes(Set(changes.inserts.compactMap { byKey[$0.key].map(newCacheNode) }))
         for object in objects where object.isMarkedUpdated && !object.isMarkedDeleted {
             guard let node = nodes[object.key] else { continue }

@@ -111,7 +111,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
     override func fetch(_ query: StoreQuery) throws -> [Row] {
         let ids: [NSManagedObjectID] = try withContext { context in
-            try answers(query, .managedObjectResultType, context).compactMap { ($0 as? NSManagedObject)?.objectID ?? $0 as? NSManagedObjectID }
+            try answers(query, .managedObjectResultType, context).compactMap {
+                ($0 as? NSManagedObject)?.objectID ?? $0 as? NSManagedObjectID
+            }
         }
         return try ids.compactMap { try row($0.key) }
     }
@@ -205,7 +207,8 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     override func save(_ changes: StoreChanges, of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
         let living = objects.filter { !($0.isMarkedInserted && $0.isMarkedDeleted) }
         let request = NSSaveChangesRequest(
-            inserted: Set(living.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }), updated: Set(living.filter { $0.isMarkedUpdated && !$0.isMarkedDeleted }),
+            inserted: Set(living.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }),
+            updated: Set(living.filter { $0.isMarkedUpdated && !$0.isMarkedDeleted }),
             deleted: Set(living.filter(\.isMarkedDeleted)), locked: nil)
         _ = try execute(request, with: context)
         saves.withLock { saves in for update in changes.updates { saves[update.key, default: 0] += 1 } }
@@ -233,7 +236,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     /// Runs a block with the context of the current block, or with one of the store's own.
     private func withContext<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
         let coordinator = persistentStoreCoordinator
-        if let current = NSManagedObjectContext.current.value, current.persistentStoreCoordinator === coordinator { return try body(current) }
+        if let current = NSManagedObjectContext.current.value, current.persistentStoreCoordinator === coordinator {
+            return try body(current)
+        }
         let helper = helper.withLock { helper in
             if let helper { return helper }
             let made = NSManagedObjectContext(.privateQueue)

@@ -37,7 +37,9 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     /// The metadata have the store's version, for the app.
     private static func cocoaError(_ error: StoreError, _ plan: StorePlan) -> CocoaError {
         let cocoa = CocoaError(error)
-        guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else { return cocoa }
+        guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else {
+            return cocoa
+        }
         return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.summary)"]) { $1 })
     }
 
@@ -116,7 +118,8 @@ extension SQLiteStore.Options {
         versionIdentifiers = plan.versionIdentifiers
         versionChecksum = plan.versionChecksum
         modelChanges =
-            !description.shouldMigrateStoreAutomatically ? .refuse : description.shouldInferMappingModelAutomatically ? .infer : .requireMapping
+            !description.shouldMigrateStoreAutomatically
+            ? .refuse : description.shouldInferMappingModelAutomatically ? .infer : .requireMapping
         defersDrops = description.isOn(NSPersistentStoreDeferredLightweightMigrationOptionKey)
         isSynced = description.isSynced
         sourceModels = { ModelLookup.known() }

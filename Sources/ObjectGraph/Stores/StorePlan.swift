@@ -37,8 +37,10 @@ struct StorePlan {
 
     /// The model's part of the store's metadata.
     var versionMetadata: [String: Any] {
-        [NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers,
-            NSPersistentStoreModelVersionChecksumKey: versionChecksum, tarnHashVersionKey: 1]
+        [
+            NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers,
+            NSPersistentStoreModelVersionChecksumKey: versionChecksum, tarnHashVersionKey: 1,
+        ]
     }
 
     /// - Throws: `CocoaError` 134100 for a store of another version of the model.
@@ -52,7 +54,8 @@ struct StorePlan {
         guard changed.isEmpty, missing.isEmpty else {
             throw CocoaError(
                 .persistentStoreIncompatibleVersionHash,
-                sentence: "The store was made with another version of the model; what differs: \((changed + missing).joined(separator: ", ")).")
+                sentence:
+                    "The store was made with another version of the model; what differs: \((changed + missing).joined(separator: ", ")).")
         }
     }
 }

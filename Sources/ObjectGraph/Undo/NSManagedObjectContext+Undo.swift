@@ -25,7 +25,8 @@ extension NSManagedObjectContext {
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
         checkpoints = nil
         guard let undoManager else { return }
-        checkpoints = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: undoManager, queue: nil) { [registry] _ in
+        checkpoints = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: undoManager, queue: nil) {
+            [registry] _ in
             guard let context = registry.context, context.queue.isCurrent else { return }
             context.processPendingChanges()
         }

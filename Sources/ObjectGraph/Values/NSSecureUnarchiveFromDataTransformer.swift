@@ -45,7 +45,8 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
         case let dictionary as [AnyHashable: Any]:
             return dictionary.allSatisfy { isAllowed($0.key.base, classes) && isAllowed($0.value, classes) }
         case let set as Set<AnyHashable>: return set.allSatisfy { isAllowed($0.base, classes) }
-        case is String, is Bool, is any BinaryInteger, is any BinaryFloatingPoint, is Date, is Data, is URL, is UUID, is Decimal: return true
+        case is String, is Bool, is any BinaryInteger, is any BinaryFloatingPoint, is Date, is Data, is URL, is UUID, is Decimal:
+            return true
         case let object as NSObject where object is any NSSecureCoding:
             return classes.contains { object.isKind(of: $0) }
         default: return false

@@ -159,7 +159,8 @@ final class FetchedResults {
             (notification.userInfo?[key] as? Set<NSManagedObject> ?? []).filter { plan.entities.contains($0.layout.index) }
         }
         let deleted = Set(changed(NSDeletedObjectsKey) + changed(NSInvalidatedObjectsKey))
-        let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
+        let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(
+            deleted)
         guard !deleted.isEmpty || !touched.isEmpty else { return }
         let accepted = touched.filter { object in
             // Reading a fault may find its row missing.

@@ -40,7 +40,9 @@ public struct NSDiffableDataSourceSnapshot<
     /// - Precondition: The section exists.
     public func itemIdentifiers(inSection identifier: SectionIdentifierType) -> [ItemIdentifierType] { contents.items(in: identifier) }
     /// Returns the section of an item; nil if the item does not exist.
-    public func sectionIdentifier(containingItem identifier: ItemIdentifierType) -> SectionIdentifierType? { contents.section(of: identifier) }
+    public func sectionIdentifier(containingItem identifier: ItemIdentifierType) -> SectionIdentifierType? {
+        contents.section(of: identifier)
+    }
     /// Returns the index of an item among all items; nil if it does not exist.
     public func indexOfItem(_ identifier: ItemIdentifierType) -> Int? { contents.index(ofItem: identifier) }
     /// Returns the index of a section; nil if it does not exist.
