@@ -247,8 +247,7 @@ package enum PredicateFunctions {
         return members.filter { distinctValues.insert($0.canonical).inserted }
     }
 
-    static func combine(_ operation: SetOperation, _ first: PredicateValue, _ second: PredicateValue) -> PredicateValue
-    {
+    static func combine(_ operation: SetOperation, _ first: PredicateValue, _ second: PredicateValue) -> PredicateValue {
         guard case .list(let first) = first, case .list(let second) = second else { return .null }
         let secondMembers = Set(second.map(\.canonical))
         switch operation {

@@ -39,7 +39,8 @@ enum PredicateMethods {
     ]
 
     static func isKnown(_ name: String, _ count: Int) -> Bool {
-        messages[name] == count || (functions[name] != nil && count == 0) || (comparisons[name] != nil && count == 1) || values[name] == count
+        messages[name] == count || (functions[name] != nil && count == 0) || (comparisons[name] != nil && count == 1)
+            || values[name] == count
     }
 
     /// - Throws: ``PredicateFailure`` with `.unknownFunction`.

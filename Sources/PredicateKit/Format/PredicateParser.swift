@@ -111,8 +111,7 @@ struct PredicateParser {
         }
     }
 
-    mutating func nested<T>(_ body: (inout PredicateParser) throws(PredicateFailure) -> T) throws(PredicateFailure) -> T
-    {
+    mutating func nested<T>(_ body: (inout PredicateParser) throws(PredicateFailure) -> T) throws(PredicateFailure) -> T {
         nesting += 1
         defer { nesting -= 1 }
         guard nesting <= Self.nestingMax else {
