@@ -111,7 +111,9 @@ extension SQLiteStore {
         }
         do {
             if isReadOnly {
-                do { return try run() } catch let error where StoreError(error).code == .notPermitted { return try StoreFile(url).read(body) }
+                do { return try run() } catch let error where StoreError(error).code == .notPermitted {
+                    return try StoreFile(url).read(body)
+                }
             }
             return try StoreLock(path: url.path + "-lock", limit: .seconds(10)).withLock(run)
         } catch {
@@ -122,7 +124,8 @@ extension SQLiteStore {
     private static func storedMetadata(_ connection: Connection) throws -> (String, StoreMetadata) {
         let hasTable = try connection.first("SELECT count(*) FROM sqlite_master WHERE name = 'Z_METADATA'") { $0.int(0) }
         guard hasTable == 1 else { throw StoreError(.corrupt, "the file isn't a store") }
-        let row = try connection.first("SELECT Z_UUID, Z_PLIST FROM Z_METADATA LIMIT 1") { row in (row.text(0) ?? "", row.blob(1) ?? Data()) }
+        let row = try connection.first("SELECT Z_UUID, Z_PLIST FROM Z_METADATA LIMIT 1") { row in (row.text(0) ?? "", row.blob(1) ?? Data())
+        }
         guard let row, !row.0.isEmpty else { throw StoreError(.corrupt, "the store has lost its metadata") }
         return (row.0, try StoreMetadata(decoding: row.1))
     }

@@ -56,8 +56,7 @@ extension SQLiteStore {
         }
     }
 
-    private static func prepared(_ database: some DatabaseWriter, _ prepare: Preparation) throws -> StoreOpening.Result
-    {
+    private static func prepared(_ database: some DatabaseWriter, _ prepare: Preparation) throws -> StoreOpening.Result {
         try database.writeWithoutTransaction { database in
             var result: StoreOpening.Result?
             try database.inTransaction(.immediate) {

@@ -95,8 +95,9 @@ struct PreparedStatement {
     func bind(standing bytes: UnsafeBufferPointer<UInt8>, _ index: Int32) throws(StoreError) {
         // An empty buffer may have a nil address, which would bind null.
         guard let start = bytes.baseAddress else { return try check(sqlite3_bind_text(handle, index, "", 0, Self.transient)) }
-        try check(sqlite3_bind_text64(
-            handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
+        try check(
+            sqlite3_bind_text64(
+                handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
     }
 
     /// Binds a copy of the bytes. Throws as for text.

@@ -42,7 +42,8 @@ extension StoreError {
 
     /// The same error, with the path of its file.
     func about(_ path: String) -> StoreError {
-        StoreError(code, summary, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions,
+        StoreError(
+            code, summary, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions,
             obstacles: obstacles)
     }
 }

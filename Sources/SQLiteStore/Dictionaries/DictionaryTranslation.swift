@@ -28,7 +28,9 @@ struct DictionaryTranslation {
         var columns: [SQLFragment] = []
         var readings: [Reading] = []
         for column in query.columns {
-            if !query.groups.isEmpty, !query.groups.contains(column.expression), !column.expression.isAggregate, !column.expression.isConstant {
+            if !query.groups.isEmpty, !query.groups.contains(column.expression), !column.expression.isAggregate,
+                !column.expression.isConstant
+            {
                 throw translator.refusal("'\(column.name)' is neither grouped by nor computed from the group")
             }
             let operand = try aggregating.operand(column.expression)

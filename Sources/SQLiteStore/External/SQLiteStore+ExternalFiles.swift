@@ -40,10 +40,11 @@ extension SQLiteStore {
         }
         guard waiting, let result = try? database.checkpoint(.passive), result.walFrameCount == result.checkpointedFrameCount
         else { return }
-        folder.remove(unneededFiles.withLock { names in
-            defer { names = [] }
-            return names
-        })
+        folder.remove(
+            unneededFiles.withLock { names in
+                defer { names = [] }
+                return names
+            })
     }
 
     /// Removes files that no row names: leftovers of a crash. Scans all columns that may name files.

@@ -52,7 +52,8 @@ package struct StoreContents: Sendable {
             return SortKey(keyPath: path, ascending: !key.hasPrefix("-"))
         }
         for key in query.sort where resolved.location(of: key.keyPath.first ?? "") == nil {
-            throw StoreError(.unsupportedPredicate, "the entity has no property to sort by", detail: "\(entity).\(key.keyPath.joined(separator: "."))")
+            throw StoreError(
+                .unsupportedPredicate, "the entity has no property to sort by", detail: "\(entity).\(key.keyPath.joined(separator: "."))")
         }
         return query
     }

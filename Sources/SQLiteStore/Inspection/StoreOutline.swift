@@ -206,7 +206,8 @@ struct StoreOutline {
         }
         let isIndexed = indexes.contains { $0.uppercased() == "\(table.uppercased())_\(name)_INDEX" }
         guard companion != nil || isIndexed || orderColumn != nil else { return nil }
-        let far = companion.flatMap { Self.number(after: "Z", in: $0) }.map { root(of: $0) }
+        let far =
+            companion.flatMap { Self.number(after: "Z", in: $0) }.map { root(of: $0) }
             ?? modelEntities.first { $0.name.uppercased() == name.dropFirst() }.map { root(of: $0.number) }
             // The only possible destination.
             ?? (roots.count == 1 ? roots[0].number : nil)

@@ -39,12 +39,16 @@ enum Derivation: Equatable {
 
     private init?(copy path: String, function: String?) {
         let keys = path.split(separator: ".").map(String.init)
-        guard (1...2).contains(keys.count), keys.allSatisfy({ $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }) else { return nil }
+        guard (1...2).contains(keys.count), keys.allSatisfy({ $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }) else {
+            return nil
+        }
         self = .copy(path: keys, function: function)
     }
 
     private init?(aggregate keys: [String], _ operation: String) {
-        guard ["@count", "@sum", "@avg", "@min", "@max"].contains(operation), keys.count == (operation == "@count" ? 1 : 2) else { return nil }
+        guard ["@count", "@sum", "@avg", "@min", "@max"].contains(operation), keys.count == (operation == "@count" ? 1 : 2) else {
+            return nil
+        }
         self = .aggregate(relationship: keys[0], operation: operation, attribute: keys.count == 2 ? keys[1] : nil)
     }
 }

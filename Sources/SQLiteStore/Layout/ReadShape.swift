@@ -79,7 +79,8 @@ struct ReadShape: Sendable {
     @discardableResult
     func pack(_ statement: PreparedStatement, _ layout: StoreLayout, into chunks: inout [RowChunk], store: UInt16) -> Bool {
         let number = statement.int(1)
-        guard let decoder = decoders.count == 1 && decoders[0].number == number ? decoders[0] : decoders.first(where: { $0.number == number })
+        guard
+            let decoder = decoders.count == 1 && decoders[0].number == number ? decoders[0] : decoders.first(where: { $0.number == number })
         else { return false }
         let slots = decoder.slots
         if chunks.last?.hasRoom(slots: slots.count) != true { chunks.append(RowChunk(store: store)) }

@@ -58,7 +58,8 @@ extension StoreLayoutBuilder {
             // Other entities have null in a column of this one, and nulls are never equal. An index of an earlier release
             // stays unchanged.
             let isOwn = constraint.contains { property in
-                entity.declaration.attributes.contains { $0.name == property } || entity.declaration.relationships.contains { $0.name == property }
+                entity.declaration.attributes.contains { $0.name == property }
+                    || entity.declaration.relationships.contains { $0.name == property }
             }
             let isKept = existing?.recorded?.indexes?[name]?.contains(" WHERE ") == true
             tables[entity.root]?.indexes.append(

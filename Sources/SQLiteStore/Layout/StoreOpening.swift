@@ -142,7 +142,8 @@ extension StoreLayout {
     /// - Parameter columns: Upper-case columns by upper-case table.
     /// - Throws: ``StoreError`` with `.incompatibleModel` for a column that the file lacks.
     fileprivate func checkColumns(_ columns: [String: [String]]) throws(StoreError) {
-        let modelColumns = tables.flatMap { table in (ReadShape.fixedColumns + table.columns.map(\.name)).map { (table.name, $0) } }
+        let modelColumns =
+            tables.flatMap { table in (ReadShape.fixedColumns + table.columns.map(\.name)).map { (table.name, $0) } }
             + joins.flatMap { join in ([join.first, join.second] + join.orderColumns).map { (join.name, $0) } }
         for (table, column) in modelColumns where columns[table.uppercased()]?.contains(column.uppercased()) != true {
             throw StoreError(.incompatibleModel, "a property of the model is not in the store", detail: "no column \(table).\(column)")

@@ -46,7 +46,8 @@ struct StoreTables {
     /// Drops indexes of the layout's tables that it does not have, or has in another form.
     func dropOtherIndexes(onLeftovers leftovers: [DeferredDrop]) throws(StoreError) {
         let neededNames = Set(
-            layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } })
+            layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } }
+        )
         let joins = layout.joins.map { $0.name.uppercased() }
         let tables = Set(layout.tables.map { $0.name.uppercased() } + leftovers.filter { $0.column == nil }.map { $0.table.uppercased() })
         var dropped: [String] = []

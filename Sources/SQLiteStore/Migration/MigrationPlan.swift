@@ -56,7 +56,9 @@ struct MigrationPlan {
         self.included = included
         self.file = file
         for index in included {
-            guard let name = difference.origin(of: model.entities[index].name)?.name, let origin = old.model.entity(named: name) else { continue }
+            guard let name = difference.origin(of: model.entities[index].name)?.name, let origin = old.model.entity(named: name) else {
+                continue
+            }
             origins[index] = origin.index
             images[origin.index] = index
             properties[index] = PropertyOrigins(of: model.entities[index], in: origin)

@@ -24,7 +24,10 @@ struct RelationshipFill {
                 let place = EntityRelationship(entity: entity, location: location)
                 if plan.unchangedRelationships.contains(place) { continue }
                 switch location {
-                case .slot: if plan.sources(of: entity, location).contains(where: { if case .slot = $0.location { true } else { false } }) { continue }
+                case .slot:
+                    if plan.sources(of: entity, location).contains(where: { if case .slot = $0.location { true } else { false } }) {
+                        continue
+                    }
                 case .toMany(let index):
                     switch layout.entities[entity]?.toMany[index] {
                     case .foreignKey(let key)? where !key.isHidden: continue
@@ -101,7 +104,8 @@ struct RelationshipFill {
 
 extension StoreMigrator {
     func collect(_ fill: RelationshipFill) throws(StoreError) {
-        try connection.execute("CREATE TABLE \(fill.table) (owner INTEGER, member INTEGER, place INTEGER, other INTEGER, PRIMARY KEY (owner, member))")
+        try connection.execute(
+            "CREATE TABLE \(fill.table) (owner INTEGER, member INTEGER, place INTEGER, other INTEGER, PRIMARY KEY (owner, member))")
         for source in fill.sources { try connection.execute("INSERT OR IGNORE INTO \(fill.table) \(source)") }
     }
 
@@ -126,7 +130,8 @@ extension StoreMigrator {
             }
             if let column = reference.orderColumn { values += ", \(identifier(column)) = p.other" }
             try connection.execute(
-                "UPDATE \(table) SET \(values) FROM \(fill.table) p WHERE p.owner = \(table).Z_PK AND \(table).Z_ENT IN (\(list(entity.hierarchyNumbers)))")
+                "UPDATE \(table) SET \(values) FROM \(fill.table) p WHERE p.owner = \(table).Z_PK AND \(table).Z_ENT IN (\(list(entity.hierarchyNumbers)))"
+            )
         case .toMany(let index): try write(fill, to: entity.toMany[index], destination, subject)
         }
         try connection.execute("DROP TABLE \(fill.table)")
@@ -160,7 +165,8 @@ extension StoreMigrator {
             let insert = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) SELECT"
             try connection.execute("\(insert) \(values.joined(separator: ", ")) FROM \(fill.table)")
             if side.isSymmetric {
-                try connection.execute("\(insert) \((["member", "owner"] + values.dropFirst(2)).joined(separator: ", ")) FROM \(fill.table)")
+                try connection.execute(
+                    "\(insert) \((["member", "owner"] + values.dropFirst(2)).joined(separator: ", ")) FROM \(fill.table)")
             }
         }
     }

@@ -92,6 +92,7 @@ extension StoreMigrator {
         }
         if values.isEmpty { return }
         try connection.execute(
-            "UPDATE ACHANGE SET \(values.joined(separator: ", ")) WHERE ZENTITY = \(entity.number) AND ZCHANGETYPE = \(HistoryChange.Kind.delete.rawValue)")
+            "UPDATE ACHANGE SET \(values.joined(separator: ", ")) WHERE ZENTITY = \(entity.number) AND ZCHANGETYPE = \(HistoryChange.Kind.delete.rawValue)"
+        )
     }
 }

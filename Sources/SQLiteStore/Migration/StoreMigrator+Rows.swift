@@ -71,7 +71,8 @@ extension StoreMigrator {
                 let isTagged = kind == .external && oldKind == .blob
                 let expression =
                     isTagged
-                    ? "CASE WHEN \(identifier(current)) IS NULL THEN NULL ELSE CAST(x'01' || \(identifier(current)) AS BLOB) END" : identifier(current)
+                    ? "CASE WHEN \(identifier(current)) IS NULL THEN NULL ELSE CAST(x'01' || \(identifier(current)) AS BLOB) END"
+                    : identifier(current)
                 let fallback = attribute.isOptional || !wasOptional ? .null : value(attribute, kind)
                 if fallback != .null {
                     result.append(Assignment(column: column, expression: "IFNULL(\(expression), ?)", argument: fallback))
@@ -205,7 +206,9 @@ extension StoreMigrator {
                         """)
                 case .toMany(let index):
                     guard case .foreignKey(let key) = entity.toMany[index], key.isHidden else {
-                        guard case .join(let side) = entity.toMany[index], let destination = layout.entities[side.destination] else { continue }
+                        guard case .join(let side) = entity.toMany[index], let destination = layout.entities[side.destination] else {
+                            continue
+                        }
                         let join = identifier(side.table)
                         try connection.execute(
                             """

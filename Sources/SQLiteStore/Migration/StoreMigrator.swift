@@ -73,8 +73,8 @@ struct StoreMigrator {
             try connection.execute("DROP TRIGGER \(StoreSchema.quoted(name))")
         }
         for (name, _) in try connection.pairs(
-            "SELECT name, name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_RT\\_%' ESCAPE '\\' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
-        { try connection.execute("DROP TABLE \(StoreSchema.quoted(name))") }
+            "SELECT name, name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_RT\\_%' ESCAPE '\\' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+        ) { try connection.execute("DROP TABLE \(StoreSchema.quoted(name))") }
     }
 
     /// In two steps, since names may be swapped.

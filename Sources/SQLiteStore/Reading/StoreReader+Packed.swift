@@ -47,7 +47,8 @@ extension StoreReader {
 
     private func packedRows(_ entity: StoredEntity, where column: String, _ keys: KeyList) throws -> [RowChunk] {
         let statement = try connection.statement(
-            "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE t0.\(identifier(column)) \(KeyList.condition)")
+            "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE t0.\(identifier(column)) \(KeyList.condition)"
+        )
         defer { statement.reset() }
         try statement.bind([keys.argument])
         var chunks: [RowChunk] = []

@@ -178,7 +178,9 @@ extension StoreWriter {
     /// - Parameters:
     ///   - column: The column with the owner's key.
     ///   - key: A row that joins the relationship; nil for a join record.
-    func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError) -> Int64 {
+    func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError)
+        -> Int64
+    {
         let list = OrderedOwner(table: table, order: order, owner: owner)
         let last: Int64
         if let lastPosition = lastPlaces[list] {

@@ -84,7 +84,8 @@ extension StoreWriter {
         let entity = try ownEntity(key)
         let columns = constraint.slots.compactMap { entity.slots[$0].column }
         guard columns.count == constraint.slots.count, let owner = layout.entities[constraint.entity] else { return nil }
-        let conditions = columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(owner.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
+        let conditions =
+            columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(owner.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
         let statement = try connection.statement(
             "SELECT Z_PK FROM \(identifier(entity.table)) WHERE \(conditions.joined(separator: " AND "))")
         var rivalKeys: [Int64] = []
@@ -106,7 +107,8 @@ extension StoreReader {
         let entity = try layout.entity(constraint.entity)
         let columns = constraint.slots.compactMap { entity.slots[$0].column }
         guard columns.count == constraint.slots.count else { return [] }
-        let conditions = columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
+        let conditions =
+            columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
         let statement = try connection.statement(
             "SELECT Z_PK, Z_ENT FROM \(identifier(entity.table)) WHERE \(conditions.joined(separator: " AND ")) ORDER BY Z_PK")
         defer { statement.reset() }

@@ -39,7 +39,8 @@ package struct DerivedModel: Sendable {
             return
         }
         if let model = outline.recorded?.model(), model.isUsable {
-            self.init(model: model, origin: .recorded, notes: ["the store's record says nothing about values that are required, and defaults"])
+            self.init(
+                model: model, origin: .recorded, notes: ["the store's record says nothing about values that are required, and defaults"])
             return
         }
         let store = try ForeignStore(connection, outline.metadata, existing.numbers)
@@ -95,7 +96,8 @@ extension Model {
             while depth <= StoreOutline.depthMax, let parent = parents[current.name] { (current, depth) = (parent, depth + 1) }
             return depth
         }
-        return entities.count <= StoreOutline.entitiesMax && entities.allSatisfy { TableModel.isName($0.name) && depth($0) < StoreOutline.depthMax }
+        return entities.count <= StoreOutline.entitiesMax
+            && entities.allSatisfy { TableModel.isName($0.name) && depth($0) < StoreOutline.depthMax }
             && (try? ResolvedModel(self)) != nil
     }
 
@@ -108,7 +110,9 @@ extension Model {
         guard let layout = try? builder.build() else { return }
         let hasFolder = StoreFile.exists(external.url.path)
         for index in entities.indices {
-            guard let resolved = resolved.entity(named: entities[index].name), let placed = layout.entities[resolved.index] else { continue }
+            guard let resolved = resolved.entity(named: entities[index].name), let placed = layout.entities[resolved.index] else {
+                continue
+            }
             for place in entities[index].attributes.indices {
                 guard case .slot(let slot)? = resolved.location(of: entities[index].attributes[place].name),
                     case .attribute(let column, .blob) = placed.slots[slot],
@@ -123,11 +127,13 @@ extension Model {
     /// Whether every value of a column has a tag, and one of them names a file or the store has a folder for files: a
     /// value that happens to begin with a tag's byte would lose it.
     private static func areTagged(_ column: String, _ table: String, _ hasFolder: Bool, _ connection: Connection) throws -> Bool {
-        let (all, inline, files) = try connection.first(
-            """
-            SELECT COUNT(*), TOTAL(substr(v, 1, 1) = x'01'), TOTAL(length(v) = \(ExternalValue.referenceSize) \
-            AND substr(v, 1, 1) = x'02' AND substr(v, -1) = x'00') FROM (SELECT \(column) v FROM \(table) WHERE \(column) IS NOT NULL)
-            """) { ($0.int(0), $0.int(1), $0.int(2)) } ?? (0, 0, 0)
+        let (all, inline, files) =
+            try connection.first(
+                """
+                SELECT COUNT(*), TOTAL(substr(v, 1, 1) = x'01'), TOTAL(length(v) = \(ExternalValue.referenceSize) \
+                AND substr(v, 1, 1) = x'02' AND substr(v, -1) = x'00') FROM (SELECT \(column) v FROM \(table) WHERE \(column) IS NOT NULL)
+                """
+            ) { ($0.int(0), $0.int(1), $0.int(2)) } ?? (0, 0, 0)
         return all > 0 && inline + files == all && (files > 0 || hasFolder)
     }
 }
@@ -146,7 +152,8 @@ extension RecordedModel {
                     guard let destination = record.destination else { continue }
                     let inverse = record.inverse.flatMap { entities[destination]?.properties[$0] }
                     // A to-one inverse has the position in its row.
-                    let isOrdered = record.kind != .toOne && (record.orderColumn ?? (inverse?.kind == .toOne ? inverse?.orderColumn : nil)) != nil
+                    let isOrdered =
+                        record.kind != .toOne && (record.orderColumn ?? (inverse?.kind == .toOne ? inverse?.orderColumn : nil)) != nil
                     entity.relationships.append(
                         Relationship(
                             name: property, destination: destination, inverse: record.inverse, isToMany: record.kind != .toOne,

@@ -140,7 +140,9 @@ struct KeyedArchive {
 
     private func text(_ place: Int) -> String? {
         let kind = bytes[place] >> 4
-        guard kind == 0x5 || kind == 0x6, let (count, start) = length(place, Int(bytes[place] & 0xF)), count <= Self.textMax else { return nil }
+        guard kind == 0x5 || kind == 0x6, let (count, start) = length(place, Int(bytes[place] & 0xF)), count <= Self.textMax else {
+            return nil
+        }
         let size = kind == 0x5 ? 1 : 2
         guard start + count * size <= offsets.lowerBound else { return nil }
         if size == 1 { return String(decoding: bytes[start..<(start + count)], as: UTF8.self) }

@@ -39,11 +39,13 @@ extension TableModel {
     ///
     /// Source: RFC 9562, sections 4.1 and 4.2.
     private func holdsIdentifiers(_ column: String, _ table: String) throws -> Bool {
-        let (all, fitting) = try connection.first(
-            """
-            SELECT COUNT(*), TOTAL(typeof(v) = 'blob' AND length(v) = 16 AND hex(substr(v, 7, 1)) BETWEEN '10' AND '8F' \
-            AND hex(substr(v, 9, 1)) BETWEEN '80' AND 'BF') FROM (SELECT \(column) v FROM \(table) WHERE \(column) IS NOT NULL)
-            """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+        let (all, fitting) =
+            try connection.first(
+                """
+                SELECT COUNT(*), TOTAL(typeof(v) = 'blob' AND length(v) = 16 AND hex(substr(v, 7, 1)) BETWEEN '10' AND '8F' \
+                AND hex(substr(v, 9, 1)) BETWEEN '80' AND 'BF') FROM (SELECT \(column) v FROM \(table) WHERE \(column) IS NOT NULL)
+                """
+            ) { ($0.int(0), $0.int(1)) } ?? (0, 0)
         return all > 0 && all == fitting
     }
 
@@ -51,7 +53,9 @@ extension TableModel {
     func owner(of column: String, root: Int64, table: String) throws -> Int64 {
         if outline.numbers(inTableOf: root).count == 1 { return root }
         var common: [Int64]?
-        try connection.query("SELECT DISTINCT Z_ENT FROM \(identifier(table)) WHERE \(identifier(column)) IS NOT NULL LIMIT \(StoreOutline.entitiesMax)") { row in
+        try connection.query(
+            "SELECT DISTINCT Z_ENT FROM \(identifier(table)) WHERE \(identifier(column)) IS NOT NULL LIMIT \(StoreOutline.entitiesMax)"
+        ) { row in
             let chain = ancestors(row.int(0), root: root)
             common = common.map { zip($0, chain).prefix { $0 == $1 }.map(\.0) } ?? chain
         }

@@ -142,26 +142,33 @@ struct TableModel {
 
     private func destination(of reference: StoreOutline.Reference) throws -> Int64? {
         // An entity column names the declared destination. Without one, the destination has no subentities.
-        if let column = reference.entityColumn, let number = Self.number(column.uppercased()) { return entities[number] == nil ? nil : number }
+        if let column = reference.entityColumn, let number = Self.number(column.uppercased()) {
+            return entities[number] == nil ? nil : number
+        }
         let parents = Set(outline.modelEntities.map(\.parent))
         let leaves = outline.modelEntities.filter { !parents.contains($0.number) && entities[$0.number] != nil }
         let named = leaves.first { "Z" + $0.name.uppercased() == reference.column.uppercased() }
         let (table, column) = (identifier(reference.table), identifier(reference.column))
         let sample = "(SELECT \(column) k FROM \(table) WHERE \(column) IS NOT NULL LIMIT \(Self.sampleSize))"
-        let (total, distinct) = try connection.first("SELECT COUNT(*), COUNT(DISTINCT k) FROM \(sample)") { ($0.int(0), $0.int(1)) } ?? (0, 0)
+        let (total, distinct) =
+            try connection.first("SELECT COUNT(*), COUNT(DISTINCT k) FROM \(sample)") { ($0.int(0), $0.int(1)) } ?? (0, 0)
         if total == 0 { return (named ?? (leaves.count == 1 ? leaves[0] : nil))?.number }
         var best: (number: Int64, score: Double)?
         for leaf in leaves {
             guard let far = outline.table(of: leaf.number).map(identifier) else { continue }
-            let matchCount = try connection.first(
-                "SELECT COUNT(*) FROM \(sample) r JOIN \(far) d ON d.Z_PK = r.k AND d.Z_ENT = \(leaf.number)") { $0.int(0) } ?? 0
+            let matchCount =
+                try connection.first(
+                    "SELECT COUNT(*) FROM \(sample) r JOIN \(far) d ON d.Z_PK = r.k AND d.Z_ENT = \(leaf.number)"
+                ) { $0.int(0) } ?? 0
             // A few may dangle.
             guard matchCount * 10 >= total * 9 else { continue }
             if leaf.number == named?.number { return leaf.number }
             // Keys begin at 1 in every table: of several matches, the table with the largest share of referenced rows is
             // the likeliest.
-            let rows = try connection.first(
-                "SELECT COUNT(*) FROM (SELECT 1 FROM \(far) WHERE Z_ENT = \(leaf.number) LIMIT 100000)") { $0.int(0) } ?? 0
+            let rows =
+                try connection.first(
+                    "SELECT COUNT(*) FROM (SELECT 1 FROM \(far) WHERE Z_ENT = \(leaf.number) LIMIT 100000)"
+                ) { $0.int(0) } ?? 0
             let score = Double(distinct) / Double(max(1, rows))
             if score > best?.score ?? 0 { best = (leaf.number, score) }
         }
@@ -209,7 +216,8 @@ struct TableModel {
                 SELECT COUNT(*), TOTAL(d.\(identifier(b.column)) = r.Z_PK) FROM \
                 (SELECT Z_PK, \(key) k FROM \(from) WHERE \(key) IS NOT NULL LIMIT \(Self.sampleSize)) r \
                 JOIN \(identifier(b.table)) d ON d.Z_PK = r.k
-                """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+                """
+            ) { ($0.int(0), $0.int(1)) } ?? (0, 0)
         }
         let (forward, back) = (try pairs(a, b), try pairs(b, a))
         return forward.all > 0 && forward.all == forward.back && back.all == back.back
@@ -226,7 +234,9 @@ struct TableModel {
             let isSymmetric = sides[0].number == sides[1].number && sides[1].name == sides[0].name + "1"
             let isOrdered = join.columns.map { ordered.contains($0.name.uppercased()) }
             if isSymmetric {
-                guard let name = claim("Z" + sides[0].name, of: sides[0].number), let own = entities[sides[0].number]?.name else { continue }
+                guard let name = claim("Z" + sides[0].name, of: sides[0].number), let own = entities[sides[0].number]?.name else {
+                    continue
+                }
                 entities[sides[0].number]?.relationships.append(
                     Relationship(name: name, destination: own, inverse: name, isToMany: true, isOrdered: isOrdered.contains(true)))
                 continue
