@@ -21,7 +21,9 @@ struct Picture: Equatable, Sendable {
     init(_ context: NSManagedObjectContext, where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws {
         let names = context.persistentStoreCoordinator?.managedObjectModel.entities.compactMap(\.name).sorted() ?? []
         for name in names {
-            for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) where isIncluded(object) { add(object, name) }
+            for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) where isIncluded(object) {
+                add(object, name)
+            }
         }
         for (name, labels) in topicsByName where labels.count > 1 { faults.append("\(labels.sorted()) all have the name \(name)") }
     }

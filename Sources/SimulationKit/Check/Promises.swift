@@ -27,7 +27,9 @@ extension Reference {
         var saved = Promises.Saved()
         for (label, object) in objects {
             if object.maker == device { saved.labels.insert(label) }
-            for (key, writes) in object.writes where writes.allSatisfy({ $0.device == device }) { saved.writes[label, default: [:]][key] = writes.count }
+            for (key, writes) in object.writes where writes.allSatisfy({ $0.device == device }) {
+                saved.writes[label, default: [:]][key] = writes.count
+            }
         }
         return saved
     }

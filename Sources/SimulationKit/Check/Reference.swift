@@ -172,7 +172,8 @@ struct Reference {
     private func discarded(_ object: Object, _ label: String, keeping values: [String: Set<String>], _ log: Set<String>) -> [String] {
         var found: [String] = []
         for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) where !Self.isUncertain(key, of: object) {
-            for (index, write) in writes.enumerated() where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
+            for (index, write) in writes.enumerated()
+            where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
                 // A reference to a deleted object is cleared, and a value that was restored before it was sent did
                 // not change.

@@ -40,7 +40,9 @@ struct SaveWatch {
                 if !Self.uncheckedEntities.contains(entity) { parts.append(.object(label)) }
             case .set(let label, let key, _, let new):
                 writers[label, default: []].insert(number)
-                if let new, !Self.uncheckedKeys.contains(key), !Self.isUnchecked(label) { parts.append(.value(label: label, key: key, value: new)) }
+                if let new, !Self.uncheckedKeys.contains(key), !Self.isUnchecked(label) {
+                    parts.append(.value(label: label, key: key, value: new))
+                }
             case .delete(let label, _):
                 writers[label, default: []].insert(number)
                 deleted.insert(label)
@@ -64,7 +66,8 @@ struct SaveWatch {
             let shown = parts.filter { Self.isShown($0, in: picture) }
             guard !shown.isEmpty, shown.count < parts.count else { return nil }
             let missing = parts.first { !Self.isShown($0, in: picture) }
-            return "of a save by \(saves[number].author) \(shown.count) of \(parts.count) parts are shown, and not \(missing.map { "\($0)" } ?? "")"
+            return
+                "of a save by \(saves[number].author) \(shown.count) of \(parts.count) parts are shown, and not \(missing.map { "\($0)" } ?? "")"
         }
     }
 

@@ -25,7 +25,9 @@ struct ViewWatch {
             // A merged object adopts values, and returns them when it is separated again.
             let isMerging = entry.entity == Reference.mergingEntity
             for (key, value) in entry.values where !isMerging && before[key] != value && picture.entries[value] == nil {
-                if left["\(label).\(key)"]?.contains(value) == true, !mayRevert(label) { found.append("\(label).\(key) went back to \(value)") }
+                if left["\(label).\(key)"]?.contains(value) == true, !mayRevert(label) {
+                    found.append("\(label).\(key) went back to \(value)")
+                }
             }
             for (key, value) in before where entry.values[key] != value { left["\(label).\(key)", default: []].insert(value) }
         }

@@ -46,7 +46,9 @@ extension SimulatedNetwork {
     }
 
     /// - Parameter breaks: Whether the connection breaks in the middle of the first piece.
-    private func forward(_ stream: TransportStream, to transport: SimulatedTransport, _ label: String, breaks: Bool = false) -> TransportStream {
+    private func forward(_ stream: TransportStream, to transport: SimulatedTransport, _ label: String, breaks: Bool = false)
+        -> TransportStream
+    {
         let (chunks, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         transport.hold { continuation.finish(throwing: CKError(.networkFailure, "the connection broke")) }
         let task = Task(executorPreference: executor) {
@@ -95,7 +97,8 @@ extension SimulatedNetwork {
     /// A request for the next notification. The simulation does not wait for the server, which holds it
     /// until another device writes.
     func hold(
-        _ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportResponse>, _ label: String, _ fate: Fate,
+        _ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportResponse>, _ label: String,
+        _ fate: Fate,
         _ there: Double, _ back: Double
     ) {
         let isLost = fate == .requestLost || fate == .late, isAnswerLost = fate == .answerLost

@@ -64,7 +64,8 @@ final class SimulatedNetwork: @unchecked Sendable {
         if fate != .delivered { say("\(label) \(fate)") }
         if Self.operation(of: request) == Self.courier { return hold(request, from: transport, pending, label, fate, there, back) }
         switch fate {
-        case .requestLost: give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request was lost")
+        case .requestLost:
+            give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request was lost")
         case .late:
             deliver(request, from: transport, label, after: late) { _ in }
             give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request timed out")
@@ -122,7 +123,9 @@ final class SimulatedNetwork: @unchecked Sendable {
         let fate = Fate.draw(faults, &random)
         let isSave = Self.operation(of: request) == ServicePath.Operation.modifyRecords.rawValue
         // A repeated request gets the response of the first execution.
-        if isFull, isSave, fate == .delivered, request.headers[HeaderNames.idempotencyKey].map({ !arrived.contains($0) }) ?? true { return .full }
+        if isFull, isSave, fate == .delivered, request.headers[HeaderNames.idempotencyKey].map({ !arrived.contains($0) }) ?? true {
+            return .full
+        }
         return fate
     }
 
@@ -139,7 +142,8 @@ final class SimulatedNetwork: @unchecked Sendable {
 
     private static func lastPage(_ response: TransportResponse) -> TransportResponse {
         var response = response
-        response.body = Array(String(decoding: response.body, as: UTF8.self).replacing(#""moreComing":true"#, with: #""moreComing":false"#).utf8)
+        response.body = Array(
+            String(decoding: response.body, as: UTF8.self).replacing(#""moreComing":true"#, with: #""moreComing":false"#).utf8)
         return response
     }
 
@@ -164,7 +168,8 @@ final class SimulatedNetwork: @unchecked Sendable {
     }
 
     func finish(
-        _ pending: Pending<TransportResponse>, _ result: Result<TransportResponse, any Error>, _ transport: SimulatedTransport, _ label: String
+        _ pending: Pending<TransportResponse>, _ result: Result<TransportResponse, any Error>, _ transport: SimulatedTransport,
+        _ label: String
     ) {
         guard pending.isWaiting else { return }
         if transport.isCut { return fail(pending, label, .networkFailure, "the device went offline") }

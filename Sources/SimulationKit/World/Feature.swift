@@ -50,7 +50,9 @@ package enum Feature: String, CaseIterable, Sendable {
         var last = SeededNumbers(seed: ~seed &+ 6)
         if last.percent(30) { features.insert(.batches) }
         var shares = SeededNumbers(seed: ~seed &+ 8)
-        for feature in [Feature.severalShares, .permissions, .rejections] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
+        for feature in [Feature.severalShares, .permissions, .rejections] where shares.percent(40) && features.contains(.sharing) {
+            features.insert(feature)
+        }
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
         return features

@@ -118,7 +118,9 @@ final class SimulatedDevice: @unchecked Sendable {
             environment.limits.operationsPerRequest = Self.batchItems
             if !features.contains(.wholeSaves) { environment.requestsPerBatch = 1 }
         }
-        if features.contains(.wholeSaves) { environment.stagingBytesMax = [0, 3000, environment.stagingBytesMax][Int(random.value.seconds(0...2.99))] }
+        if features.contains(.wholeSaves) {
+            environment.stagingBytesMax = [0, 3000, environment.stagingBytesMax][Int(random.value.seconds(0...2.99))]
+        }
         let account = AccountTransport(base: transport.base, simulation: executor)
         environment.container = { identifier in
             CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))
@@ -229,7 +231,8 @@ final class SimulatedDevice: @unchecked Sendable {
     /// Labels and values in the archives that were made when the user changed.
     func archived() throws -> Set<String> {
         var found: Set<String> = []
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.contains("-archive-") && name.hasSuffix(".sqlite") {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        where name.contains("-archive-") && name.hasSuffix(".sqlite") {
             for version in 1...SimulatedModel.versions {
                 let container = NSPersistentContainer(name: "Posts", managedObjectModel: model(version))
                 let description = NSPersistentStoreDescription(url: folder.appendingPathComponent(name))

@@ -26,7 +26,8 @@ extension Simulation {
                 random.fork(), skew: isOff ? skew : 0, features,
                 polls: features.contains(.polling) && extra.percent(70))
             devices.append(device)
-            let own = ["phone", "tablet", "laptop", "watch"].enumerated().filter { owner($0.offset).user == user }.compactMap(\.element.first)
+            let own = ["phone", "tablet", "laptop", "watch"].enumerated().filter { owner($0.offset).user == user }.compactMap(
+                \.element.first)
             workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)), features, role, ownPrefixes: Set(own), seed: seed)
             try boot(device)
         }
@@ -48,7 +49,9 @@ extension Simulation {
     /// The connection to the server without faults.
     func base(_ device: SimulatedDevice) throws -> InProcessTransport {
         let (name, user) = (device.name, device.user)
-        let base = try transports["\(name) \(user)"] ?? executor.run { [cloud, executor] in try await cloud.addDevice(name, of: user, executor: executor) }
+        let base =
+            try transports["\(name) \(user)"]
+            ?? executor.run { [cloud, executor] in try await cloud.addDevice(name, of: user, executor: executor) }
         transports["\(name) \(user)"] = base
         return base
     }

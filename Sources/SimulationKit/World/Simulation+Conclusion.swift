@@ -36,7 +36,8 @@ extension Simulation {
         for user in users where !sharing.leavers.contains(user) {
             guard let first = devices.first(where: { $0.user == user }) else { continue }
             let witness = try SimulatedDevice(
-                "witness of \(user)", first.role, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(), skew: 0,
+                "witness of \(user)", first.role, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(),
+                skew: 0,
                 features)
             devices.append(witness)
             try boot(witness)

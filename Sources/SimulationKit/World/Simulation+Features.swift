@@ -13,7 +13,8 @@ extension Simulation {
             let types = ["CD_Post", "CD_Attachment", "CD_Image", "CD_Tag", "CD_Place", "CDMR"]
             try executor.run { [cloud] in
                 for type in types {
-                    try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: SimulatedDevice.containerIdentifier)
+                    try await cloud.addIndexes(
+                        toType: type, fields: ["___recordID", "___modTime"], container: SimulatedDevice.containerIdentifier)
                 }
             }
         }
@@ -32,7 +33,9 @@ extension Simulation {
         if features.contains(.assets) {
             for _ in 0..<3 {
                 // Unreferenced assets expire after a while.
-                agenda.after(extra.seconds(0...span)) { self.attempt { _ = try self.ask { try self.executor.run { [cloud = self.cloud] in try await cloud.removeExpired() } } } }
+                agenda.after(extra.seconds(0...span)) {
+                    self.attempt { _ = try self.ask { try self.executor.run { [cloud = self.cloud] in try await cloud.removeExpired() } } }
+                }
             }
         }
         if features.isPublic {
@@ -86,7 +89,8 @@ extension Simulation {
         let kept = {
             self.say("\(device.name) is in step")
             // The response of an earlier life does not bind a later one.
-            guard device.life?.transport === life.transport, let saved, device.role != .reader, device.role != .guest || !self.features.contains(.permissions)
+            guard device.life?.transport === life.transport, let saved, device.role != .reader,
+                device.role != .guest || !self.features.contains(.permissions)
             else { return }
             guard restores == self.restoreCount else { return }
             // A removed participant has no data.

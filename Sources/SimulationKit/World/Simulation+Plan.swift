@@ -59,7 +59,9 @@ extension Simulation {
         return span
     }
 
-    private func plan(_ kind: FaultPlan.Kind, _ count: ClosedRange<Int>, _ span: Double, _ body: @escaping (SimulatedDevice, Double) throws -> Void) {
+    private func plan(
+        _ kind: FaultPlan.Kind, _ count: ClosedRange<Int>, _ span: Double, _ body: @escaping (SimulatedDevice, Double) throws -> Void
+    ) {
         for _ in 0..<Int.random(in: count, using: &random) {
             let due = random.seconds(0...span), seconds = random.seconds(1...span / 2)
             let device = devices[Int.random(in: 0..<devices.count, using: &random)]
@@ -98,7 +100,9 @@ extension Simulation {
         case .nothing: break
         case .saved(let edit): acknowledge(edit, by: device)
         case .failed(let error):
-            guard let number = deaths[device.name], device.writesSeen >= number else { return fail("\(device.name) could not save: \(error)") }
+            guard let number = deaths[device.name], device.writesSeen >= number else {
+                return fail("\(device.name) could not save: \(error)")
+            }
             say("\(device.name) could not save")
         }
     }
@@ -136,7 +140,8 @@ extension Simulation {
             try executor.run { [cloud, executor] in
                 let transport = try await cloud.addDevice("settings", of: user, executor: executor)
                 let client = CloudDatabaseClient(
-                    containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private, transport: transport)
+                    containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private,
+                    transport: transport)
                 let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
                 return try await client.modifyZones(ZonesModifyRequest(operations: [.delete(home)]))
             }
@@ -144,7 +149,9 @@ extension Simulation {
     }
 
     private func changeUser(of device: SimulatedDevice) throws {
-        guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else { return }
+        guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else {
+            return
+        }
         // A store without sync metadata belongs to the user that signs in first, as a local one does.
         guard try device.knowsItsUser() else { return }
         references[device.user]?.kept.formUnion(try device.conflictLog().values)

@@ -70,7 +70,8 @@ extension Simulation {
     /// The owner removes a participant from a share.
     private func sendAway(_ user: String) {
         attempt(again: {}) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store, sharing.hasJoined(user),
+            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store,
+                sharing.hasJoined(user),
                 let share = try life.container.fetchShares(in: store).first(where: { $0.participant(named: user) != nil }),
                 let participant = share.participant(named: user)
             else { return true }
@@ -102,7 +103,8 @@ extension Simulation {
 
     private func join(_ user: String, _ number: Int) {
         attempt(again: { self.join(user, number) }) {
-            guard devices.contains(where: { $0.user == user }), !sharing.shares[number].joined.contains(user), !sharing.leavers.contains(user)
+            guard devices.contains(where: { $0.user == user }), !sharing.shares[number].joined.contains(user),
+                !sharing.leavers.contains(user)
             else { return true }
             guard !cloud.isStopped, let url = sharing.shares[number].url, let device = devices(of: user), let life = device.life,
                 let store = device.store
@@ -111,7 +113,8 @@ extension Simulation {
             let way = AccountTransport(base: try base(device), simulation: executor), container = life.container
             try executor.run {
                 let account = CKContainer(
-                    identifier: SimulatedDevice.containerIdentifier, connection: OwnConnection(Connection(environment: .development, transport: way)))
+                    identifier: SimulatedDevice.containerIdentifier,
+                    connection: OwnConnection(Connection(environment: .development, transport: way)))
                 let metadata = try await account.shareMetadata(for: url)
                 try await container.acceptShareInvitations(from: [metadata], into: store)
             }
@@ -147,7 +150,9 @@ extension Simulation {
     private func changePermissions(allowingAll: Bool) {
         let again: @Sendable () -> Void = { if allowingAll { self.changePermissions(allowingAll: true) } }
         attempt(again: again) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else { return !allowingAll }
+            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else {
+                return !allowingAll
+            }
             let shares = try life.container.fetchShares(in: store).sorted { $0.recordID.zoneID.zoneName < $1.recordID.zoneID.zoneName }
             if allowingAll, shares.count < sharing.zones().count { return false }
             for share in shares {
@@ -204,7 +209,9 @@ extension Simulation {
                 self.sharing.refused.removeAll { $0.device == device.name }
             } catch {
                 self.say("\(device.name) did not discard: \((error as? CKError)?.localizedDescription ?? "\(error)")")
-                guard self.agenda.now < self.sharing.until else { return self.fail("\(device.name) could not discard its rejected changes: \(error)") }
+                guard self.agenda.now < self.sharing.until else {
+                    return self.fail("\(device.name) could not discard its rejected changes: \(error)")
+                }
                 self.agenda.after(10) { self.attempt { try self.discardRejectedChanges(on: device) } }
             }
         }

@@ -113,12 +113,14 @@ package final class Simulation: @unchecked Sendable {
     package static func run(
         seed: UInt64, features: Set<Feature>? = nil, canary: Canary? = nil, keepsTrace: Bool = false
     ) throws -> Report {
-        let simulation = try Simulation(seed: seed, features ?? canary?.features ?? Feature.draw(seed: seed), canary, keepsTrace: keepsTrace)
+        let simulation = try Simulation(
+            seed: seed, features ?? canary?.features ?? Feature.draw(seed: seed), canary, keepsTrace: keepsTrace)
         defer { simulation.discard() }
         try simulation.run()
         let trace = simulation.trace.value
         return Report(
-            seed: seed, faults: simulation.faults.description, features: simulation.features.description, violations: simulation.violations, digest: trace.digest,
+            seed: seed, faults: simulation.faults.description, features: simulation.features.description, violations: simulation.violations,
+            digest: trace.digest,
             events: simulation.events, saves: simulation.saves, trace: trace.lines)
     }
 
