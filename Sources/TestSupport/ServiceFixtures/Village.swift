@@ -18,7 +18,8 @@ package final class Village: Sendable {
     package let clock = HandClock()
     package let service: CloudService
 
-    package init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws {
+    package init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws
+    {
         store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
         let (clock, bytes) = (clock, SeededBytes())
         service = CloudService(
@@ -42,7 +43,9 @@ package final class Village: Sendable {
             self.name = name
         }
 
-        package func send(_ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil) async -> (status: Int, body: [UInt8]) {
+        package func send(_ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil) async -> (
+            status: Int, body: [UInt8]
+        ) {
             var headers = ["authorization": "Bearer \(token)"]
             if let key { headers["x-tarn-idempotency-key"] = key }
             let path = ServicePath(
@@ -68,7 +71,8 @@ package final class Village: Sendable {
         }
 
         @discardableResult
-        package func modify(_ operations: [RecordOperation], of owner: Villager? = nil, atomic: Bool = true) async throws -> [RecordResult] {
+        package func modify(_ operations: [RecordOperation], of owner: Villager? = nil, atomic: Bool = true) async throws -> [RecordResult]
+        {
             let request = ModifyRecordsRequest(operations: operations, zoneID: zone(owner), atomic: atomic)
             return try await ask(owner == nil ? .private : .shared, .modifyRecords, request, ModifyRecordsResponse.self).results
         }
@@ -128,7 +132,9 @@ extension Record {
         return record
     }
 
-    package static func share(_ name: String, of root: String?, open: SharePermission = .none, with participants: [ShareParticipant] = []) -> Record {
+    package static func share(_ name: String, of root: String?, open: SharePermission = .none, with participants: [ShareParticipant] = [])
+        -> Record
+    {
         var record = Record(
             recordName: name, recordType: ShareDetails.recordType, fields: ["cloudkit.title": Field(.string("Herbs"))])
         record.sharing.details = ShareDetails(rootRecordName: root, publicPermission: open, participants: participants)
