@@ -17,19 +17,26 @@ struct Simulate: ParsableCommand {
     @Option(help: "Runs this seed alone, and prints what happens.") var seed: UInt64?
     @Option(help: "How many run at the same time.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
     @Option(help: "A bug that is planted: \(Simulation.Canary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
-    @Option(help: "Features of all runs, instead of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))")
+    @Option(
+        help:
+            "Features of all runs, instead of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))"
+    )
     var features: String?
     @Flag(help: "Prints a line for each seed.") var lines = false
 
     func run() throws {
         let canary = try canary.map { name in
-            guard let canary = Simulation.Canary(rawValue: name) else { throw ValidationError("Unknown canary \(name). Choose one of those in --help.") }
+            guard let canary = Simulation.Canary(rawValue: name) else {
+                throw ValidationError("Unknown canary \(name). Choose one of those in --help.")
+            }
             return canary
         }
         let features = try features.map { names in
             Set(
                 try (names == "none" ? [] : names.split(separator: ",")).map { name in
-                    guard let feature = Feature(rawValue: String(name)) else { throw ValidationError("Unknown feature \(name). Choose one of those in --help.") }
+                    guard let feature = Feature(rawValue: String(name)) else {
+                        throw ValidationError("Unknown feature \(name). Choose one of those in --help.")
+                    }
                     return feature
                 })
         }
@@ -68,8 +75,14 @@ struct Simulate: ParsableCommand {
                         tally.saves += report.saves
                         tally.digests[seed] = report.digest
                         if !report.violations.isEmpty { tally.failed += 1 }
-                        if lines { say("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults) + \(report.features)") }
-                        for violation in report.violations.prefix(3) { say("seed \(seed) [\(report.faults) + \(report.features)]: \(violation)") }
+                        if lines {
+                            say(
+                                "seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults) + \(report.features)"
+                            )
+                        }
+                        for violation in report.violations.prefix(3) {
+                            say("seed \(seed) [\(report.faults) + \(report.features)]: \(violation)")
+                        }
                     }
                 } catch {
                     tally.withLock { $0.error = error }
