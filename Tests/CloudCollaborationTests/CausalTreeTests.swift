@@ -9,7 +9,9 @@ import Testing
     typealias Tree = CausalTree<String, Character>
     typealias Contribution = Tree.Contribution
 
-    private func insertion(_ key: String, _ text: String, _ place: Contribution.Place, _ clock: Int64, by author: String = "a") -> Contribution {
+    private func insertion(_ key: String, _ text: String, _ place: Contribution.Place, _ clock: Int64, by author: String = "a")
+        -> Contribution
+    {
         Contribution(key: key, place: place, clock: clock, author: author, change: .insertion(Array(text)))
     }
 
@@ -17,7 +19,8 @@ import Testing
 
     @Test func concurrentInsertionsAtOnePlaceStayContiguousInTheSameOrder() {
         let base = insertion("1", "Hello!", .beginning, 1)
-        let one = insertion("2", " big", .within("1", offset: 5), 2, by: "a"), other = insertion("3", " small", .within("1", offset: 5), 2, by: "b")
+        let one = insertion("2", " big", .within("1", offset: 5), 2, by: "a"),
+            other = insertion("3", " small", .within("1", offset: 5), 2, by: "b")
         let later = insertion("4", " world", .within("2", offset: 4), 3, by: "a")
         let all = [base, one, other, later]
         #expect(text(all) == "Hello big world small!")
@@ -47,7 +50,8 @@ import Testing
         for (offset, expected) in [(Int.max, "abX"), (Int.min, "Xab"), (-1, "Xab"), (7, "abX")] {
             #expect(text([base, insertion("2", "X", .within("1", offset: offset), 2)]) == expected)
         }
-        for (offset, count, expected) in [(Int.max, Int.max, "ab"), (1, Int.max, "a"), (Int.min, 1, "b"), (0, Int.min, "ab"), (0, 0, "ab")] {
+        for (offset, count, expected) in [(Int.max, Int.max, "ab"), (1, Int.max, "a"), (Int.min, 1, "b"), (0, Int.min, "ab"), (0, 0, "ab")]
+        {
             let removal = Contribution(key: "2", place: .within("1", offset: offset), clock: 2, author: "a", change: .removal(count: count))
             #expect(text([base, removal]) == expected)
         }
@@ -56,7 +60,10 @@ import Testing
         #expect(String(last.elements) == "aXb")
         #expect(last.clock == 1)
         // Circular parents, a removal as a parent, and a parent of itself are invisible.
-        let circle = [insertion("3", "x", .within("4", offset: 0), 3), insertion("4", "y", .within("3", offset: 0), 3), insertion("5", "z", .within("5", offset: 0), 3)]
+        let circle = [
+            insertion("3", "x", .within("4", offset: 0), 3), insertion("4", "y", .within("3", offset: 0), 3),
+            insertion("5", "z", .within("5", offset: 0), 3),
+        ]
         #expect(text([base] + circle) == "ab")
     }
 

@@ -50,7 +50,10 @@ import Testing
             let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: context)
             let text = ContributedText(of: post, "contents", by: "tablet")
             #expect(text.string == "")
-            var texts = ["Hello", "Hello world", "Hello, big world", "Hello, world", "", "𝄞 é 👨‍👩‍👧 ü", "𝄞 é 👨‍👩 ü", "a quick brown fox", "the quick red fox!"]
+            var texts = [
+                "Hello", "Hello world", "Hello, big world", "Hello, world", "", "𝄞 é 👨‍👩‍👧 ü", "𝄞 é 👨‍👩 ü", "a quick brown fox",
+                "the quick red fox!",
+            ]
             texts += (0..<40).map { number in String((0..<30).map { "abc".randomElement(at: number * 31 + $0 * $0) }) }
             for wanted in texts {
                 text.string = wanted
@@ -131,7 +134,9 @@ import Testing
         var random = SeededNumbers(seed: seed)
         let devices = try ["a", "b"].map { name in (name: name, context: try context()) }
         var posts: [NSManagedObject] = []
-        for device in devices { device.context.performAndWait { posts.append(NSEntityDescription.insertNewObject(forEntityName: "Post", into: device.context)) } }
+        for device in devices {
+            device.context.performAndWait { posts.append(NSEntityDescription.insertNewObject(forEntityName: "Post", into: device.context)) }
+        }
         var expected: Set<String> = []
         for round in 0..<6 {
             for (device, post) in zip(devices, posts) {
@@ -152,7 +157,9 @@ import Testing
             Exchange.run(from: posts[0], to: posts[1], &random)
             Exchange.run(from: posts[1], to: posts[0], &random)
         }
-        let texts = zip(devices, posts).map { device, post in device.context.performAndWait { ContributedText(of: post, "contents", by: "x").string } }
+        let texts = zip(devices, posts).map { device, post in
+            device.context.performAndWait { ContributedText(of: post, "contents", by: "x").string }
+        }
         #expect(texts[0] == texts[1], "seed \(seed)")
         #expect(Set(texts[0].split(separator: "]").map { "\($0)]" }) == expected, "seed \(seed)")
     }
