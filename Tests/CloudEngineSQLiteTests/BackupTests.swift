@@ -36,7 +36,9 @@ import Testing
             since = page.syncToken
             guard page.moreComing else { break }
         }
-        for number in 0..<100 { #expect(names.contains("a\(number)") == names.contains("b\(number)"), "a request is there whole or not at all") }
+        for number in 0..<100 {
+            #expect(names.contains("a\(number)") == names.contains("b\(number)"), "a request is there whole or not at all")
+        }
         let refused = try await restored.zoneChanges(since: token).error
         #expect(refused?.nativeCode == .changeTokenExpired)
         #expect(try await restored.modify(.init(.create, .plant("new")))[0].word == "saved")

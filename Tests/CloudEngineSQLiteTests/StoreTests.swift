@@ -92,7 +92,8 @@ import Testing
         let second = try await beside.addToken(userName: "mia", deviceLabel: "phone", now: Bench.start + 1)
         try beside.close()
         let devices = [
-            try #require(try await bench.store.device(forToken: first, now: 0)), try #require(try await bench.store.device(forToken: second, now: 0)),
+            try #require(try await bench.store.device(forToken: first, now: 0)),
+            try #require(try await bench.store.device(forToken: second, now: 0)),
         ]
         #expect(devices[0].account == devices[1].account)
         #expect(devices[0].deviceID != devices[1].deviceID)

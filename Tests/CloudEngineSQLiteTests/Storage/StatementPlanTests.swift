@@ -15,7 +15,8 @@ import Testing
         try SQLiteServerStore(path: folder.path, use: .server).close()
         // What all rows of a zone, a database or a container share.
         let check = try PlanCheck(
-            path: folder.appendingPathComponent("tarn.sqlite").path, broadColumns: ["part", "zone", "container", "environment", "scope", "number", "deleted", "gone"])
+            path: folder.appendingPathComponent("tarn.sqlite").path,
+            broadColumns: ["part", "zone", "container", "environment", "scope", "number", "deleted", "gone"])
         for statement in Self.rows { try check.execute(statement) }
         try body(check)
     }
@@ -57,8 +58,11 @@ import Testing
 
     private static let exceptions: [PlanException] = {
         var exceptions = [
-            PlanException("INSERT OR REPLACE INTO restores…", "SCAN partitions", because: "A restore from a backup cuts the history of every partition, once."),
-            PlanException("UPDATE partitions SET epoch = MAX…", "SCAN partitions", because: "A restore begins a history for every partition, once."),
+            PlanException(
+                "INSERT OR REPLACE INTO restores…", "SCAN partitions",
+                because: "A restore from a backup cuts the history of every partition, once."),
+            PlanException(
+                "UPDATE partitions SET epoch = MAX…", "SCAN partitions", because: "A restore begins a history for every partition, once."),
             PlanException("", "SCAN server_keys", because: "It has a row for each server-to-server key that an operator made."),
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
             PlanException("", "SCAN n", because: "The outbox of news for other partitions is read from its start."),
@@ -68,31 +72,42 @@ import Testing
             PlanException("DELETE FROM zones WHERE deleted = 1 AND at < ?", because: "Cleanup of deleted zones."),
             PlanException("UPDATE partitions SET floor = gone.change…", because: "Cleanup of deleted zones."),
             PlanException("DELETE FROM assets WHERE since < ?…", because: "Cleanup: any old asset may have lost its last link."),
-            PlanException("SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
+            PlanException(
+                "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
             PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
             PlanException("UPDATE partitions SET record_bytes = (SELECT…", because: "Migration from a format without usage."),
-            PlanException("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", because: "All subscriptions of a database are the answer."),
+            PlanException(
+                "SELECT body FROM subscriptions WHERE part = ? ORDER BY id", because: "All subscriptions of a database are the answer."),
             PlanException("SELECT DISTINCT m.user…", because: "All members of a zone are the answer."),
             PlanException("SELECT s.part, s.zone, s.name, r.body…", because: "Migration from a format without public participants."),
             PlanException("SELECT role FROM roles…", because: "All roles of a container are the answer."),
             PlanException("SELECT type FROM schema_types…", because: "All types of a container are the answer."),
             PlanException("SELECT scope, owner FROM partitions…", because: "All databases of a container are the answer."),
-            PlanException("SELECT zone, name, change, deleted, floor, reason…", "zones_2 (part=?)", because: "All zones of a database are the answer."),
-            PlanException("INSERT OR REPLACE INTO kept_assets (part, checksum, until) SELECT…", because: "The zone was deleted, with all rows."),
-            PlanException("INSERT INTO record_versions (part, zone, name, at, replaced, body) SELECT part…", "(part=? AND zone=?)", because: "The zone was deleted, with all rows."),
+            PlanException(
+                "SELECT zone, name, change, deleted, floor, reason…", "zones_2 (part=?)", because: "All zones of a database are the answer."
+            ),
+            PlanException(
+                "INSERT OR REPLACE INTO kept_assets (part, checksum, until) SELECT…", because: "The zone was deleted, with all rows."),
+            PlanException(
+                "INSERT INTO record_versions (part, zone, name, at, replaced, body) SELECT part…", "(part=? AND zone=?)",
+                because: "The zone was deleted, with all rows."),
             PlanException("SELECT name, body FROM record_versions…", because: "A zone is restored, with all rows."),
-            PlanException("UPDATE partitions SET epoch = epoch + 1…", because: "A backup was restored, or the development environment reset."),
+            PlanException(
+                "UPDATE partitions SET epoch = epoch + 1…", because: "A backup was restored, or the development environment reset."),
             PlanException("DELETE FROM kept_assets WHERE until < ?", because: "Cleanup of the history that an operator asked for."),
             PlanException("SELECT part, checksum, EXISTS (…", because: "A backup is checked."),
             PlanException("SELECT name, given_name, family_name…", because: "An operator lists all accounts."),
             PlanException("SELECT a.name, d.label FROM…", because: "An operator lists all devices."),
             PlanException("SELECT a.name, p.container…", because: "An operator lists what all accounts store."),
             PlanException("SELECT coalesce(sum(record_bytes), 0)…", because: "An operator sees what the server stores."),
-            PlanException("SELECT container, environment, count(*), coalesce…", because: "An operator lists all containers with their sizes."),
+            PlanException(
+                "SELECT container, environment, count(*), coalesce…", because: "An operator lists all containers with their sizes."),
             PlanException("SELECT container FROM partitions UNION…", because: "An operator lists all containers."),
             PlanException("DELETE FROM grants WHERE…", because: "An operator removes a role; a container has some grants."),
             PlanException("DELETE FROM role_members WHERE…", because: "An operator removes a role."),
-            PlanException("SELECT coalesce(sum(size), 0) FROM (…", because: "Uploads of a database that no record names; they are removed after a day."),
+            PlanException(
+                "SELECT coalesce(sum(size), 0) FROM (…",
+                because: "Uploads of a database that no record names; they are removed after a day."),
             PlanException("UPDATE record_indexes SET built…", because: "A database has some indexes for each type of record."),
             PlanException("DELETE FROM user_names WHERE account = ?", because: "An account is removed."),
             PlanException("SELECT container, name FROM user_names WHERE account = ?", because: "An account is exported or removed."),
@@ -100,30 +115,39 @@ import Testing
             PlanException("SELECT part, zone, user FROM share_generations WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, zone, share, user FROM share_members WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, user, zone_name FROM share_news WHERE user…", because: "An account is removed, by a reader."),
-            PlanException("SELECT part, user, device, save, number FROM staged_requests WHERE user…", because: "An account is removed, by a reader."),
+            PlanException(
+                "SELECT part, user, device, save, number FROM staged_requests WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, id FROM subscriptions WHERE instr…", because: "An account is removed, by a reader."),
             PlanException("SELECT rowid FROM record_versions WHERE instr…", because: "An account is removed, by a reader."),
             PlanException("SELECT id FROM uploads WHERE part = ?", because: "An account is removed; uploads are removed after a day."),
-            PlanException("SELECT time, actor, network, action, subject, outcome FROM audit WHERE actor…", because: "An account is exported."),
-            PlanException("SELECT rowid, key, length(key) + length(body) FROM answers…", because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
+            PlanException(
+                "SELECT time, actor, network, action, subject, outcome FROM audit WHERE actor…", because: "An account is exported."),
+            PlanException(
+                "SELECT rowid, key, length(key) + length(body) FROM answers…",
+                because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
             PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
         ]
         for table in [
             "asset_links", "index_entries", "record_parents", "record_references", "records", "share_generations", "share_members",
             "shared_records", "shares",
         ] {
-            exceptions.append(PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
+            exceptions.append(
+                PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
         }
         for table in [
-            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_references", "staged_requests",
+            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "record_references", "staged_requests",
             "record_versions", "records", "subscriptions", "uploads", "zones",
         ] {
             exceptions.append(
-                PlanException("DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
+                PlanException(
+                    "DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
         }
         let owned = [
-            "answers", "asset_links", "assets", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_parents",
-            "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news", "shared_records", "shares",
+            "answers", "asset_links", "assets", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "record_parents",
+            "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news",
+            "shared_records", "shares",
             "staged_requests", "subscriptions", "uploads", "zones",
         ]
         exceptions += owned.map {

@@ -39,7 +39,9 @@ import Testing
         }
     }
 
-    private func names(_ records: [StoredRecord]) -> String { records.map { ($0.record.isDeleted ? "-" : "") + $0.record.recordName }.joined(separator: " ") }
+    private func names(_ records: [StoredRecord]) -> String {
+        records.map { ($0.record.isDeleted ? "-" : "") + $0.record.recordName }.joined(separator: " ")
+    }
 
     @Test(arguments: StorageKind.allCases)
     func aPartitionThatWasNeverWrittenToIsEmptyAndReadingMakesNone(_ kind: StorageKind) async throws {
@@ -188,7 +190,10 @@ import Testing
             let storage = try test.storage
             try await fill(storage)
             func read(_ slice: ChangeSlice, deleted: Bool = true, limit: Int = 10, bytes: Int = .max) async throws -> String {
-                names(try await storage.read(Self.mia) { try $0.records(slice, in: 1, includingDeleted: deleted, limit: limit, bytesMax: bytes) })
+                names(
+                    try await storage.read(Self.mia) {
+                        try $0.records(slice, in: 1, includingDeleted: deleted, limit: limit, bytesMax: bytes)
+                    })
             }
             #expect(try await read(ChangeSlice(after: 0)) == "a b -c d e")
             #expect(try await read(ChangeSlice(after: 0), deleted: false) == "a b d e")
@@ -306,7 +311,9 @@ import Testing
                 try unit.setClientToken([2], ofUser: "_mia", device: "phone", in: 2)
                 try unit.save(subscription)
                 try unit.learn(["f": FieldSchema(type: "STRING", isEncrypted: false)], ofType: "Plant")
-                try unit.learn(["f": FieldSchema(type: "INT64", isEncrypted: true), "g": FieldSchema(type: "BYTES", isEncrypted: true)], ofType: "Plant")
+                try unit.learn(
+                    ["f": FieldSchema(type: "INT64", isEncrypted: true), "g": FieldSchema(type: "BYTES", isEncrypted: true)],
+                    ofType: "Plant")
                 try unit.learn([:], ofType: "Bare")
             }
             try test.restart()
@@ -364,7 +371,9 @@ import Testing
             let others = try await test.storage.open(checksum: asset.checksum, in: Self.bo)
             #expect(others == nil)
             for (most, expected) in [(3, Int64?.none), (10, 5)] as [(Int64, Int64?)] {
-                try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "v\(most)", recordName: "a", fieldName: "f", created: 1)]) }
+                try await test.storage.write(Self.mia) {
+                    try $0.save([StoredUpload(id: "v\(most)", recordName: "a", fieldName: "f", created: 1)])
+                }
                 await #expect(throws: WireError.self) {
                     try await test.storage.receive(
                         Pieces(pieces: [[1, 2], [3, 4]]), forUpload: "v\(most)", in: Self.mia, bytesMax: most, bytesExpected: expected,
@@ -382,7 +391,8 @@ import Testing
             #expect(try await test.storage.progress(ofUpload: "u", in: Self.bo) == nil)
             func send(_ bytes: [UInt8], at offset: Int64, isLast: Bool) async throws -> UploadProgress? {
                 try await test.storage.receive(
-                    Pieces(pieces: [bytes]), as: UploadPart(offset: offset, isLast: isLast), forUpload: "u", in: Self.mia, bytesMax: 10, at: 5)
+                    Pieces(pieces: [bytes]), as: UploadPart(offset: offset, isLast: isLast), forUpload: "u", in: Self.mia, bytesMax: 10,
+                    at: 5)
             }
             #expect(try await send([1, 2, 3], at: 0, isLast: false) == .partial(3))
             try test.restart()
@@ -460,7 +470,8 @@ import Testing
             let device = try #require(try await test.storage.device(forToken: token, now: 0))
             let container = Self.mia.containerIdentifier
             for proposal in ["_mia", "_other"] {
-                let name = try await test.storage.userRecordName(account: device.account, containerIdentifier: container, proposal: proposal)
+                let name = try await test.storage.userRecordName(
+                    account: device.account, containerIdentifier: container, proposal: proposal)
                 #expect(name == "_mia")
             }
             try await test.storage.setQuota(7, ofUser: "mia")
