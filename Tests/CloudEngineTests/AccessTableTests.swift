@@ -102,7 +102,8 @@ import Testing
         (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),
         (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"),
         (.restrictUser, "--- ayf ---"), (.unrestrictUser, "--- ayf ---"), (.resolveRecords, "ayf --- ---"),
-        (.acceptRecords, "ayf --- ---"), (.requestAccess, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"), (.recordChanges, "--- ayf ayf"),
+        (.acceptRecords, "ayf --- ---"), (.requestAccess, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"),
+        (.recordChanges, "--- ayf ayf"),
         (.changedZones, "--- ayf ayf"),
     ]
 
@@ -150,7 +151,7 @@ import Testing
         let stranger = Self.call(.stranger, bench)
         let results = try await bench.modify(
             [
-                RecordOperation(.create, secret),
+                RecordOperation(.create, secret)
             ], in: .defaultZone, as: stranger)
         guard case .failure(_, let error, let shown) = results[0] else {
             Issue.record("the record was made twice")

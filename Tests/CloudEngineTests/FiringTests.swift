@@ -8,7 +8,8 @@ import Testing
 
 @Suite struct FiringTests {
     private func subscribe(
-        _ bench: Bench, _ id: String, _ query: Query, on events: Set<QuerySubscription.Event> = [.create, .update, .delete], once: Bool = false,
+        _ bench: Bench, _ id: String, _ query: Query, on events: Set<QuerySubscription.Event> = [.create, .update, .delete],
+        once: Bool = false,
         zone: ZoneID? = nil, wish: NotificationWish = .silent, as call: Call? = nil
     ) async throws -> WireError? {
         let part = QuerySubscription(query: query, firesOn: events, firesOnce: once, zoneID: zone)
@@ -21,7 +22,9 @@ import Testing
     }
 
     /// `id:reason:record` of each notification of a query subscription.
-    private func save(_ bench: Bench, _ operations: RecordOperation..., in zone: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [PushNotification] {
+    private func save(_ bench: Bench, _ operations: RecordOperation..., in zone: ZoneID = Bench.garden, as call: Call? = nil) async throws
+        -> [PushNotification]
+    {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: false)
         let outcome = try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2) }
         var notifications = outcome.notifications
@@ -84,7 +87,8 @@ import Testing
         #expect(try await subscribe(bench, "s", .plants(), wish: wish) == nil)
         var record = Record.plant("a", ["name": .string(String(repeating: "x", count: 200)), "height": .double(2)])
         record.fields["secret"] = Field(.string("x"), isEncrypted: true)
-        let notification = try #require(try await save(bench, .init(.create, record)).first { if case .query = $0.subject { true } else { false } })
+        let notification = try #require(
+            try await save(bench, .init(.create, record)).first { if case .query = $0.subject { true } else { false } })
         guard case .query(let match) = notification.subject else { return }
         let cut = String(repeating: "x", count: 100)
         #expect(match.fields == ["name": .string(cut), "height": .double(2)])
@@ -101,7 +105,8 @@ import Testing
     @Test func aQueryThatCannotBeIsRefusedWhenItIsSaved() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p0", ["height": .double(0)])))
-        #expect(try await subscribe(bench, "s", .plants(QueryFilter(.field("colour"), .equals, .int64(1))))?.reason == "Unknown field 'colour'")
+        #expect(
+            try await subscribe(bench, "s", .plants(QueryFilter(.field("colour"), .equals, .int64(1))))?.reason == "Unknown field 'colour'")
         #expect(
             try await subscribe(bench, "s", .plants(QueryFilter(.field("height"), .equals, .string("x"))))?.reason
                 == "Invalid value, expected type DOUBLE")
@@ -123,7 +128,9 @@ import Testing
         #expect(first.map(\.userRecordName) == ["_ana", "_bo"] || first.map(\.userRecordName) == ["_bo", "_ana"])
         let second = try await save(bench, .init(.create, .plant("b")), in: .defaultZone, as: call("_mia"))
         #expect(second.map(\.userRecordName) == ["_bo"])
-        try await bench.write { _, unit, _ in try unit.setGrants(SecurityGrants(byRole: ["_icloud": .create, "_creator": .read]), ofType: "Plant") }
+        try await bench.write { _, unit, _ in
+            try unit.setGrants(SecurityGrants(byRole: ["_icloud": .create, "_creator": .read]), ofType: "Plant")
+        }
         #expect(try await save(bench, .init(.create, .plant("c")), in: .defaultZone, as: call("_mia")).isEmpty)
         #expect(try await save(bench, .init(.create, .plant("d")), in: .defaultZone, as: call("_bo")).map(\.userRecordName) == ["_bo"])
         let delete = SubscriptionsModifyRequest(operations: [.delete(subscriptionID: "s")])

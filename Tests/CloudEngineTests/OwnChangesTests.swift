@@ -21,7 +21,9 @@ import Testing
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("a")))
         var known = try await token(bench)
-        for (index, operation) in [RecordOperation(.create, .plant("b")), .init(.forceUpdate, .plant("a")), .init(.forceDelete, .plant("b"))].enumerated() {
+        for (index, operation) in [
+            RecordOperation(.create, .plant("b")), .init(.forceUpdate, .plant("a")), .init(.forceDelete, .plant("b")),
+        ].enumerated() {
             let next = try #require(try await next(bench, knowing: known, operation))
             let page = try #require(try await bench.zoneChanges(since: next).changes)
             #expect(page.records.isEmpty)

@@ -67,9 +67,13 @@ import Testing
             for name in Set((0..<Int(random.next() % 4 + 1)).map { _ in "p\(random.next() % 12)" }).sorted() {
                 var fields: [String: FieldValue] = ["name": Self.text(Int(random.next() % 300))]
                 switch random.next() % 6 {
-                case 0: fields["photo"] = try await upload(bench, UInt8(random.next() % 4), count: 1000 + Int(random.next() % 3), in: zoneID)
+                case 0:
+                    fields["photo"] = try await upload(bench, UInt8(random.next() % 4), count: 1000 + Int(random.next() % 3), in: zoneID)
                 case 1:
-                    let two = [try await upload(bench, UInt8(random.next() % 4), count: 500, in: zoneID), try await upload(bench, 9, count: 70, in: zoneID)]
+                    let two = [
+                        try await upload(bench, UInt8(random.next() % 4), count: 500, in: zoneID),
+                        try await upload(bench, 9, count: 70, in: zoneID),
+                    ]
                     fields["photos"] = .list(two, of: .asset)
                 default: break
                 }
@@ -110,7 +114,8 @@ import Testing
         ).map(\.word)
         #expect(words == ["saved", "QUOTA_EXCEEDED", "saved"])
         let atomic = try await bench.modify(
-            .init(.create, .plant("d", ["name": Self.text(10)])), .init(.create, .plant("e", ["name": Self.text(900)]))).map(\.word)
+            .init(.create, .plant("d", ["name": Self.text(10)])), .init(.create, .plant("e", ["name": Self.text(900)]))
+        ).map(\.word)
         #expect(atomic == ["ATOMIC_ERROR", "QUOTA_EXCEEDED"])
         // A deletion in the same request makes room.
         let swapped = try await bench.modify(

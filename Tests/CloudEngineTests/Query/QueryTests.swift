@@ -33,7 +33,10 @@ import Testing
         let filter: QueryFilter
         let expected: String
 
-        init(_ text: String, _ key: QueryKey, _ comparator: QueryFilter.Comparator, _ value: FieldValue, _ expected: String, within distance: Double? = nil) {
+        init(
+            _ text: String, _ key: QueryKey, _ comparator: QueryFilter.Comparator, _ value: FieldValue, _ expected: String,
+            within distance: Double? = nil
+        ) {
             self.text = text
             filter = QueryFilter(key, comparator, value, distance: distance)
             self.expected = expected
@@ -56,14 +59,18 @@ import Testing
         Case("one of nothing", .field("count"), .isIn, .list([], of: nil), ""),
         Case("contains", .field("tags"), .listContains, .string("herb"), "p1 p3"),
         Case("contains not", .field("tags"), .notListContains, .string("herb"), "p2"),
-        Case("contains any, each record once", .field("tags"), .listContainsAny, .list([.string("herb"), .string("evergreen")], of: .string), "p1 p3"),
+        Case(
+            "contains any, each record once", .field("tags"), .listContainsAny,
+            .list([.string("herb"), .string("evergreen")], of: .string), "p1 p3"),
         Case("contains all", .field("tags"), .listContainsAll, .list([.string("herb"), .string("evergreen")], of: .string), "p1"),
-        Case("contains not all", .field("tags"), .notListContainsAll, .list([.string("herb"), .string("evergreen")], of: .string), "p2 p3"),
+        Case(
+            "contains not all", .field("tags"), .notListContainsAll, .list([.string("herb"), .string("evergreen")], of: .string), "p2 p3"),
         Case("prefix", .field("name"), .beginsWith, .string("Sa"), "p1"),
         Case("not prefix", .field("name"), .notBeginsWith, .string("Sa"), "p2 p3"),
         Case("prefix of an element", .field("tags"), .listMemberBeginsWith, .string("Ever"), "p1"),
         Case("reference", .field("bed"), .equals, .reference(RecordReference(recordName: "bed-7", zoneID: Bench.garden)), "p1"),
-        Case("reference in another zone", .field("bed"), .equals, .reference(RecordReference(recordName: "bed-7", zoneID: .defaultZone)), ""),
+        Case(
+            "reference in another zone", .field("bed"), .equals, .reference(RecordReference(recordName: "bed-7", zoneID: .defaultZone)), ""),
         Case("near", .field("spot"), .near, munich, "p1", within: 1000),
         Case("too far", .field("spot"), .near, munich, "", within: 100),
         Case("all words", .field("note"), .containsAllTokens, .string("CAFE sun"), "p1"),
@@ -72,11 +79,19 @@ import Testing
         Case("stop words match nothing", .field("note"), .containsAnyTokens, .string("and the"), ""),
         Case("words of all fields", .allSearchable, .containsAllTokens, .string("sage lait"), "p1"),
         Case("name", .system(.recordName), .equals, .string("p2"), "p2"),
-        Case("name as a reference", .system(.recordName), .isIn, .list([.reference(RecordReference(recordName: "p3"))], of: .reference), "p3"),
+        Case(
+            "name as a reference", .system(.recordName), .isIn, .list([.reference(RecordReference(recordName: "p3"))], of: .reference), "p3"
+        ),
         Case("creator", .system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: "_mia")), "p1 p2 p3"),
-        Case("creator, as a user of the default zone", .system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), "p1 p2 p3"),
-        Case("creator, as whoever asks", .system(.createdUserRecordName), .isIn, .list([.reference(RecordReference(recordName: "__defaultOwner__"))], of: .reference), "p1 p2 p3"),
-        Case("somebody else", .system(.createdUserRecordName), .notEquals, .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), ""),
+        Case(
+            "creator, as a user of the default zone", .system(.createdUserRecordName), .equals,
+            .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), "p1 p2 p3"),
+        Case(
+            "creator, as whoever asks", .system(.createdUserRecordName), .isIn,
+            .list([.reference(RecordReference(recordName: "__defaultOwner__"))], of: .reference), "p1 p2 p3"),
+        Case(
+            "somebody else", .system(.createdUserRecordName), .notEquals,
+            .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), ""),
         Case("time", .system(.modifiedTimestamp), .lessThan, .timestamp(Bench.start), ""),
     ]
 
@@ -150,17 +165,25 @@ import Testing
         Refused(query: Query(recordType: "Users"), reason: "the type Users cannot be queried"),
         Refused(query: .plants(QueryFilter(.field("colour"), .equals, .int64(1))), reason: "Unknown field 'colour'"),
         Refused(query: .plants(), reason: "Field 'recordName' is not marked queryable"),
-        Refused(query: .plants(QueryFilter(.system(.createdTimestamp), .equals, .timestamp(1))), reason: "Field 'createdTimestamp' is not marked queryable"),
+        Refused(
+            query: .plants(QueryFilter(.system(.createdTimestamp), .equals, .timestamp(1))),
+            reason: "Field 'createdTimestamp' is not marked queryable"),
         Refused(query: .plants(QueryFilter(.field("photo"), .equals, .bytes([1]))), reason: "Field 'photo' is not marked queryable"),
         Refused(query: .plants(QueryFilter(.field("bed"), .lessThan, .string("x"))), reason: "Field 'bed' is not marked sortable"),
-        Refused(query: .plants(QueryFilter(.field("count"), .containsAnyTokens, .string("x"))), reason: "Field 'count' is not marked searchable"),
+        Refused(
+            query: .plants(QueryFilter(.field("count"), .containsAnyTokens, .string("x"))), reason: "Field 'count' is not marked searchable"
+        ),
         Refused(query: .plants(QueryFilter(.field("count"), .equals, .string("x"))), reason: "Invalid value, expected type INT64"),
         Refused(query: .plants(QueryFilter(.field("planted"), .equals, .double(0.5))), reason: "Invalid value, expected type TIMESTAMP"),
         Refused(query: .plants(QueryFilter(.field("count"), .isIn, .int64(1))), reason: "Invalid value, expected type INT64_LIST"),
         Refused(query: .plants(QueryFilter(.field("count"), .equals, nil)), reason: "the filter on 'count' has no fieldValue"),
         Refused(query: .plants(QueryFilter(.field("spot"), .near, munich)), reason: "NEAR needs a distance in metres"),
-        Refused(query: .plants(QueryFilter(.field("count"), .equals, .int64(1)), by: [QuerySort(.field("spot"))]), reason: "an order by field 'spot' needs a relativeLocation"),
-        Refused(query: .plants(QueryFilter(.field("count"), .equals, .int64(1)), by: [QuerySort(.field("tags"))]), reason: "Field 'tags' is not marked sortable"),
+        Refused(
+            query: .plants(QueryFilter(.field("count"), .equals, .int64(1)), by: [QuerySort(.field("spot"))]),
+            reason: "an order by field 'spot' needs a relativeLocation"),
+        Refused(
+            query: .plants(QueryFilter(.field("count"), .equals, .int64(1)), by: [QuerySort(.field("tags"))]),
+            reason: "Field 'tags' is not marked sortable"),
     ]
 
     @Test func aQueryThatCannotBeIsRefusedWithTheFieldNamed() async throws {
@@ -204,7 +227,9 @@ import Testing
         var other = request
         other.query.sorts = [QuerySort(.field("name"))]
         let forged = String(marker.dropLast(6)) + "AAAAAA"
-        for (request, marker) in [(other, marker), (request, forged), (request, ""), (request, "%"), (request, String(repeating: "A", count: 400))] {
+        for (request, marker) in [
+            (other, marker), (request, forged), (request, ""), (request, "%"), (request, String(repeating: "A", count: 400)),
+        ] {
             var request = request
             request.continuationMarker = marker
             #expect(await refusal { try await bench.query(request) }?.code == .badRequest)

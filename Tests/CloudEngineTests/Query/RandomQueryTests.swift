@@ -71,7 +71,9 @@ struct QueryWorld {
 
     mutating func filter() -> QueryFilter {
         let field = pick(Self.fields)
-        let ordered: [QueryFilter.Comparator] = [.lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .equals, .notEquals, .isIn, .isNotIn]
+        let ordered: [QueryFilter.Comparator] = [
+            .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .equals, .notEquals, .isIn, .isNotIn,
+        ]
         var comparators = ordered
         switch field {
         case "name": comparators += [.beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens]
@@ -90,8 +92,10 @@ struct QueryWorld {
             let values = (0..<Int.random(in: 1...3, using: &random)).map { _ in field == "tags" ? element() : value(field) }
             return QueryFilter(.field(field), comparator, .list(values, of: values[0].type))
         case .listContains, .notListContains: return QueryFilter(.field(field), comparator, element())
-        case .listMemberBeginsWith, .notListMemberBeginsWith: return QueryFilter(.field(field), comparator, .string(pick(["r", "bl", "R", ""])))
-        case .beginsWith, .notBeginsWith: return QueryFilter(.field(field), comparator, .string(pick(["", "s", "S", "sage", "z", "ä", "long long"])))
+        case .listMemberBeginsWith, .notListMemberBeginsWith:
+            return QueryFilter(.field(field), comparator, .string(pick(["r", "bl", "R", ""])))
+        case .beginsWith, .notBeginsWith:
+            return QueryFilter(.field(field), comparator, .string(pick(["", "s", "S", "sage", "z", "ä", "long long"])))
         case _ where field == "name" && (comparator == .containsAllTokens || comparator == .containsAnyTokens):
             return QueryFilter(.field(field), comparator, .string(pick(["sage", "leaf sage", "herb the", "long", "the", "none"])))
         case .containsAnyTokens: return QueryFilter(.field(field), .listContains, element())
@@ -173,7 +177,8 @@ struct QueryWorld {
                     .plant(
                         "p\(number)",
                         [
-                            "many": .int64(Int64(number % 2)), "few": .int64(Int64(number % 97)), "order": .int64(Int64.random(in: 0...40, using: &world.random)),
+                            "many": .int64(Int64(number % 2)), "few": .int64(Int64(number % 97)),
+                            "order": .int64(Int64.random(in: 0...40, using: &world.random)),
                             "spot": .location(world.place()),
                         ]))
             }
@@ -206,14 +211,18 @@ struct QueryWorld {
         limits.recordsScannedPerPage = 100
         let bench = try await Bench.withGarden(limits: limits)
         for start in stride(from: 0, to: 1200, by: 200) {
-            try await bench.modify((start..<start + 200).map { .init(.create, .plant("p\($0)", ["n": .int64(Int64($0)), "t": .string($0 == 1100 ? "x" : "y")])) })
+            try await bench.modify(
+                (start..<start + 200).map {
+                    .init(.create, .plant("p\($0)", ["n": .int64(Int64($0)), "t": .string($0 == 1100 ? "x" : "y")]))
+                })
         }
         try await bench.indexSystemFields()
         let query = Query.plants(QueryFilter(.field("t"), .notEquals, .string("y")), by: [QuerySort(.field("n"))])
         let (names, pages) = try await bench.names(query)
         #expect(names == ["p1100"])
         #expect(pages >= 11)
-        let grouped = Query.plants(QueryFilter(.field("t"), .notEquals, .string("y")), by: [QuerySort(.field("n")), QuerySort(.field("t"))])
+        let grouped = Query.plants(
+            QueryFilter(.field("t"), .notEquals, .string("y")), by: [QuerySort(.field("n")), QuerySort(.field("t"))])
         let again = try await bench.names(grouped)
         #expect(again.names == ["p1100"])
         #expect(again.pages >= 11)

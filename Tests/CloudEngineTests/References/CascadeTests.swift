@@ -47,7 +47,8 @@ import Testing
                 let refused = operations.indices.filter { index in
                     guard isAccepted[index], case .save(let name, let links) = operations[index] else { return false }
                     return links.subtracting(records[name] ?? []).contains { link in
-                        link.action == .validate && saved[link.target] == nil && (deleted.contains(link.target) || records[link.target] == nil)
+                        link.action == .validate && saved[link.target] == nil
+                            && (deleted.contains(link.target) || records[link.target] == nil)
                     }
                 }
                 for index in refused { isAccepted[index] = false }
@@ -56,9 +57,10 @@ import Testing
                     guard isAccepted[index], case .delete(let name) = operations[index] else { return false }
                     let own = closure(of: [name], saved)
                     return records.contains { source, links in
-                        !gone.contains(source) && links.contains { link in
-                            link.action == .validate && own.contains(link.target) && saved[source]?.contains(link) != false
-                        }
+                        !gone.contains(source)
+                            && links.contains { link in
+                                link.action == .validate && own.contains(link.target) && saved[source]?.contains(link) != false
+                            }
                     }
                 }
                 for index in held { isAccepted[index] = false }
@@ -129,7 +131,8 @@ import Testing
     @Test func aCascadeIsWalkedOnce() async throws {
         let bench = try await Bench.withGarden()
         var root = Record.plant("root")
-        root.fields["links"] = Field(.list((0..<200).map { .reference(RecordReference(recordName: "x\($0)", action: .deleteSelf)) }, of: .reference))
+        root.fields["links"] = Field(
+            .list((0..<200).map { .reference(RecordReference(recordName: "x\($0)", action: .deleteSelf)) }, of: .reference))
         for number in 0..<200 { try await bench.modify(.init(.create, .plant("x\(number)"))) }
         try await bench.modify(.init(.create, root))
         for start in stride(from: 0, to: 2000, by: 400) {

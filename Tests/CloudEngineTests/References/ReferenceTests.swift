@@ -24,7 +24,10 @@ extension Record {
         let moved = try await bench.modify(.init(.forceUpdate, .plant("s", .none, to: "t")), .init(.forceDelete, .plant("t")))
         #expect(moved.map(\.word) == ["saved", "deleted"], "the reference went in the same batch")
         try await bench.modify(.init(.create, .plant("t")), .init(.forceUpdate, .plant("s", .validate, to: "t")))
-        #expect(try await bench.modify(.init(.forceDelete, .plant("t")), .init(.forceDelete, .plant("s"))).map(\.word) == ["deleted", "deleted"])
+        #expect(
+            try await bench.modify(.init(.forceDelete, .plant("t")), .init(.forceDelete, .plant("s"))).map(\.word) == [
+                "deleted", "deleted",
+            ])
     }
 
     @Test func aParentMustBeThereWhenARecordGetsIt() async throws {
@@ -52,7 +55,8 @@ extension Record {
         try await bench.modify(
             .init(.create, .plant("root", ["n": .int64(1)])), .init(.create, .plant("a", .deleteSelf, to: "root")),
             .init(.create, .plant("b", .deleteSelf, to: "a")), .init(.create, .plant("c", .deleteSelf, to: "b")),
-            .init(.create, .plant("c2", ["beds": .list([.reference(RecordReference(recordName: "b", action: .deleteSelf))], of: .reference)])),
+            .init(
+                .create, .plant("c2", ["beds": .list([.reference(RecordReference(recordName: "b", action: .deleteSelf))], of: .reference)])),
             .init(.create, .plant("loop", .deleteSelf, to: "loop")), .init(.create, .plant("plain", .none, to: "root")))
         let token = try #require(try await bench.zoneChanges().changes?.syncToken)
         let results = try await bench.modify(.init(.forceDelete, .plant("root")))
@@ -143,7 +147,9 @@ extension Record {
                     #expect(after[reference.recordName] != nil, "a validated target is gone")
                 }
             }
-            let deleted = zip(operations, results).filter { $0.0.kind == .forceDelete && $0.1.error == nil && before[$0.0.record.recordName] != nil }.map(\.0.record.recordName)
+            let deleted = zip(operations, results).filter {
+                $0.0.kind == .forceDelete && $0.1.error == nil && before[$0.0.record.recordName] != nil
+            }.map(\.0.record.recordName)
             let saved = Set(zip(operations, results).filter { $0.0.kind != .forceDelete && $0.1.error == nil }.map(\.0.record.recordName))
             var gone = Set(deleted)
             var grows = true

@@ -122,7 +122,9 @@ import Testing
         Case(fields: "a STRING QUERYABLE, n NUMBER PREFERRED AS INT64", reason: nil),
         Case(fields: "n NUMBER", reason: "field 'a' of type 'P' is in production and cannot be removed"),
         Case(fields: "a INT64, n NUMBER", reason: "field 'a' of type 'P' is STRING in production and cannot become INT64"),
-        Case(fields: "a ENCRYPTED STRING, n NUMBER", reason: "field 'a' of type 'P' is STRING in production and cannot become ENCRYPTED STRING"),
+        Case(
+            fields: "a ENCRYPTED STRING, n NUMBER",
+            reason: "field 'a' of type 'P' is STRING in production and cannot become ENCRYPTED STRING"),
         Case(fields: "a LIST<STRING>, n NUMBER", reason: "field 'a' of type 'P' is STRING in production and cannot become LIST<STRING>"),
         Case(fields: "a STRING, n INT64", reason: "field 'n' of type 'P' is NUMBER in production and cannot become INT64"),
     ]

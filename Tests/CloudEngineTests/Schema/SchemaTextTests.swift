@@ -67,19 +67,34 @@ import Testing
 
     @Test(arguments: [
         ("", "line 1, column 1: found the end, expected DEFINE"),
-        ("DEFINE SCHEMA RECORD TYPE P (a STRNG);", "line 1, column 32: found 'STRNG', expected ASSET, BYTES, DOUBLE, INT64, LOCATION, NUMBER, REFERENCE, STRING, TIMESTAMP, ENCRYPTED, LIST"),
+        (
+            "DEFINE SCHEMA RECORD TYPE P (a STRNG);",
+            "line 1, column 32: found 'STRNG', expected ASSET, BYTES, DOUBLE, INT64, LOCATION, NUMBER, REFERENCE, STRING, TIMESTAMP, ENCRYPTED, LIST"
+        ),
         ("DEFINE SCHEMA\nRECORD TYPE P (\n  a STRING\n  b STRING\n);", "line 4, column 3: found 'b', expected ',' or ')'"),
         ("DEFINE SCHEMA RECORD TYPE P ()", "line 1, column 31: found the end, expected ';'"),
         ("DEFINE SCHEMA DROP TABLE;", "line 1, column 15: found 'DROP', expected CREATE ROLE or RECORD TYPE"),
         ("DEFINE SCHEMA CREATE ROLE A; CREATE ROLE A;", "line 1, column 42: the role 'A' is made twice"),
         ("DEFINE SCHEMA RECORD TYPE P (); RECORD TYPE \"P\" ();", "line 1, column 45: the record type \"P\" stands twice"),
         ("DEFINE SCHEMA RECORD TYPE 9 ();", "line 1, column 27: '9' has no meaning here"),
-        ("DEFINE SCHEMA RECORD TYPE \"a b\" ();", "line 1, column 27: a record type begins with a letter, followed by letters, digits and underscores"),
+        (
+            "DEFINE SCHEMA RECORD TYPE \"a b\" ();",
+            "line 1, column 27: a record type begins with a letter, followed by letters, digits and underscores"
+        ),
         ("DEFINE SCHEMA RECORD TYPE P (a STRING, a INT64);", "line 1, column 40: the field 'a' stands twice"),
-        ("DEFINE SCHEMA RECORD TYPE P (SORTABLE STRING);", "line 1, column 30: found 'SORTABLE': put it in quotes to use it as a field's name"),
-        ("DEFINE SCHEMA RECORD TYPE P (a ENCRYPTED REFERENCE);", "line 1, column 42: found 'REFERENCE', expected BYTES, DOUBLE, INT64, LOCATION, STRING, TIMESTAMP"),
+        (
+            "DEFINE SCHEMA RECORD TYPE P (SORTABLE STRING);",
+            "line 1, column 30: found 'SORTABLE': put it in quotes to use it as a field's name"
+        ),
+        (
+            "DEFINE SCHEMA RECORD TYPE P (a ENCRYPTED REFERENCE);",
+            "line 1, column 42: found 'REFERENCE', expected BYTES, DOUBLE, INT64, LOCATION, STRING, TIMESTAMP"
+        ),
         ("DEFINE SCHEMA RECORD TYPE P (a NUMBER PREFERRED AS STRING);", "line 1, column 52: found 'STRING', expected INT64 or DOUBLE"),
-        ("DEFINE SCHEMA RECORD TYPE P (GRANT READ TO Nobody);", "line 1, column 44: the role 'Nobody' does not exist: create it with CREATE ROLE"),
+        (
+            "DEFINE SCHEMA RECORD TYPE P (GRANT READ TO Nobody);",
+            "line 1, column 44: the role 'Nobody' does not exist: create it with CREATE ROLE"
+        ),
         ("DEFINE SCHEMA RECORD TYPE P (GRANT DELETE TO \"_icloud\");", "line 1, column 36: found 'DELETE', expected READ, CREATE or WRITE"),
         ("DEFINE SCHEMA /* no end", "line 1, column 15: the comment does not end"),
         ("DEFINE SCHEMA RECORD TYPE \"P", "line 1, column 27: the quoted name does not end"),
@@ -93,9 +108,18 @@ import Testing
 
     /// What exports of the live service have and this server does not is left out, and said.
     @Test(arguments: [
-        ("(a BYTES QUERYABLE SORTABLE)", "a BYTES", ["QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE", "SORTABLE is left out: a field of type BYTES cannot be SORTABLE"]),
+        (
+            "(a BYTES QUERYABLE SORTABLE)", "a BYTES",
+            [
+                "QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE",
+                "SORTABLE is left out: a field of type BYTES cannot be SORTABLE",
+            ]
+        ),
         ("(a ASSET QUERYABLE)", "a ASSET", ["QUERYABLE is left out: a field of type ASSET cannot be QUERYABLE"]),
-        ("(a ENCRYPTED STRING QUERYABLE)", "a ENCRYPTED STRING", ["QUERYABLE is left out: a field of type ENCRYPTED STRING cannot be QUERYABLE"]),
+        (
+            "(a ENCRYPTED STRING QUERYABLE)", "a ENCRYPTED STRING",
+            ["QUERYABLE is left out: a field of type ENCRYPTED STRING cannot be QUERYABLE"]
+        ),
         ("(a ENCRYPTED ASSET)", "a ASSET", ["ENCRYPTED is left out: a field of type ASSET cannot be ENCRYPTED"]),
         ("(a ENCRYPTED LIST<STRING>)", "a LIST<ENCRYPTED STRING>", []),
         ("(a LIST<ENCRYPTED STRING>)", "a LIST<ENCRYPTED STRING>", []),
@@ -103,14 +127,23 @@ import Testing
         ("(a STRING SORTABLE SORTABLE)", "a STRING SORTABLE", ["SORTABLE stands twice"]),
         ("(\"___recordID\" STRING)", "", ["the system field \"___recordID\" is of type REFERENCE"]),
         ("(\"___etag\" STRING QUERYABLE)", "", ["the system field \"___etag\" cannot have indexes"]),
-        ("(\"___share\" REFERENCE, \"___parent\" REFERENCE QUERYABLE)", "", ["the system field \"___share\" is left out: the schema language does not have it", "the system field \"___parent\" is left out: the schema language does not have it"]),
+        (
+            "(\"___share\" REFERENCE, \"___parent\" REFERENCE QUERYABLE)", "",
+            [
+                "the system field \"___share\" is left out: the schema language does not have it",
+                "the system field \"___parent\" is left out: the schema language does not have it",
+            ]
+        ),
         ("(___recordID REFERENCE)", "", ["names that begin with an underscore stand in quotes"]),
         ("(\"cloudkit.title\" STRING)", "", ["the field \"cloudkit.title\" is left out: the server does not have it"]),
         ("(GRANT READ, WRITE TO \"_world\")", "GRANT READ TO \"_world\"", ["the role \"_world\" can only be granted READ"]),
         ("(GRANT WRITE TO \"_world\")", "", ["the role \"_world\" can only be granted READ"]),
         ("(GRANT READ TO \"_admin\")", "", ["the grant is left out: the role \"_admin\" does not exist"]),
         ("(); RECORD TYPE \"_pcs_data\" (x BYTES)", "", ["the system type \"_pcs_data\" is left out: the server does not have it"]),
-        ("(); RECORD TYPE \"cloudkit.other\" (x BYTES)", "", ["the system type \"cloudkit.other\" is left out: the server does not have it"]),
+        (
+            "(); RECORD TYPE \"cloudkit.other\" (x BYTES)", "",
+            ["the system type \"cloudkit.other\" is left out: the server does not have it"]
+        ),
     ])
     func whatHasNoMeaningHereIsLeftOutWithAWarning(_ body: String, _ line: String, _ warnings: [String]) throws {
         let (schema, found) = try ContainerSchema.read("DEFINE SCHEMA RECORD TYPE P \(body);")
@@ -147,9 +180,11 @@ import Testing
                 );
             """
         let (schema, warnings) = try ContainerSchema.read(text)
-        #expect(warnings.map(\.what) == [
-            "QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE", "SORTABLE is left out: a field of type BYTES cannot be SORTABLE",
-        ])
+        #expect(
+            warnings.map(\.what) == [
+                "QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE",
+                "SORTABLE is left out: a field of type BYTES cannot be SORTABLE",
+            ])
         #expect(warnings.map(\.line) == [19, 19])
         #expect(schema.types.keys.sorted() == ["CD_Post", "Users", "cloudkit.share"])
         #expect(schema.roles == ["App Admin"])
@@ -220,7 +255,8 @@ struct SchemaWorld {
     mutating func schema() -> ContainerSchema {
         var schema = ContainerSchema(roles: Set((0..<Int.random(in: 0...2, using: &random)).map { "Role\($0)" }))
         let types = [
-            "STRING", "INT64", "DOUBLE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE", "TIMESTAMP", "BYTES", "REFERENCE", "LOCATION", "ASSETID",
+            "STRING", "INT64", "DOUBLE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE", "TIMESTAMP", "BYTES", "REFERENCE", "LOCATION",
+            "ASSETID",
             "STRING_LIST", "REFERENCE_LIST", "ASSETID_LIST", "NUMBER_LIST",
         ]
         for name in ["A", "B", "C_1"] where Bool.random(using: &random) {

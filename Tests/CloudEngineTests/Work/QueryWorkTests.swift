@@ -77,7 +77,9 @@ import Testing
             try await bench.modify(.init(.create, .plant("p\(number)", ["spot": .location(spot)])))
         }
         let farthest = QuerySort(.field("spot"), ascending: false, relativeLocation: RecordLocation(latitude: 0, longitude: 11))
-        let query = Query(recordType: "Plant", filters: [QueryFilter(.field("spot"), .notEquals, .location(RecordLocation(latitude: 1, longitude: 1)))], sorts: [farthest])
+        let query = Query(
+            recordType: "Plant", filters: [QueryFilter(.field("spot"), .notEquals, .location(RecordLocation(latitude: 1, longitude: 1)))],
+            sorts: [farthest])
         let refusal = await refusal { try await bench.names(query) }
         #expect(refusal?.code == .badRequest)
         #expect(refusal?.nativeCode == .limitExceeded)
@@ -108,7 +110,8 @@ import Testing
         var limits = Limits()
         limits.elementsPerList = 10
         let bench = try await Bench.withGarden(limits: limits)
-        let results = try await bench.modify([.init(.create, .plant("a", ["tags": words(10, "t")])), .init(.create, .plant("b", ["tags": words(11, "t")]))], atomic: false)
+        let results = try await bench.modify(
+            [.init(.create, .plant("a", ["tags": words(10, "t")])), .init(.create, .plant("b", ["tags": words(11, "t")]))], atomic: false)
         #expect(results.map(\.word) == ["saved", "BAD_REQUEST"])
         #expect(results[1].error?.nativeCode == .limitExceeded)
     }
@@ -124,7 +127,9 @@ import Testing
         var limits = Limits()
         limits.responseRecordBytes = 5000
         let bench = try await Bench.withGarden(limits: limits)
-        for number in 0..<8 { try await bench.modify(.init(.create, .plant("p\(number)", ["note": .string(String(repeating: "x", count: 1000))]))) }
+        for number in 0..<8 {
+            try await bench.modify(.init(.create, .plant("p\(number)", ["note": .string(String(repeating: "x", count: 1000))])))
+        }
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Bench.garden)])
         let counts = try await bench.read { engine, view, call in
             var room = try engine.pageRoom(for: request, call)
