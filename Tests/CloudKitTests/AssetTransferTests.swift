@@ -128,9 +128,10 @@ private final class ProgressLog: Sendable {
         let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
         let transport = RecordingTransport(granted, broken, at(2), broken, at(4), receipt)
         #expect(try await upload(transport).fileChecksum == helloChecksum)
-        #expect(transport.calls.dropFirst() == [
-            "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1",
-        ])
+        #expect(
+            transport.calls.dropFirst() == [
+                "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1",
+            ])
         #expect(transport.requests.compactMap { $0.headers["Upload-Offset"] } == ["0", "2", "4"])
         #expect(transport.requests.compactMap { $0.headers["Upload-Complete"] } == ["?1", "?1", "?1"])
         #expect(transport.requests.map(\.body.byteCount).dropFirst() == [5, 0, 3, 0, 1])

@@ -66,7 +66,8 @@ private let empty = ModifyRecordsRequest(operations: [])
     /// Unknown errors, and responses that no server sends.
     @Test(arguments: [
         (#"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#, 400), (#"{"serverErrorCode":7,"reason":null}"#, 400),
-        (#"{"serverErrorCode":"CONFLICT","reason":"r","nativeErrorCode":123456}"#, 409), (#"{"serverErrorCode":"THROTTLED","retryAfter":-1}"#, 503),
+        (#"{"serverErrorCode":"CONFLICT","reason":"r","nativeErrorCode":123456}"#, 409),
+        (#"{"serverErrorCode":"THROTTLED","retryAfter":-1}"#, 503),
         (#"{"serverErrorCode":"THROTTLED","reason":"r","retryAfter":1e308}"#, 429), ("null", 200), ("[]", 200), ("7", 200), ("", 200),
         (#"{"zones":{}}"#, 200), (#"{"zones":[{}]}"#, 200), (#"{"zones":[{"zoneID":{"zoneName":7}}]}"#, 200),
         (#"{"zones":[{"zoneID":{"zoneName":"G"},"serverErrorCode":"BRAND_NEW","reason":"r"}]"#, 200),

@@ -84,7 +84,8 @@ private let twoServers = file(
         let none = await failure { try resolve(ConfigurationSources(searchedPaths: ["/a/tarn.json"])) }
         #expect(
             none?.localizedDescription
-                == "no server is configured for iCloud.n: set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked for at /a/tarn.json), or call CKContainer.configure")
+                == "no server is configured for iCloud.n: set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked for at /a/tarn.json), or call CKContainer.configure"
+        )
         let closed = await failure { try resolve(ConfigurationSources(files: [.init(path: "/a/tarn.json", content: nil)])) }
         #expect(closed?.localizedDescription == "/a/tarn.json cannot be read: check its permissions")
         let broken = await failure { try resolve(ConfigurationSources(files: [file(#"{"server":1}"#)])) }

@@ -32,7 +32,8 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
                 == ModifyRecordsRequest(
                     operations: [
                         RecordOperation(.create, Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Sage"))])),
-                        RecordOperation(.update, Record(recordName: "p2", recordType: "Plant", recordChangeTag: "a", fields: ["note": Field(nil)])),
+                        RecordOperation(
+                            .update, Record(recordName: "p2", recordType: "Plant", recordChangeTag: "a", fields: ["note": Field(nil)])),
                         RecordOperation(.forceDelete, Record(recordName: "p3")),
                     ], zoneID: ZoneID(zoneName: "Garden"), atomic: true))
         let saved = try #require(try results.saveResults[new.recordID]?.get())
@@ -51,7 +52,10 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         _ = try await database.modifyRecords(saving: [old], deleting: [], savePolicy: .changedKeys, atomically: false)
         _ = try await database.modifyRecords(saving: [old], deleting: [], savePolicy: .allKeys)
         let changed: ModifyRecordsRequest = try transport.body(0)
-        #expect(changed.operations == [RecordOperation(.forceUpdate, Record(recordName: "p", recordType: "Plant", fields: ["y": Field(.int64(3))]))])
+        #expect(
+            changed.operations == [
+                RecordOperation(.forceUpdate, Record(recordName: "p", recordType: "Plant", fields: ["y": Field(.int64(3))]))
+            ])
         #expect(!changed.atomic)
         let all: ModifyRecordsRequest = try transport.body(1)
         #expect(all.operations.first?.record.fields == ["x": Field(.int64(1), isEncrypted: true), "y": Field(.int64(3))])
@@ -99,7 +103,9 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
     @Test func fetchedRecordsComeWithTheFilesOfTheirAssets() async throws {
         let asset = AssetValue(fileChecksum: "x", size: 5, downloadURL: "/a/1")
         let transport = RecordingTransport(
-            .ok(LookupRecordsResponse(results: [.record(Record(recordName: "p", recordType: "T", fields: ["photo": Field(.asset(asset))]))])),
+            .ok(
+                LookupRecordsResponse(results: [.record(Record(recordName: "p", recordType: "T", fields: ["photo": Field(.asset(asset))]))])
+            ),
             .pieces(status: 200, [Array("hello".utf8)], endless: false))
         let record = try await container(transport).privateCloudDatabase.record(for: CKRecord.ID(recordName: "p"))
         let file = try #require((record["photo"] as? CKAsset)?.fileURL)
@@ -124,7 +130,9 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         let transport = RecordingTransport(
             .ok(AssetUploadResponse(results: [.address(AssetUploadAddress(recordName: "p", fieldName: "photo", url: "/u/1"))])),
             .ok(AssetUploadReceipt(asset: value)),
-            .ok(ModifyRecordsResponse(results: [.record(Record(recordName: "p", recordType: "T", fields: ["photo": Field(.asset(value))]))])))
+            .ok(
+                ModifyRecordsResponse(results: [.record(Record(recordName: "p", recordType: "T", fields: ["photo": Field(.asset(value))]))])
+            ))
         let saved = try await container(transport).privateCloudDatabase.save(record)
         let request: ModifyRecordsRequest = try transport.body(2)
         #expect(request.operations.first?.record.fields == ["photo": Field(.asset(value))])
@@ -176,8 +184,14 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
 
     @Test func zonesAndSubscriptionsAreSavedAndDeleted() async throws {
         let transport = RecordingTransport(
-            .ok(ZonesResponse(zones: [.zone(Zone(zoneID: ZoneID(zoneName: "Garden", ownerRecordName: "_7a1c"))), .deleted(ZoneID(zoneName: "Old"))])),
-            .ok(SubscriptionsResponse(subscriptions: [.subscription(Subscription(subscriptionID: "s", kind: .database, notification: .silent)), .deleted(subscriptionID: "o")])))
+            .ok(
+                ZonesResponse(zones: [
+                    .zone(Zone(zoneID: ZoneID(zoneName: "Garden", ownerRecordName: "_7a1c"))), .deleted(ZoneID(zoneName: "Old")),
+                ])),
+            .ok(
+                SubscriptionsResponse(subscriptions: [
+                    .subscription(Subscription(subscriptionID: "s", kind: .database, notification: .silent)), .deleted(subscriptionID: "o"),
+                ])))
         let database = container(transport).privateCloudDatabase
         let zones = try await database.modifyRecordZones(
             saving: [CKRecordZone(zoneID: garden)], deleting: [CKRecordZone.ID(zoneName: "Old")])

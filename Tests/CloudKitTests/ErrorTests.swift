@@ -90,7 +90,8 @@ import Testing
 
     @Test func partialErrorsAreFoundByItem() throws {
         let id = CKRecord.ID(recordName: "a")
-        let error = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: CKError(.unknownItem)] as [AnyHashable: any Error]])
+        let error = CKError(
+            .partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: CKError(.unknownItem)] as [AnyHashable: any Error]])
         let fetched = try #require(error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)
         #expect(fetched.code == .unknownItem)
     }

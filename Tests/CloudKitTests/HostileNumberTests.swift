@@ -116,59 +116,84 @@ struct HostileNumberTests {
             ("save zone", { _ = try await records($0).save(CKRecordZone(zoneID: zone)) }),
             ("zones", { _ = try await (records($0).allRecordZones(), records($0).recordZone(for: zone)) }),
             ("save record", { try read(await records($0).save(record())) }),
-            ("save again", { container in
-                let record = try read(await records(container).record(for: plant))
-                record["height"] = 13
-                try read(await records(container).save(record))
-            }),
-            ("asset", { container in
-                let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone))
-                (record["small"], record["large"]) = (CKAsset(fileURL: file), CKAsset(fileURL: file))
-                let saved = try await records(container).save(record)
-                let fetched = try read(await records(container).record(for: saved.recordID))
-                try read(await records(container).save(fetched))
-            }),
-            ("query", { container in
-                let page = try await records(container).records(
-                    matching: CKQuery(recordType: "Plant", predicate: NSPredicate(value: true)), inZoneWith: zone, desiredKeys: nil, resultsLimit: 10)
-                for (_, result) in page.matchResults { try read(result.get()) }
-            }),
-            ("changes", { container in
-                let changes = try await records(container).databaseChanges(since: nil)
-                _ = "\(changes)"
-                let zoneChanges = try await records(container).recordZoneChanges(inZoneWith: zone, since: nil)
-                for (_, result) in zoneChanges.modificationResultsByID { try read(result.get().record) }
-            }),
-            ("subscription", { container in
-                let subscription = CKQuerySubscription(
-                    recordType: "Plant", predicate: NSPredicate(value: true), subscriptionID: "plants", options: .firesOnRecordCreation)
-                let info = CKSubscription.NotificationInfo()
-                (info.alertBody, info.shouldBadge) = ("new", true)
-                subscription.notificationInfo = info
-                _ = try await records(container).save(subscription)
-                _ = try await records(container).allSubscriptions().map { "\($0)" }
-            }),
-            ("share", { container in
-                let root = try await records(container).record(for: plant)
-                let share = CKShare(rootRecord: root)
-                share.publicPermission = .readWrite
-                share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
-                let results = try await records(container).modifyRecords(saving: [root, share], deleting: [])
-                for (_, result) in results.saveResults { try read(result.get()) }
-                let saved = try #require(results.saveResults[share.recordID]?.get() as? CKShare)
-                let url = try #require(link(saved.url))
-                _ = try await "\(container.shareMetadata(for: url))"
-                let fetched = try #require(read(await records(container).record(for: share.recordID)) as? CKShare)
-                fetched[CKShare.SystemFieldKey.title] = "Plant"
-                try read(await records(container).save(fetched))
-            }),
-            ("people", { container in
-                _ = try await "\(container.shareParticipant(forEmailAddress: "ben@example.org"))"
-                _ = try await container.userIdentity(forEmailAddress: "ben@example.org").map { "\($0)" }
-            }),
-            ("delete", { container in
-                _ = try await records(container).deleteRecord(withID: CKRecord.ID(recordName: "nothing", zoneID: zone))
-            }),
+            (
+                "save again",
+                { container in
+                    let record = try read(await records(container).record(for: plant))
+                    record["height"] = 13
+                    try read(await records(container).save(record))
+                }
+            ),
+            (
+                "asset",
+                { container in
+                    let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone))
+                    (record["small"], record["large"]) = (CKAsset(fileURL: file), CKAsset(fileURL: file))
+                    let saved = try await records(container).save(record)
+                    let fetched = try read(await records(container).record(for: saved.recordID))
+                    try read(await records(container).save(fetched))
+                }
+            ),
+            (
+                "query",
+                { container in
+                    let page = try await records(container).records(
+                        matching: CKQuery(recordType: "Plant", predicate: NSPredicate(value: true)), inZoneWith: zone, desiredKeys: nil,
+                        resultsLimit: 10)
+                    for (_, result) in page.matchResults { try read(result.get()) }
+                }
+            ),
+            (
+                "changes",
+                { container in
+                    let changes = try await records(container).databaseChanges(since: nil)
+                    _ = "\(changes)"
+                    let zoneChanges = try await records(container).recordZoneChanges(inZoneWith: zone, since: nil)
+                    for (_, result) in zoneChanges.modificationResultsByID { try read(result.get().record) }
+                }
+            ),
+            (
+                "subscription",
+                { container in
+                    let subscription = CKQuerySubscription(
+                        recordType: "Plant", predicate: NSPredicate(value: true), subscriptionID: "plants", options: .firesOnRecordCreation)
+                    let info = CKSubscription.NotificationInfo()
+                    (info.alertBody, info.shouldBadge) = ("new", true)
+                    subscription.notificationInfo = info
+                    _ = try await records(container).save(subscription)
+                    _ = try await records(container).allSubscriptions().map { "\($0)" }
+                }
+            ),
+            (
+                "share",
+                { container in
+                    let root = try await records(container).record(for: plant)
+                    let share = CKShare(rootRecord: root)
+                    share.publicPermission = .readWrite
+                    share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+                    let results = try await records(container).modifyRecords(saving: [root, share], deleting: [])
+                    for (_, result) in results.saveResults { try read(result.get()) }
+                    let saved = try #require(results.saveResults[share.recordID]?.get() as? CKShare)
+                    let url = try #require(link(saved.url))
+                    _ = try await "\(container.shareMetadata(for: url))"
+                    let fetched = try #require(read(await records(container).record(for: share.recordID)) as? CKShare)
+                    fetched[CKShare.SystemFieldKey.title] = "Plant"
+                    try read(await records(container).save(fetched))
+                }
+            ),
+            (
+                "people",
+                { container in
+                    _ = try await "\(container.shareParticipant(forEmailAddress: "ben@example.org"))"
+                    _ = try await container.userIdentity(forEmailAddress: "ben@example.org").map { "\($0)" }
+                }
+            ),
+            (
+                "delete",
+                { container in
+                    _ = try await records(container).deleteRecord(withID: CKRecord.ID(recordName: "nothing", zoneID: zone))
+                }
+            ),
             ("delete zone", { _ = try await records($0).deleteRecordZone(withID: zone) }),
         ]
     }
@@ -236,7 +261,10 @@ struct HostileNumberTests {
             }
             var limited = response
             let text = token.filter { $0 != "\"" }
-            for name in ["Retry-After", "Content-Length", "Upload-Offset", HeaderNames.rateLimit, HeaderNames.rateLimitRemaining, HeaderNames.rateLimitReset] {
+            for name in [
+                "Retry-After", "Content-Length", "Upload-Offset", HeaderNames.rateLimit, HeaderNames.rateLimitRemaining,
+                HeaderNames.rateLimitReset,
+            ] {
                 limited.headers.add(name, text)
             }
             variants.append(limited)
@@ -247,7 +275,8 @@ struct HostileNumberTests {
     }
 
     @Test func extremeNumbersOnThePushStreamNeverTrap() async throws {
-        let line = #"{"ck":{"ce":2,"cid":"iCloud.n","nid":"1","qry":{"dbs":2,"fo":1,"rid":"a","sid":"s","zid":"z","zoid":"o","af":{"n":1,"d":2.5}},"met":{"dbs":2,"zid":"z","sid":"s","zoid":"o"},"fet":{"dbs":2,"sid":"s"}},"aps":{"badge":1,"content-available":1}}"#
+        let line =
+            #"{"ck":{"ce":2,"cid":"iCloud.n","nid":"1","qry":{"dbs":2,"fo":1,"rid":"a","sid":"s","zid":"z","zoid":"o","af":{"n":1,"d":2.5}},"met":{"dbs":2,"zid":"z","sid":"s","zoid":"o"},"fet":{"dbs":2,"sid":"s"}},"aps":{"badge":1,"content-available":1}}"#
         let numbers = HostileNumbers(Array(line.utf8))
         #expect(numbers.paths.count > 6)
         for token in HostileNumbers.extremes {

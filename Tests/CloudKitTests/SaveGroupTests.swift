@@ -19,7 +19,8 @@ import Testing
             let cloud = try InProcessCloud(limits: limits, offered: offered)
             self.cloud = cloud
             func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
-                CloudDatabaseClient(containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .private, transport: transport)
+                CloudDatabaseClient(
+                    containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .private, transport: transport)
             }
             self.client = client(try await cloud.addUser("mia", device: "tablet"))
             reader = client(try await cloud.addDevice("phone", of: "mia"))
@@ -27,7 +28,8 @@ import Testing
         }
 
         func send(
-            _ operations: [RecordOperation], _ part: Int, of parts: Int, id: String = "one", isAtomic: Bool = true, key: String? = nil, count: Int
+            _ operations: [RecordOperation], _ part: Int, of parts: Int, id: String = "one", isAtomic: Bool = true, key: String? = nil,
+            count: Int
         ) async throws -> ModifyRecordsResponse {
             var request = ModifyRecordsRequest(operations: operations, zoneID: SaveGroupTests.zone, atomic: false, desiredKeys: [])
             request.saveGroup = SaveGroup(id: id, part: part, parts: parts, isAtomic: isAtomic)
@@ -79,7 +81,9 @@ import Testing
         let answer = try await fixture.send(Self.create("b"), 1, of: 2, count: 3)
         #expect(answer.saveGroup == .refused)
         #expect(answer.results.map(\.recordName) == ["taken"])
-        guard case .failure(_, let error, let record?) = answer.results[0] else { throw CKError(.internalError, "a failure with its record") }
+        guard case .failure(_, let error, let record?) = answer.results[0] else {
+            throw CKError(.internalError, "a failure with its record")
+        }
         #expect(error.code == .conflict)
         #expect(record.recordName == "taken")
         #expect(try await fixture.names() == ["taken"])
@@ -118,7 +122,8 @@ import Testing
         #expect(try await fixture.send(Self.create("a"), 0, of: 2, count: 2).saveGroup == .staged)
         var last = ModifyRecordsRequest(operations: Self.create("b"), zoneID: Self.zone, atomic: false)
         last.saveGroup = SaveGroup(id: "one", part: 1, parts: 2)
-        let foreign = try await fixture.reader.modifyRecords(encoded: last.encoded(), operationCount: 1, groupCount: 2, idempotencyKey: "foreign")
+        let foreign = try await fixture.reader.modifyRecords(
+            encoded: last.encoded(), operationCount: 1, groupCount: 2, idempotencyKey: "foreign")
         #expect(foreign.saveGroup == .missing([0]))
         fixture.cloud.clock.advance(by: .seconds(2 * 86_400))
         try await fixture.cloud.removeExpired()
@@ -135,7 +140,10 @@ import Testing
         func operations(_ kind: RecordOperation.Kind, _ names: [String], bytes: Int, tags: [String: String] = [:]) -> [RecordOperation] {
             names.map { name in
                 RecordOperation(
-                    kind, Record(recordName: name, recordType: "Plant", recordChangeTag: tags[name], fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))
+                    kind,
+                    Record(
+                        recordName: name, recordType: "Plant", recordChangeTag: tags[name],
+                        fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))
             }
         }
         let saved = try await fixture.send(operations(.create, ["old"], bytes: 1_000), 0, of: 1, id: "first", count: 1)
@@ -143,7 +151,8 @@ import Testing
         #expect(try await fixture.send(operations(.create, ["a"], bytes: 2_000), 0, of: 3, count: 9).saveGroup == .staged)
         func isRefused(_ operations: [RecordOperation], _ part: Int, id: String) async throws -> Bool {
             do {
-                return try await fixture.send(operations, part, of: 3, id: id, key: "\(id)-\(part)-\(operations.count)", count: 9).saveGroup != .staged
+                return try await fixture.send(operations, part, of: 3, id: id, key: "\(id)-\(part)-\(operations.count)", count: 9).saveGroup
+                    != .staged
             } catch let error as CKError where error.code == .quotaExceeded {
                 return true
             }
@@ -155,7 +164,9 @@ import Testing
         #expect(try await !isRefused(operations(.create, ["a"], bytes: 2_500), 0, id: "one"))
         let tags = ["old": old.recordChangeTag ?? ""]
         #expect(try await !isRefused(operations(.update, ["old"], bytes: 1_900, tags: tags), 1, id: "two"))
-        #expect(try await !isRefused([RecordOperation(.delete, Record(recordName: "old", recordType: "Plant", recordChangeTag: tags["old"]))], 1, id: "three"))
+        #expect(
+            try await !isRefused(
+                [RecordOperation(.delete, Record(recordName: "old", recordType: "Plant", recordChangeTag: tags["old"]))], 1, id: "three"))
         #expect(try await isRefused(operations(.create, ["b"], bytes: 1_000), 0, id: "two"))
         // Expired requests free their quota.
         fixture.cloud.clock.advance(by: .seconds(2 * 86_400))
@@ -179,10 +190,17 @@ import Testing
         func send(_ device: Int, _ group: Int, part: Int, bytes: Int = 0) async throws -> SaveGroupState? {
             let name = "\(group)-\(part)"
             var request = ModifyRecordsRequest(
-                operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))],
+                operations: [
+                    RecordOperation(
+                        .create,
+                        Record(
+                            recordName: name, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))
+                ],
                 zoneID: Self.zone, atomic: false, desiredKeys: [])
             request.saveGroup = SaveGroup(id: "group \(group)", part: part, parts: 2)
-            return try await devices[device].modifyRecords(encoded: request.encoded(), operationCount: 1, groupCount: 2, idempotencyKey: "\(name)-\(bytes)").saveGroup
+            return try await devices[device].modifyRecords(
+                encoded: request.encoded(), operationCount: 1, groupCount: 2, idempotencyKey: "\(name)-\(bytes)"
+            ).saveGroup
         }
         func survivors(of count: Int, from first: Int) async throws -> [Int] {
             var groups: [Int] = []
@@ -210,19 +228,28 @@ import Testing
         limits.publicBytes = 3_000
         let cloud = try InProcessCloud(limits: limits)
         func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
-            CloudDatabaseClient(containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .public, transport: transport)
+            CloudDatabaseClient(
+                containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .public, transport: transport)
         }
         let mia = client(try await cloud.addUser("mia", device: "tablet")), bo = client(try await cloud.addUser("bo", device: "phone"))
         func send(_ names: [String], _ part: Int, by user: CloudDatabaseClient, id: String, count: Int) async throws -> SaveGroupState? {
-            let operations = names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: 1_000)))])) }
-            var request = ModifyRecordsRequest(operations: operations, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false, desiredKeys: [])
+            let operations = names.map {
+                RecordOperation(
+                    .create,
+                    Record(recordName: $0, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: 1_000)))]))
+            }
+            var request = ModifyRecordsRequest(
+                operations: operations, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false, desiredKeys: [])
             request.saveGroup = SaveGroup(id: id, part: part, parts: 2)
-            return try await user.modifyRecords(encoded: request.encoded(), operationCount: names.count, groupCount: count, idempotencyKey: "\(id)-\(part)").saveGroup
+            return try await user.modifyRecords(
+                encoded: request.encoded(), operationCount: names.count, groupCount: count, idempotencyKey: "\(id)-\(part)"
+            ).saveGroup
         }
         func names() async throws -> [String] {
-            try await bo.lookupRecords(LookupRecordsRequest(records: ["a", "b"].map { LookupRecordsRequest.Item(recordName: $0) })).results.compactMap {
-                if case .record(let record) = $0 { record.recordName } else { nil }
-            }
+            try await bo.lookupRecords(LookupRecordsRequest(records: ["a", "b"].map { LookupRecordsRequest.Item(recordName: $0) })).results
+                .compactMap {
+                    if case .record(let record) = $0 { record.recordName } else { nil }
+                }
         }
         #expect(try await send(["x", "y"], 0, by: bo, id: "bo's", count: 3) == .staged)
         #expect(try await send(["a"], 0, by: mia, id: "mia's", count: 2) == .staged)
