@@ -116,7 +116,9 @@ extension AssetTests {
     @Test func whatIsSealedInPiecesComesBackWhole() async throws {
         let cloud = try InProcessCloud()
         var model = Self.model
-        for entity in [0, 3] { for index in model.entities[entity].attributes.indices { model.entities[entity].attributes[index].allowsCloudEncryption = true } }
+        for entity in [0, 3] {
+            for index in model.entities[entity].attributes.indices { model.entities[entity].attributes[index].allowsCloudEncryption = true }
+        }
         let keys = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/my.keys")
         func device(_ name: String, _ transport: InProcessTransport, _ wire: Faults? = nil) throws -> Device {
             try Device(name, transport, over: wire, model: model) { $0.cloudKitContainerOptions?.encryptionKeys = .file(keys) }

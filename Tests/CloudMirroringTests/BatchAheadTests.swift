@@ -35,7 +35,8 @@ import Testing
     }
 
     private static func device(
-        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, recordBytes: Int = Limits().recordBytes,
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
+        recordBytes: Int = Limits().recordBytes,
         _ names: Names = Names()
     ) throws -> Device {
         try Device(
@@ -88,7 +89,9 @@ import Testing
     @Test func theNextBatchIsPlannedWhileOneIsOnItsWay() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
-        let holding = Holding(transport) { path, body in path.hasSuffix("records/modify") && body.firstRange(of: Array("CD_title".utf8)) != nil }
+        let holding = Holding(transport) { path, body in
+            path.hasSuffix("records/modify") && body.firstRange(of: Array("CD_title".utf8)) != nil
+        }
         let names = Names()
         let tablet = try Self.device("tablet", transport, over: holding, names)
         try await tablet.settles()

@@ -79,8 +79,11 @@ import Testing
         for device in [tablet, phone] {
             let (holders, holder) = try device.read { context in
                 (
-                    try context.all("Attachment").filter { $0.value(forKey: "imageData") != nil }.map { $0.value(forKey: "thumbnail") as? Data },
-                    (try context.all("ImageData").first?.value(forKey: "attachment") as? NSManagedObject)?.value(forKey: "thumbnail") as? Data
+                    try context.all("Attachment").filter { $0.value(forKey: "imageData") != nil }.map {
+                        $0.value(forKey: "thumbnail") as? Data
+                    },
+                    (try context.all("ImageData").first?.value(forKey: "attachment") as? NSManagedObject)?.value(forKey: "thumbnail")
+                        as? Data
                 )
             }
             #expect(holders == [Data([2])])

@@ -29,7 +29,8 @@ import Testing
         let post = context.insert(
             "Post",
             [
-                "short": 7, "medium": 70_000, "long": 7_000_000_000, "flag": true, "double": 1.5, "float": Float(0.25), "decimal": Decimal(12.5),
+                "short": 7, "medium": 70_000, "long": 7_000_000_000, "flag": true, "double": 1.5, "float": Float(0.25),
+                "decimal": Decimal(12.5),
                 "title": "all", "text": "é è", "date": Date(timeIntervalSince1970: 1_600_000_000),
                 "bytes": Data([1, 2, 3]), "image": Data(repeating: 7, count: 760_000), "uuid": UUID(),
                 "address": URL(fileURLWithPath: "/a"),
@@ -45,11 +46,13 @@ import Testing
     private static func members(of record: CKRecord) -> [String: String] {
         var members: [String: String] = [
             "recordID": "\(record.recordID.recordName) \(record.recordID.zoneID)", "recordType": record.recordType,
-            "recordChangeTag": "\(String(describing: record.recordChangeTag))", "creationDate": "\(String(describing: record.creationDate))",
+            "recordChangeTag": "\(String(describing: record.recordChangeTag))",
+            "creationDate": "\(String(describing: record.creationDate))",
             "creatorUserRecordID": "\(String(describing: record.creatorUserRecordID?.recordName))",
             "modificationDate": "\(String(describing: record.modificationDate))",
             "lastModifiedUserRecordID": "\(String(describing: record.lastModifiedUserRecordID?.recordName))",
-            "parent": "\(String(describing: record.parent?.recordID.recordName))", "share": "\(String(describing: record.share?.recordID.recordName))",
+            "parent": "\(String(describing: record.parent?.recordID.recordName))",
+            "share": "\(String(describing: record.share?.recordID.recordName))",
             "allKeys": "\(record.allKeys())", "changedKeys": "\(record.changedKeys())", "allTokens": "\(record.allTokens().sorted())",
         ]
         for key in record.allKeys() { members["[\(key)]"] = record[key] is CKAsset ? "asset" : "\(String(describing: record[key]))" }
@@ -65,7 +68,9 @@ import Testing
             #expect(records[id]?.recordID == stored.recordID)
             let fetched = try await database.record(for: stored.recordID)
             let (here, there) = (Self.members(of: stored), Self.members(of: fetched))
-            for key in Set(here.keys).union(there.keys).sorted() { #expect(here[key] == there[key], "\(place): \(stored.recordType).\(key)") }
+            for key in Set(here.keys).union(there.keys).sorted() {
+                #expect(here[key] == there[key], "\(place): \(stored.recordType).\(key)")
+            }
             #expect(stored.creationDate != nil, "\(place)")
             #expect(stored.creatorUserRecordID != nil, "\(place)")
             #expect(stored.modificationDate != nil, "\(place)")
@@ -163,7 +168,9 @@ import Testing
         await first.container.stopSyncing()
         let store = try #require(first.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in
-            for statement in FormatTests.withoutSystemFields + ["UPDATE TARN_STATE SET value = 10 WHERE key = 'format'"] { try writer.execute(statement) }
+            for statement in FormatTests.withoutSystemFields + ["UPDATE TARN_STATE SET value = 10 WHERE key = 'format'"] {
+                try writer.execute(statement)
+            }
         }
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file, model: Self.model)

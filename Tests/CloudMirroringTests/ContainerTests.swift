@@ -27,7 +27,8 @@ import Testing
         #expect(error?.code.rawValue == 134_060)
         #expect(
             sentence(error)
-                == "The model cannot be mirrored: Post.title must be optional or have a default value; Tag.posts must not have the delete rule Deny.")
+                == "The model cannot be mirrored: Post.title must be optional or have a default value; Tag.posts must not have the delete rule Deny."
+        )
         #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
     }
 

@@ -26,7 +26,8 @@ final class Device: Sendable {
     ///   - describe: Changes the description of the store before it is loaded.
     init(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
-        model: Model = Posts.model, beside others: [NSPersistentStoreDescription] = [], describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
+        model: Model = Posts.model, beside others: [NSPersistentStoreDescription] = [],
+        describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
         configure: (inout SyncEnvironment) -> Void = { _ in }
     ) throws {
         self.name = name

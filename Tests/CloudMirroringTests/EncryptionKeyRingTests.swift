@@ -14,7 +14,9 @@ struct EncryptionKeyRingTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
     private var file: URL { folder.appendingPathComponent("tarn/keys/my.keys") }
 
-    private func ring(_ disk: DurableFile.Disk = .real) -> EncryptionKeyRing { EncryptionKeyRing(.file(file), container: "iCloud.n", disk: disk) }
+    private func ring(_ disk: DurableFile.Disk = .real) -> EncryptionKeyRing {
+        EncryptionKeyRing(.file(file), container: "iCloud.n", disk: disk)
+    }
 
     private func lines() throws -> [String] {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init).filter { $0.hasPrefix("tarn-key-1:") }
@@ -42,7 +44,9 @@ struct EncryptionKeyRingTests {
     @Test(arguments: ["", "com.apple.coredata.cloudkit.share.A"]) func unknownKeyStopsNoDeviceWithAKey(zone: String) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let unknown = EncryptionKeyRing.KeyID(bytes: Array(repeating: 7, count: EncryptionKeyRing.KeyID.byteCount))
-        func isMissing(_ ring: EncryptionKeyRing) throws -> Bool { if case .missing = try ring.key(unknown, in: zone) { true } else { false } }
+        func isMissing(_ ring: EncryptionKeyRing) throws -> Bool {
+            if case .missing = try ring.key(unknown, in: zone) { true } else { false }
+        }
         let first = ring()
         #expect(try isMissing(first))
         #expect(throws: CloudFailure.self) { try first.sealingKey(in: zone) }

@@ -37,7 +37,10 @@ import Testing
         try tablet.edit {
             $0.insert(
                 "Post",
-                ["title": "open", "content": secret, "rank": 42, "weight": 0.5, "timestamp": Date(timeIntervalSinceReferenceDate: 7.25), "photo": photo])
+                [
+                    "title": "open", "content": secret, "rank": 42, "weight": 0.5, "timestamp": Date(timeIntervalSinceReferenceDate: 7.25),
+                    "photo": photo,
+                ])
         }
         try await tablet.container.sync(timeout: .seconds(600))
         let record = try #require(try await recordsOnServer(transport).first { $0.recordType == "CD_Post" })

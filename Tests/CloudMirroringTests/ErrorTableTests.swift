@@ -67,7 +67,9 @@ import Testing
         ("network unavailable", .fail(CKError(.networkUnavailable, "no way"))),
         ("cancelled", .fail(CKError(.operationCancelled, "cancelled"))),
     ]
-    private static let requests = ["users/caller", "zones/modify", "subscriptions/modify", "changes/zone", "records/modify", "assets/upload", "asset"]
+    private static let requests = [
+        "users/caller", "zones/modify", "subscriptions/modify", "changes/zone", "records/modify", "assets/upload", "asset",
+    ]
 
     @Test(arguments: passing.indices) func whatPassesIsTriedAgainByItself(_ index: Int) async throws {
         let cloud = try InProcessCloud()
@@ -113,7 +115,8 @@ import Testing
         let name = try #require(bench.tablet.container.recordID(for: goes)?.recordName)
         bench.tablet.container.pauseSyncing()
         _ = try await bench.client.modifyRecords(
-            ModifyRecordsRequest(operations: [RecordOperation(.forceDelete, Record(recordName: name, recordType: "CD_Post"))], zoneID: Self.zone),
+            ModifyRecordsRequest(
+                operations: [RecordOperation(.forceDelete, Record(recordName: name, recordType: "CD_Post"))], zoneID: Self.zone),
             idempotencyKey: "elsewhere")
         try bench.save("Unsent")
         bench.faults.plan("changes/zone", .refuse(status: 400, WireError(.badRequest, "expired", nativeCode: .changeTokenExpired)))
@@ -132,7 +135,8 @@ import Testing
         bench.tablet.container.pauseSyncing()
         try bench.save("Unsent")
         _ = try await bench.client.modifyZones(ZonesModifyRequest(operations: [.delete(Self.zone)]))
-        bench.faults.plan("changes/zone", .refuse(status: 404, WireError(.zoneNotFound, "the user deleted it", nativeCode: .userDeletedZone)))
+        bench.faults.plan(
+            "changes/zone", .refuse(status: 404, WireError(.zoneNotFound, "the user deleted it", nativeCode: .userDeletedZone)))
         bench.tablet.container.resumeSyncing()
         try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(try bench.tablet.dump == "Post  title Unsent")
@@ -223,7 +227,9 @@ import Testing
 
     @Test func oneBadRecordStopsNobody() async throws {
         let bench = try await Bench()
-        try bench.tablet.edit { context in for number in 0..<20 { context.insert("Post", ["title": number == 11 ? "poison" : "fine \(number)"]) } }
+        try bench.tablet.edit { context in
+            for number in 0..<20 { context.insert("Post", ["title": number == 11 ? "poison" : "fine \(number)"]) }
+        }
         // The server refuses every request that the record is in, as one that it cannot read.
         bench.faults.refuseAll("records/modify", containing: "poison", status: 400, WireError(.badRequest, "cannot read this"))
         try await bench.tablet.until { status in
@@ -249,7 +255,8 @@ import Testing
                 // One was innocent of what another did: it is sent again.
                 var answer = try ModifyRecordsResponse(json: body)
                 guard case .record(let record) = answer.results[0] else { return body }
-                answer.results[0] = .failure(recordName: record.recordName, WireError(.atomicError, "another one failed"), serverRecord: nil)
+                answer.results[0] = .failure(
+                    recordName: record.recordName, WireError(.atomicError, "another one failed"), serverRecord: nil)
                 return answer.encoded()
             })
         for title in ["one", "two"] { try bench.save(title) }

@@ -32,7 +32,9 @@ struct HostileNumberTests {
 
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             let response = try await base.send(request)
-            guard isHostile.load(ordering: .relaxed), case .service(let path) = request.target, path.contains(operation) else { return response }
+            guard isHostile.load(ordering: .relaxed), case .service(let path) = request.target, path.contains(operation) else {
+                return response
+            }
             changes.add(1, ordering: .relaxed)
             return change(response)
         }
@@ -40,7 +42,9 @@ struct HostileNumberTests {
         func stream(_ request: TransportRequest) async throws -> TransportStream { try await base.stream(request) }
     }
 
-    private static let operations = ["records/modify", "changes/zone", "changes/database", "zones/modify", "subscriptions/modify", "users/caller"]
+    private static let operations = [
+        "records/modify", "changes/zone", "changes/database", "zones/modify", "subscriptions/modify", "users/caller",
+    ]
 
     /// A cloud with an object of another device.
     private static func cloud() async throws -> (InProcessCloud, InProcessTransport) {
@@ -82,7 +86,9 @@ struct HostileNumberTests {
             #expect(titles.contains("theirs"), comment())
             #expect(titles.contains("mine"), comment())
             // The next run of the same cloud begins without it.
-            try again.edit { context in for post in try context.all("Post") where post.value(forKey: "title") as? String == "mine" { context.delete(post) } }
+            try again.edit { context in
+                for post in try context.all("Post") where post.value(forKey: "title") as? String == "mine" { context.delete(post) }
+            }
             try await again.container.sync(timeout: .seconds(600))
         } catch {
             Issue.record(error, comment())
@@ -133,7 +139,9 @@ struct HostileNumberTests {
                     return TransportResponse(status: 200, body: Array(#"{"records":[\#(items.joined(separator: ","))]}"#.utf8))
                 }, "item \(code) \(token)")
             for operation in ["records/modify", "changes/zone"] {
-                _ = try await Self.run(transport, operation, { _ in TransportResponse(status: 503, body: Array("{\(error)}".utf8)) }, "\(operation) \(code) \(token)")
+                _ = try await Self.run(
+                    transport, operation, { _ in TransportResponse(status: 503, body: Array("{\(error)}".utf8)) },
+                    "\(operation) \(code) \(token)")
             }
         }
         try cloud.discard()

@@ -44,7 +44,8 @@ import Testing
         let recording = StatementRecording(folder)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, describe: allow)
         let phone = try Device(
-            "phone", try await cloud.addDevice("phone", of: "mia"), file: folder.appendingPathComponent("Posts.sqlite"), model: model, describe: allow)
+            "phone", try await cloud.addDevice("phone", of: "mia"), file: folder.appendingPathComponent("Posts.sqlite"), model: model,
+            describe: allow)
         try tablet.edit(before)
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         phone.container.pauseSyncing()
@@ -75,7 +76,9 @@ import Testing
         func steps(existing: Int) async throws -> Double {
             try await stepsForEach(200) { context in
                 let tags = (0..<20).map { context.insert("Tag", ["name": "\($0)"]) }
-                for number in 0..<existing { context.insert("Post", ["title": "old \(number)"]).setValue(Set(tags.suffix(5)), forKey: "tags") }
+                for number in 0..<existing {
+                    context.insert("Post", ["title": "old \(number)"]).setValue(Set(tags.suffix(5)), forKey: "tags")
+                }
             } save: { context in
                 let tags = (try? context.all("Tag")) ?? []
                 for number in 0..<200 {
@@ -98,7 +101,9 @@ import Testing
                 """
             return try await stepsForEach(
                 20, model: Self.topics,
-                prepare: { phone in try phone.container.persistentStoreCoordinator.persistentStores.first?.storage.write { try $0.execute(insertion) } },
+                prepare: { phone in
+                    try phone.container.persistentStoreCoordinator.persistentStores.first?.storage.write { try $0.execute(insertion) }
+                },
                 save: { context in for number in 0..<20 { context.insert("Topic", ["name": "\(number)"]) } })
         }
         // The insertion of the redirects itself is not counted: the recording begins after it.

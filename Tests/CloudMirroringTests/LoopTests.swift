@@ -80,7 +80,8 @@ import Testing
         let pair = try await Pair()
         try pair.tablet.edit { context in
             let tag = context.insert("Tag", ["name": "swift"])
-            let post = context.insert("Post", ["title": "Hello", "content": "World", "timestamp": Date(timeIntervalSinceReferenceDate: 1000.25)])
+            let post = context.insert(
+                "Post", ["title": "Hello", "content": "World", "timestamp": Date(timeIntervalSinceReferenceDate: 1000.25)])
             post.setValue(Set([tag]), forKey: "tags")
             let image = context.insert("ImageData", ["data": Data([1, 2, 3])])
             context.insert("Attachment", ["thumbnail": Data([9]), "post": post, "imageData": image])
@@ -194,7 +195,9 @@ import Testing
         #expect(pair.tablet.transport.log.contains("asset"))
         let uploads = pair.tablet.transport.log.count { $0 == "asset" }
         try pair.phone.edit { try $0.all("ImageData").first?.setValue(Data([7]), forKey: "data") }
-        try await pair.tablet.until { _ in try pair.tablet.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == Data([7]) }
+        try await pair.tablet.until { _ in
+            try pair.tablet.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == Data([7])
+        }
         try await pair.agree { $0 == "ImageData  data <1:7>" }
         #expect(pair.tablet.transport.log.count { $0 == "asset" } == uploads)
         try await pair.discard()
@@ -208,7 +211,9 @@ import Testing
         try await pair.tablet.until { $0.activity == .offline && $0.pendingCount == 1 }
         try pair.cloud.start()
         pair.advance()
-        try await pair.phone.until { _ in pair.advance(); return try pair.phone.read { try $0.post(titled: "Meanwhile") != nil } }
+        try await pair.phone.until { _ in
+            pair.advance(); return try pair.phone.read { try $0.post(titled: "Meanwhile") != nil }
+        }
         try await pair.agree()
         try await pair.discard()
     }
@@ -230,7 +235,9 @@ import Testing
             context.performAndWait { post?.value(forKey: "content") as? String } == "seen"
         }
         let authors = try pair.phone.read { context in
-            let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
+            let result =
+                try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?))
+                as? NSPersistentHistoryResult
             return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map { $0.author ?? "" }
         }
         #expect(Set(authors) == ["NSCloudKitMirroringDelegate.import"])

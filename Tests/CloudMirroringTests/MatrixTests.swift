@@ -36,7 +36,9 @@ import Testing
                 func names(_ key: String) -> [String] {
                     ((animal.value(forKey: key) as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: "name") as? String }.sorted()
                 }
-                func name(_ key: String) -> String { (animal.value(forKey: key) as? NSManagedObject)?.value(forKey: "name") as? String ?? "–" }
+                func name(_ key: String) -> String {
+                    (animal.value(forKey: key) as? NSManagedObject)?.value(forKey: "name") as? String ?? "–"
+                }
                 let own = animal.value(forKey: "name") as? String ?? "?"
                 return "\(animal.entity.name ?? "?") \(own): \(name("mother")) \(names("children")) \(name("mate")) "
                     + "\(names("friends")) \(names("follows")) \(names("followers"))"
@@ -77,7 +79,9 @@ import Testing
         let zone = CKRecordZone.ID(zoneName: "com.apple.coredata.cloudkit.zone")
         let account = tablet.account
         let records = try await account.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil).modificationResultsByID.values
-        let types = try records.map { try $0.get().record }.filter { $0.recordType != "CDMR" }.map { "\($0.recordType) \($0["CD_entityName"] as? String ?? "")" }
+        let types = try records.map { try $0.get().record }.filter { $0.recordType != "CDMR" }.map {
+            "\($0.recordType) \($0["CD_entityName"] as? String ?? "")"
+        }
         #expect(types.sorted() == ["CD_Animal Dog", "CD_Animal Dog", "CD_Animal Puppy"])
         for device in [tablet, phone] { try await device.discard() }
     }
@@ -162,7 +166,8 @@ import Testing
         local.configuration = "Local"
         // No user is signed in, and the private database is the user's nevertheless.
         let tablet = try Device(
-            "tablet", cloud.addVisitor(device: "tablet"), file: file, model: model, beside: [local], describe: { $0.configuration = "Cloud" })
+            "tablet", cloud.addVisitor(device: "tablet"), file: file, model: model, beside: [local],
+            describe: { $0.configuration = "Cloud" })
         let ids = try tablet.read { context in
             let post = context.insert("Post", ["title": "a"]), draft = context.insert("Draft", ["text": "b"])
             let temporary = post.objectID
@@ -173,7 +178,9 @@ import Testing
             #expect(tablet.container.canUpdateRecord(forManagedObjectWith: id))
             #expect(tablet.container.canDeleteRecord(forManagedObjectWith: id))
         }
-        for store in tablet.container.persistentStoreCoordinator.persistentStores { #expect(tablet.container.canModifyManagedObjects(in: store)) }
+        for store in tablet.container.persistentStoreCoordinator.persistentStores {
+            #expect(tablet.container.canModifyManagedObjects(in: store))
+        }
         #expect(tablet.container.permissionLooks == 0)
         #expect(tablet.container.recordID(for: ids[2]) == nil)
         #expect(tablet.container.record(for: ids[1]) == nil)
@@ -229,12 +236,14 @@ import Testing
         }
         let least: [String: any Sendable] = [
             "short": Int16.min, "int": Int32.min, "long": Int64.min, "flag": false, "double": -Double.greatestFiniteMagnitude,
-            "float": -Float.greatestFiniteMagnitude, "decimal": Decimal(string: "-12345.0625") ?? 0, "date": Date(timeIntervalSince1970: -62_135_596_800),
+            "float": -Float.greatestFiniteMagnitude, "decimal": Decimal(string: "-12345.0625") ?? 0,
+            "date": Date(timeIntervalSince1970: -62_135_596_800),
             "uuid": UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), "text": "", "bytes": Data(),
         ]
         let greatest: [String: any Sendable] = [
             "short": Int16.max, "int": Int32.max, "long": Int64.max, "flag": true, "double": Double.greatestFiniteMagnitude,
-            "float": Float.leastNonzeroMagnitude, "decimal": Decimal(string: "98765432.125") ?? 0, "date": Date(timeIntervalSince1970: 253_402_300_799.999),
+            "float": Float.leastNonzeroMagnitude, "decimal": Decimal(string: "98765432.125") ?? 0,
+            "date": Date(timeIntervalSince1970: 253_402_300_799.999),
             "uuid": UUID(), "text": "\u{0}𝄞 \u{10FFFF} e\u{301} \"\\\n", "bytes": Data((0...255).map { UInt8($0) }), "list": ["a", "ü"],
         ]
         let address = URL(string: "https://example.org/a?b=%20#c")

@@ -20,17 +20,28 @@ import Testing
         return Model(entities: [Entity(name: "Thing", attributes: attributes)])
     }
 
-    private static let policies = ["name": "earliest", "words": "set-union", "best": "max", "count": "counter", "weight": "counter", "due": "min"]
+    private static let policies = [
+        "name": "earliest", "words": "set-union", "best": "max", "count": "counter", "weight": "counter", "due": "min",
+    ]
 
     private struct Pair {
         let tablet: Device
         let phone: Device
 
-        init(_ policies: [String: String], _ resolve: (@Sendable (NSPersistentCloudKitContainerOptions.MergeConflict) -> NSPersistentCloudKitContainerOptions.MergeDecision)? = nil) async throws {
+        init(
+            _ policies: [String: String],
+            _ resolve: (
+                @Sendable (NSPersistentCloudKitContainerOptions.MergeConflict) -> NSPersistentCloudKitContainerOptions.MergeDecision
+            )? = nil
+        ) async throws {
             let cloud = try InProcessCloud()
-            func describe(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.resolveMergeConflict = resolve }
-            tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: MergePolicyTests.model(policies), describe: describe)
-            phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: MergePolicyTests.model(policies), describe: describe)
+            func describe(_ description: NSPersistentStoreDescription) {
+                description.cloudKitContainerOptions?.resolveMergeConflict = resolve
+            }
+            tablet = try Device(
+                "tablet", try await cloud.addUser("mia", device: "tablet"), model: MergePolicyTests.model(policies), describe: describe)
+            phone = try Device(
+                "phone", try await cloud.addDevice("phone", of: "mia"), model: MergePolicyTests.model(policies), describe: describe)
         }
 
         func set(_ device: Device, _ values: sending [String: Any]) throws {
@@ -58,12 +69,17 @@ import Testing
         }
 
         func value(_ key: String) throws -> String {
-            let values = try [tablet, phone].map { device in try device.read { try "\($0.all("Thing").first?.value(forKey: key) ?? "nil")" } }
+            let values = try [tablet, phone].map { device in try device.read { try "\($0.all("Thing").first?.value(forKey: key) ?? "nil")" }
+            }
             return values[0] == values[1] ? values[0] : "\(values)"
         }
 
         var lost: [String] {
-            get throws { try [tablet, phone].flatMap { try $0.container.conflicts().map { "\($0.propertyName) \($0.losingValue ?? "nil") \($0.winner)" } }.sorted() }
+            get throws {
+                try [tablet, phone].flatMap {
+                    try $0.container.conflicts().map { "\($0.propertyName) \($0.losingValue ?? "nil") \($0.winner)" }
+                }.sorted()
+            }
         }
 
         func discard() async throws { for device in [tablet, phone] { try await device.discard() } }
@@ -80,7 +96,8 @@ import Testing
     @Test func eachPolicyDoesWhatItSays() async throws {
         let pair = try await Pair(Self.policies)
         func day(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(number) * 86_400) }
-        try pair.set(pair.tablet, ["name": "first", "words": "a\nb\nc", "best": 10, "count": 100, "weight": 1.5, "due": day(10), "label": "l"])
+        try pair.set(
+            pair.tablet, ["name": "first", "words": "a\nb\nc", "best": 10, "count": 100, "weight": 1.5, "due": day(10), "label": "l"])
         try await pair.meet()
         try await pair.edit(
             ["name": "tablet", "words": "a\nc\nt", "best": 30, "count": 103, "weight": 2.0, "due": day(5), "label": "tablet"],

@@ -169,14 +169,19 @@ import Testing
         try await modify(
             client,
             RecordOperation(
-                .update, Record(recordName: post.recordName, recordType: "CD_Post", recordChangeTag: post.recordChangeTag, fields: ["CD_title": Field(.string("Edited")), "CD_content": Field(nil)])),
-            RecordOperation(.create, Record(recordName: "made-by-a-script", recordType: "CD_Tag", fields: ["CD_name": Field(.string("green"))])),
+                .update,
+                Record(
+                    recordName: post.recordName, recordType: "CD_Post", recordChangeTag: post.recordChangeTag,
+                    fields: ["CD_title": Field(.string("Edited")), "CD_content": Field(nil)])),
+            RecordOperation(
+                .create, Record(recordName: "made-by-a-script", recordType: "CD_Tag", fields: ["CD_name": Field(.string("green"))])),
             RecordOperation(
                 .create,
                 Record(
                     recordName: "link-by-a-script", recordType: "CDMR",
                     fields: [
-                        "CD_entityNames": Field(.string("Tag;Post")), "CD_recordNames": Field(.string("made-by-a-script;\(post.recordName)")),
+                        "CD_entityNames": Field(.string("Tag;Post")),
+                        "CD_recordNames": Field(.string("made-by-a-script;\(post.recordName)")),
                         "CD_relationships": Field(.string("posts;tags")),
                     ])),
             RecordOperation(.forceDelete, Record(recordName: link.recordName, recordType: "CDMR")),

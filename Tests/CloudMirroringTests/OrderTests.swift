@@ -230,7 +230,8 @@ import Testing
         for device in [pair.tablet, pair.phone] { device.container.pauseSyncing() }
         for (device, order) in [(pair.tablet, ["t2", "t1", "t3"]), (pair.phone, ["t2", "t3", "t1"])] {
             try device.edit { context in
-                try Self.named("Song", "s", context).setValue(NSOrderedSet(array: try order.map { try Self.named("Tag", $0, context) }), forKey: "tags")
+                try Self.named("Song", "s", context).setValue(
+                    NSOrderedSet(array: try order.map { try Self.named("Tag", $0, context) }), forKey: "tags")
             }
             device.container.resumeSyncing()
         }

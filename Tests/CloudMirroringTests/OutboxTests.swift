@@ -62,7 +62,9 @@ import Testing
         try await tablet.until { $0.activity == .offline }
         try setTitle("second", tablet)
         try await tablet.container.sync(timeout: .seconds(600))
-        let saves = faults.bodies.filter { $0.firstRange(of: Array("\"operations\"".utf8)) != nil && $0.firstRange(of: Array("CD_title".utf8)) != nil }
+        let saves = faults.bodies.filter {
+            $0.firstRange(of: Array("\"operations\"".utf8)) != nil && $0.firstRange(of: Array("CD_title".utf8)) != nil
+        }
         #expect(saves.count == 3)
         #expect(saves.first == saves.dropFirst().first)
         #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil)

@@ -14,7 +14,9 @@ import Testing
     private func imported(_ faults: Faults) -> [String] {
         var names: [String] = []
         for body in faults.answers("changes/zone") {
-            for case .changes(let changes) in (try? ZoneChangesResponse(json: body))?.zones ?? [] { names += changes.records.map(\.recordName) }
+            for case .changes(let changes) in (try? ZoneChangesResponse(json: body))?.zones ?? [] {
+                names += changes.records.map(\.recordName)
+            }
         }
         return names
     }

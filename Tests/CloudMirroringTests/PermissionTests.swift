@@ -43,9 +43,11 @@ import Testing
 
     private func answer(_ device: Device, _ entity: String, _ text: String) throws -> Answer {
         let id = try device.read { context in
-            try #require(try context.all(entity).first { $0.value(forKey: entity == "Post" ? "title" : "name") as? String == text }).objectID
+            try #require(try context.all(entity).first { $0.value(forKey: entity == "Post" ? "title" : "name") as? String == text })
+                .objectID
         }
-        return Answer(device.container.canUpdateRecord(forManagedObjectWith: id), device.container.canDeleteRecord(forManagedObjectWith: id))
+        return Answer(
+            device.container.canUpdateRecord(forManagedObjectWith: id), device.container.canDeleteRecord(forManagedObjectWith: id))
     }
 
     private final class HandClock: Sendable {
@@ -94,7 +96,9 @@ import Testing
         }
         #expect(try answer(bo, "Tag", "forbidden") == Answer(false, true))
         #expect(try answer(bo, "Post", "Allowed") == Answer(true, true))
-        try bo.edit { context in for tag in try context.all("Tag") where tag.value(forKey: "name") as? String == "forbidden" { context.delete(tag) } }
+        try bo.edit { context in
+            for tag in try context.all("Tag") where tag.value(forKey: "name") as? String == "forbidden" { context.delete(tag) }
+        }
         bo.container.resumeSyncing()
 
         // Bo becomes a moderator and Mia loses the role. Offline devices don't know that.

@@ -165,7 +165,8 @@ private final class Disagreeing: CloudTransport {
             return count
         }
         if number.isMultiple(of: 2) { return try await transport.send(request) }
-        return TransportResponse(status: 400, headers: TransportHeaders(), body: WireError(.badRequest, "endpoint not applicable").encoded())
+        return TransportResponse(
+            status: 400, headers: TransportHeaders(), body: WireError(.badRequest, "endpoint not applicable").encoded())
     }
 
     func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }

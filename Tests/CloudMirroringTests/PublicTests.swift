@@ -186,7 +186,10 @@ import Testing
             return reason.contains("refused an object") && status.pendingCount == 0
         }
         try await sync(mia)
-        #expect(try mia.read { try ($0.post(titled: "Mia's")?.value(forKey: "content") == nil, $0.post(titled: "Bo's second") != nil) } == (true, true))
+        #expect(
+            try mia.read { try ($0.post(titled: "Mia's")?.value(forKey: "content") == nil, $0.post(titled: "Bo's second") != nil) } == (
+                true, true
+            ))
         for device in [mia, bo] { try await device.discard() }
     }
 
@@ -242,7 +245,8 @@ import Testing
         var model = Posts.model
         model.entities[0].attributes[0].allowsCloudEncryption = true
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
-        let description = Device.description(of: FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite"))
+        let description = Device.description(
+            of: FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite"))
         publish(description)
         container.persistentStoreDescriptions = [description]
         let error = #expect(throws: CocoaError.self) { try container.load() }

@@ -42,7 +42,8 @@ import Testing
         let between = faults.log.count
         try phone.edit { $0.insert("Post", ["title": "three"]) }
         try await tablet.settles { try tablet.dump == phone.dump && tablet.dump.contains("three") && faults.log.count > between }
-        #expect(Array(faults.log[between...]) == ["changes/database"], "the list of zones does not stand where the tablet's own change left it")
+        #expect(
+            Array(faults.log[between...]) == ["changes/database"], "the list of zones does not stand where the tablet's own change left it")
         for device in [tablet, phone] { try await device.discard() }
     }
 

@@ -17,7 +17,9 @@ import Testing
         Model(entities: [
             Entity(
                 name: "Board", attributes: [Attribute(name: "name", type: .string, isOptional: !isStrict)],
-                relationships: [Relationship(name: "columns", destination: "Column", inverse: "board", isToMany: true, deleteRule: .cascade)]),
+                relationships: [
+                    Relationship(name: "columns", destination: "Column", inverse: "board", isToMany: true, deleteRule: .cascade)
+                ]),
             Entity(
                 name: "Column", attributes: [Attribute(name: "name", type: .string)],
                 relationships: [
@@ -42,7 +44,9 @@ import Testing
             describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } })
     }
 
-    private func sync(_ devices: Device...) async throws { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
+    private func sync(_ devices: Device...) async throws {
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
+    }
 
     private func names(_ device: Device) throws -> String {
         try device.read { context in
@@ -169,7 +173,8 @@ import Testing
 
     @Test func whatWasPutOntoSomethingThatIsGoneIsShownWhereItIsForOthers() async throws {
         let cloud = try InProcessCloud()
-        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet")), phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet")),
+            phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
         try make(tablet)
         try tablet.edit { context in context.insert("Column", ["name": "done", "board": try Self.find("Board", "board", context)]) }
         try await sync(tablet, phone)

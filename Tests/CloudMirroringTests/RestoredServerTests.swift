@@ -33,7 +33,8 @@ import Testing
 
         func editBefore(_ device: Device, _ title: String) throws {
             try device.edit { context in
-                let post = try #require(try context.all("Post").first { ($0.value(forKey: "title") as? String)?.hasPrefix("Before") == true })
+                let post = try #require(
+                    try context.all("Post").first { ($0.value(forKey: "title") as? String)?.hasPrefix("Before") == true })
                 post.setValue(title, forKey: "title")
             }
         }

@@ -46,7 +46,8 @@ import Testing
         func refused(_ type: String, _ field: String, _ value: FieldValue) async throws -> Bool {
             let record = Record(recordName: UUID().uuidString, recordType: type, fields: [field: Field(value)])
             let answer = try await client.modifyRecords(
-                ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: zone, atomic: false), idempotencyKey: UUID().uuidString)
+                ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: zone, atomic: false),
+                idempotencyKey: UUID().uuidString)
             if case .failure? = answer.results.first { return true }
             return false
         }
@@ -64,7 +65,8 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         transport.goOffline()
         let printed = Mutex("")
-        let tablet = try Device("tablet", transport, model: Self.model, configure: { $0.print = { text in printed.withLock { $0 += text } } })
+        let tablet = try Device(
+            "tablet", transport, model: Self.model, configure: { $0.print = { text in printed.withLock { $0 += text } } })
         try await initialize(tablet, [.dryRun, .printSchema]).get()
         let text = printed.withLock { $0 }
         #expect(text.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE CDMR (\n        CD_entityNames   STRING QUERYABLE SEARCHABLE SORTABLE,\n"))

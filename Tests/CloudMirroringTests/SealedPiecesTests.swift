@@ -65,7 +65,9 @@ import Testing
         var salted = sealed, foreign = sealed
         salted[12] ^= 1
         foreign[3] ^= 1
-        let cut = [sealed.dropLast(), sealed.prefix(25 + 2 * whole), sealed.prefix(25 + whole), sealed.prefix(25), sealed.prefix(3), Data()]
+        let cut = [
+            sealed.dropLast(), sealed.prefix(25 + 2 * whole), sealed.prefix(25 + whole), sealed.prefix(25), sealed.prefix(3), Data(),
+        ]
         for bad in [changed, swapped, salted, foreign, sealed + Data([0]), sealed + sealed.suffix(whole)] + cut {
             #expect(throws: Unreadable.self) { try open(bad, sealer()) }
         }

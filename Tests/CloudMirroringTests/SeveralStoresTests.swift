@@ -45,8 +45,14 @@ import Testing
             container.persistentStoreDescriptions = configurations.map { name in
                 let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("\(name.lowercased()).sqlite"))
                 description.configuration = name
-                if name == "Cloud" { description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: SeveralStoresTests.apps) }
-                if name == "Shared" { description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: SeveralStoresTests.common) }
+                if name == "Cloud" {
+                    description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(
+                        containerIdentifier: SeveralStoresTests.apps)
+                }
+                if name == "Shared" {
+                    description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(
+                        containerIdentifier: SeveralStoresTests.common)
+                }
                 return description
             }
             try container.load()
@@ -111,7 +117,9 @@ import Testing
         try await app.sync()
         let before = app.wires.values.map { $0.log.count { $0 == "records/modify" || $0 == "changes/zone" } }
         for round in 0..<20 {
-            try app.edit { context in for number in 0..<50 { context.insert("Location", ["latitude": Double(round), "longitude": Double(number)]) } }
+            try app.edit { context in
+                for number in 0..<50 { context.insert("Location", ["latitude": Double(round), "longitude": Double(number)]) }
+            }
         }
         #expect(app.container.syncStatus.pendingCount == 0)
         #expect(app.wires.values.map { $0.log.count { $0 == "records/modify" || $0 == "changes/zone" } } == before)

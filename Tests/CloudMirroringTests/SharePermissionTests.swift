@@ -38,7 +38,8 @@ import Testing
             try context.all("Tag").filter { $0.value(forKey: "name") as? String == "holiday" }.forEach(context.delete)
             try context.all("ImageData").forEach { $0.setValue(Data(repeating: 4, count: 700_000), forKey: "data") }
         }
-        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false } }
+        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false }
+        }
         try await all.mia.sync()
         #expect(try all.mia.dump.contains("content River"))
         #expect(try !all.mia.dump.contains("summer"))
@@ -53,7 +54,9 @@ import Testing
         try await all.mia.sync()
         try await all.phone.sync()
         // The rejected deletion was reverted immediately; it isn't sent later.
-        for part in ["content Lake", "name summer", "tags [\"holiday\", \"summer\"]"] { #expect(try all.mia.dump.contains(part), "\(part) is missing") }
+        for part in ["content Lake", "name summer", "tags [\"holiday\", \"summer\"]"] {
+            #expect(try all.mia.dump.contains(part), "\(part) is missing")
+        }
         #expect(try all.mia.dump == all.phone.dump)
         #expect(try all.mia.dump.contains("name holiday"))
         try await bo.discard()

@@ -18,8 +18,10 @@ extension Device {
     ///   - requestsMax: How many requests carry a batch.
     ///   - keys: The file with encryption keys; nil for the user's.
     static func sharing(
-        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model,
-        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest, requestsMax: Int = 1,
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
+        model: Model = Posts.model,
+        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest,
+        requestsMax: Int = 1,
         keys: URL? = nil
     ) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")

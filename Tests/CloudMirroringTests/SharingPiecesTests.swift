@@ -36,7 +36,8 @@ import Testing
         let (all, gate) = try await Self.sharers(sending: 2, holding: "both")
         try all.mia.edit { context in for title in ["One", "Two"] { context.insert("Post", ["title": title]) } }
         try all.mia.edit { context in
-            context.insert("Tag", ["name": "both"]).setValue(Set([try Self.post("One", context), try Self.post("Two", context)]), forKey: "posts")
+            context.insert("Tag", ["name": "both"]).setValue(
+                Set([try Self.post("One", context), try Self.post("Two", context)]), forKey: "posts")
         }
         try await all.sync()
         _ = try await all.mia.share("One")
@@ -91,7 +92,8 @@ import Testing
         _ = try await mia.share("Trip")
         for device in [mia, phone, mia, phone] { try await device.sync() }
         try mia.edit { context in
-            context.insert("Tag", ["name": "both"]).setValue(Set([try Self.post("Trip", context), try Self.post("Diary", context)]), forKey: "posts")
+            context.insert("Tag", ["name": "both"]).setValue(
+                Set([try Self.post("Trip", context), try Self.post("Diary", context)]), forKey: "posts")
         }
         for device in [mia, phone, mia, phone] { try await device.sync() }
         #expect(try phone.dump.contains("Tag  name both  posts [\"Diary\", \"Trip\"]"))
@@ -134,10 +136,13 @@ import Testing
         try await all.plan()
         _ = try await all.mia.share("Trip")
         try await all.sync()
-        let tags = try await all.cloud.records(ofType: "CD_Tag").filter { !$0.isDeleted && $0.fields["CD_name"] == Field(.string("holiday")) }
+        let tags = try await all.cloud.records(ofType: "CD_Tag").filter {
+            !$0.isDeleted && $0.fields["CD_name"] == Field(.string("holiday"))
+        }
         let holiday = try #require(tags.first).recordName
         // As a device sends them that has not heard of the share: the tag is gone from there.
-        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
         let post = Record(
             recordName: "new", recordType: "CD_Post",
             fields: ["CD_entityName": Field(.string("Post")), "CD_title": Field(.string("New"))])
@@ -159,7 +164,9 @@ import Testing
         try await all.phone.sync()
         #expect(try all.phone.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
         try await all.sync()
-        for device in [all.mia, all.phone] { #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]")) }
+        for device in [all.mia, all.phone] {
+            #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
+        }
         try await all.discard()
     }
 
@@ -174,12 +181,16 @@ import Testing
         try await slow.gate.reached()
         // As a device writes that has not heard of the share: there the attachment goes from the trip to the diary.
         func name(_ type: String, _ field: String, _ value: FieldValue) async throws -> String {
-            try #require(try await cloud.records(ofType: type).first { $0.fields[field] == Field(value) && $0.fields["CD_moveReceipt"] == nil }).recordName
+            try #require(
+                try await cloud.records(ofType: type).first { $0.fields[field] == Field(value) && $0.fields["CD_moveReceipt"] == nil }
+            ).recordName
         }
         var edit = Record(recordName: try await name("CD_Attachment", "CD_thumbnail", .bytes([1, 2])), recordType: "CD_Attachment")
         edit.fields["CD_post"] = Field(.string(try await name("CD_Post", "CD_title", .string("Diary"))))
-        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
-        let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, edit)], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        let request = ModifyRecordsRequest(
+            operations: [RecordOperation(.forceUpdate, edit)], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
         _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
         slow.gate.open()
         try await all.bo.join(share)
@@ -188,7 +199,9 @@ import Testing
         #expect(try all.bo.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]"))
         all.phone.container.resumeSyncing()
         try await all.sync()
-        for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]")) }
+        for device in [all.mia, all.phone, all.bo] {
+            #expect(try device.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]"))
+        }
         try await all.discard()
     }
 
@@ -215,7 +228,8 @@ import Testing
         var newer = Posts.model
         newer.entities[0].attributes.append(Attribute(name: "mood", type: .string))
         let cloud = try InProcessCloud()
-        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet")), phone: newer)
+        let all = try await Sharers(
+            cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet")), phone: newer)
         try await all.plan()
         all.mia.container.pauseSyncing()
         _ = try await all.mia.share("Trip")

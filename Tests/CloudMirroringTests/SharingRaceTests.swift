@@ -40,8 +40,11 @@ import Testing
         try await all.bo.join(share)
         try await all.sync()
         try all.bo.set("Trip", "content", String(repeating: "long ", count: 200_000))
-        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false } }
-        try all.mia.edit { try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp") }
+        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false }
+        }
+        try all.mia.edit {
+            try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp")
+        }
         try await all.mia.sync()
         try await all.bo.sync()
         #expect(try all.bo.dump.contains("timestamp @7.0"))
@@ -256,13 +259,16 @@ import Testing
         try await slow.gate.reached()
         try await all.bo.join(share)
         try await all.bo.sync()
-        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
         return (all, slow.gate, client)
     }
 
     /// As a device does that has not heard of the share.
     private static func writeToOldPlace(_ content: String, _ all: Sharers, _ client: CloudDatabaseClient) async throws {
-        let old = try await all.cloud.records(ofType: "CD_Post").filter { $0.fields["CD_title"] == Field(.string("Walk")) && $0.fields["CD_moveReceipt"] == nil }
+        let old = try await all.cloud.records(ofType: "CD_Post").filter {
+            $0.fields["CD_title"] == Field(.string("Walk")) && $0.fields["CD_moveReceipt"] == nil
+        }
         try await write(["CD_content": Field(.string(content))], to: try #require(old.first), all, client)
     }
 

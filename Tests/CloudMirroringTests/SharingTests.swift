@@ -65,7 +65,9 @@ import Testing
         #expect(try all.bo.container.fetchShares(in: all.bo.others).first?.currentUserParticipant?.permission == .readWrite)
         // Different fields at the same time.
         try all.bo.set("Trip", "content", "Mountains")
-        try all.mia.edit { try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp") }
+        try all.mia.edit {
+            try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp")
+        }
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] {
             #expect(try device.dump.contains("Post  content Mountains  timestamp @7.0  title Trip"))
@@ -140,7 +142,8 @@ import Testing
         try all.bo.edit { context in context.assign(context.insert("Tag", ["name": "lonely"]), to: others) }
         try await all.bo.sync()
         guard case .error(let reason) = all.bo.container.syncStatus.activity else { Issue.record("it was not told"); return }
-        #expect(reason == "an object in the store for shared data belongs to no share: relate to objects of one, or share with share(_:to:)")
+        #expect(
+            reason == "an object in the store for shared data belongs to no share: relate to objects of one, or share with share(_:to:)")
         try all.bo.edit { context in
             let tag = try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "lonely" })
             try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "tags").add(tag)
@@ -156,7 +159,8 @@ import Testing
         try await all.plan()
         let share = try await all.mia.share("Trip", .none)
         let own = try all.mia.own
-        let found = try await all.mia.container.fetchParticipants(matching: [CKUserIdentity.LookupInfo(emailAddress: "bo@example.org")], into: own)
+        let found = try await all.mia.container.fetchParticipants(
+            matching: [CKUserIdentity.LookupInfo(emailAddress: "bo@example.org")], into: own)
         let bo = try #require(found.first)
         bo.permission = .readOnly
         share.addParticipant(bo)
@@ -336,7 +340,8 @@ import Testing
             let post = try #require(try context.post(titled: "Trip"))
             post.setValue("phone's", forKey: "content")
             post.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["name": "late"]))
-            post.mutableSetValue(forKey: "tags").remove(try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "holiday" }))
+            post.mutableSetValue(forKey: "tags").remove(
+                try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "holiday" }))
         }
         let share = try await all.mia.share("Trip")
         try await all.mia.sync()
@@ -461,7 +466,9 @@ import Testing
         let metadata = try await all.bo.account.shareMetadata(for: try #require(url))
         let others = try all.bo.others
         let count = await withCheckedContinuation { continuation in
-            all.bo.container.acceptShareInvitations(from: [metadata], into: others) { accepted, _ in continuation.resume(returning: accepted?.count) }
+            all.bo.container.acceptShareInvitations(from: [metadata], into: others) { accepted, _ in
+                continuation.resume(returning: accepted?.count)
+            }
         }
         #expect(count == 1)
         try await all.sync()

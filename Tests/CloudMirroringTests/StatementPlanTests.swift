@@ -33,7 +33,8 @@ import Testing
             SELECT i % 50 = 0, 'record-' || i, CASE i % 3 WHEN 0 THEN 'Tag' ELSE 'Post' END, i, i, i % 200 = 0, i / 100, 1 FROM n
             """,
             "UPDATE TARN_RECORD SET stage = 2 WHERE pk % 800 = 0", "UPDATE TARN_RECORD SET stage = 3 WHERE pk % 900 = 0",
-            "UPDATE TARN_RECORD SET isUnreadable = 1 WHERE pk % 1100 = 0", "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0", "UPDATE TARN_RECORD SET isRelocated = 1 WHERE pk % 700 = 0",
+            "UPDATE TARN_RECORD SET isUnreadable = 1 WHERE pk % 1100 = 0", "UPDATE TARN_RECORD SET failure = 'refused' WHERE pk % 1000 = 0",
+            "UPDATE TARN_RECORD SET isRelocated = 1 WHERE pk % 700 = 0",
             """
             INSERT OR REPLACE INTO TARN_LINK (zone, name, entities, relationships, first, second, tag, stage, mark, generation) \(numbers(20_000)) \
             SELECT i % 50 = 0, 'link-' || i, 'Post:Tag', 'tags:posts', 'record-' || (i % 8000), 'record-' || (i % 97 * 3), i, i % 200 = 0, i / 100, 1 FROM n
@@ -95,17 +96,27 @@ import Testing
             PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL…", because: "The home zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),
-            PlanException("UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?", because: "A zone was deleted: what was never sent goes home."),
+            PlanException(
+                "UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?",
+                because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR IGNORE TARN_LINK SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR REPLACE TARN_MERGED SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE TARN_LINK SET stage = CASE WHEN tag…", because: "A zone was deleted before it had received all links."),
-            PlanException("SELECT entity, pk FROM TARN_RECORD WHERE…", because: "A zone was deleted or reset, an account changed, or history is missing: all rows are the answer."),
-            PlanException("SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag…", because: "Once at the end of a full fetch, which brought all of them."),
-            PlanException("UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0…", because: "A zone was deleted, or the model changed."),
+            PlanException(
+                "SELECT entity, pk FROM TARN_RECORD WHERE…",
+                because: "A zone was deleted or reset, an account changed, or history is missing: all rows are the answer."),
+            PlanException(
+                "SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag…",
+                because: "Once at the end of a full fetch, which brought all of them."),
+            PlanException(
+                "UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0…",
+                because: "A zone was deleted, or the model changed."),
             PlanException("UPDATE TARN_RECORD SET isRelocated = 1, pk = -pk…", because: "Migration of format 12."),
             PlanException("UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1", because: "Damage that the simulator plants."),
             PlanException("UPDATE TARN_RANK SET rank = 'V'", because: "Damage that the simulator plants."),
-            PlanException("SELECT COUNT(*) FROM TARN_RECORD WHERE zone = ?", because: "Objects of a shared store that belong to no share: an error, and few."),
+            PlanException(
+                "SELECT COUNT(*) FROM TARN_RECORD WHERE zone = ?",
+                because: "Objects of a shared store that belong to no share: an error, and few."),
             PlanException("SELECT COUNT(*) FROM TARN_INCOMPLETE", because: "Withheld objects, for the status."),
             PlanException("SELECT entity, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT relationships, stage, COUNT(*)…", because: "Diagnostics on request."),
@@ -113,20 +124,29 @@ import Testing
         ]
         exceptions += [
             PlanException("UPDATE TARN_LINK SET tag = NULL, failure = NULL…", because: "A zone was reset: everything is sent again."),
-            PlanException("SELECT name, entities…", "TARN_LINK_FIRST (zone=? AND first=? AND second=?)", because: "A pair of objects has few relationships."),
-            PlanException("SELECT name, entity, pk…", "TARN_RECORD_DELETION (zone=?)", because: "The index has deletions; few of them were refused."),
+            PlanException(
+                "SELECT name, entities…", "TARN_LINK_FIRST (zone=? AND first=? AND second=?)",
+                because: "A pair of objects has few relationships."),
+            PlanException(
+                "SELECT name, entity, pk…", "TARN_RECORD_DELETION (zone=?)", because: "The index has deletions; few of them were refused."),
         ]
         for table in ["TARN_LINK", "TARN_RECORD"] {
             exceptions += [
-                PlanException("DELETE FROM \(table) WHERE zone = ? AND (tag IS NOT NULL…", because: "The home zone was reset, with all rows."),
-                PlanException("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)", because: "The account changed: how much would be lost."),
+                PlanException(
+                    "DELETE FROM \(table) WHERE zone = ? AND (tag IS NOT NULL…", because: "The home zone was reset, with all rows."),
+                PlanException(
+                    "SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)", because: "The account changed: how much would be lost."),
                 PlanException("UPDATE \(table) SET tag = NULL, stage = 1…", because: "The home zone was reset: everything is sent again."),
             ]
         }
         exceptions += [
-            PlanException("SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE…", because: "All pages of the zone are the answer."),
+            PlanException(
+                "SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE…", because: "All pages of the zone are the answer.")
         ]
-        for table in ["TARN_INCOMPLETE", "TARN_LACKING", "TARN_LINK", "TARN_MERGED", "TARN_PARKED", "TARN_RECORD", "TARN_STAGEDASSET", "TARN_STAGEDPAGE"] {
+        for table in [
+            "TARN_INCOMPLETE", "TARN_LACKING", "TARN_LINK", "TARN_MERGED", "TARN_PARKED", "TARN_RECORD", "TARN_STAGEDASSET",
+            "TARN_STAGEDPAGE",
+        ] {
             exceptions.append(PlanException("DELETE FROM \(table) WHERE zone = ?", because: "The zone was deleted, with all rows."))
         }
         return exceptions

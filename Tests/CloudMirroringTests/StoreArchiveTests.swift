@@ -180,7 +180,9 @@ import Testing
     /// Public data belong to no account; another server does not have them.
     @Test func publicDataAreArchivedWhenTheServerIsReplaced() async throws {
         let first = try InProcessCloud()
-        let mia = try Device("tablet", try await first.addUser("mia", device: "tablet")) { $0.cloudKitContainerOptions?.databaseScope = .public }
+        let mia = try Device("tablet", try await first.addUser("mia", device: "tablet")) {
+            $0.cloudKitContainerOptions?.databaseScope = .public
+        }
         try mia.edit { $0.insert("Post", ["title": "Everybody's"]) }
         try await mia.container.sync(timeout: .seconds(600))
         try await mia.kill()

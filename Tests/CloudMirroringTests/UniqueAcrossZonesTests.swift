@@ -13,7 +13,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct UniqueAcrossZonesTests {
     private static var model: Model {
         var model = Posts.model
-        for index in model.entities.indices where model.entities[index].name == "Tag" { model.entities[index].uniquenessConstraints = [["name"]] }
+        for index in model.entities.indices where model.entities[index].name == "Tag" {
+            model.entities[index].uniquenessConstraints = [["name"]]
+        }
         return model
     }
 
@@ -49,7 +51,9 @@ import Testing
         for device in devices {
             let shown = try device.read { context in
                 try ["Trip", "Diary"].map { title in
-                    ((try context.post(titled: title)?.value(forKey: "tags") as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: "name") as? String }.sorted()
+                    ((try context.post(titled: title)?.value(forKey: "tags") as? Set<NSManagedObject>) ?? []).compactMap {
+                        $0.value(forKey: "name") as? String
+                    }.sorted()
                 }
             }
             #expect(shown == [trip, diary], "\(device.name)", sourceLocation: location)

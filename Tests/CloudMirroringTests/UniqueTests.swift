@@ -78,7 +78,8 @@ import Testing
         for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
     }
 
-    private static func find(_ entity: String, _ key: String, _ value: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
+    private static func find(_ entity: String, _ key: String, _ value: String, _ context: NSManagedObjectContext) throws -> NSManagedObject
+    {
         try #require(try context.all(entity).first { $0.value(forKey: key) as? String == value })
     }
 
@@ -88,15 +89,21 @@ import Testing
             var lines: [String] = []
             for tag in try context.all("Tag") {
                 func texts(_ relationship: String, _ key: String) -> String {
-                    ((tag.value(forKey: relationship) as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: key) as? String }.sorted().joined(separator: ",")
+                    ((tag.value(forKey: relationship) as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: key) as? String }
+                        .sorted().joined(separator: ",")
                 }
                 let values = ["name", "color", "comment"].map { tag.value(forKey: $0) as? String ?? "–" }
                 let cover = (tag.value(forKey: "cover") as? NSManagedObject)?.value(forKey: "text") as? String ?? "–"
-                lines.append("Tag \(values.joined(separator: " ")) \(tag.value(forKey: "count") ?? 0) [\(texts("notes", "text"))] [\(texts("posts", "text"))] \(cover)")
+                lines.append(
+                    "Tag \(values.joined(separator: " ")) \(tag.value(forKey: "count") ?? 0) [\(texts("notes", "text"))] [\(texts("posts", "text"))] \(cover)"
+                )
             }
-            for note in try context.all("Note") where note.value(forKey: "tag") == nil { lines.append("Note \(note.value(forKey: "text") ?? "–") alone") }
+            for note in try context.all("Note") where note.value(forKey: "tag") == nil {
+                lines.append("Note \(note.value(forKey: "text") ?? "–") alone")
+            }
             for person in try context.all("Person") {
-                lines.append("Person " + ["first", "last", "email"].map { person.value(forKey: $0) as? String ?? "–" }.joined(separator: " "))
+                lines.append(
+                    "Person " + ["first", "last", "email"].map { person.value(forKey: $0) as? String ?? "–" }.joined(separator: " "))
             }
             return lines.sorted()
         }
@@ -272,7 +279,8 @@ import Testing
         }
         try await sync(devices)
         try expectAll(
-            devices, "Tag first – another 0 [by the phone,by the watch] [at the phone,at the watch] –", "Tag renamed – – 0 [of the first] [] –")
+            devices, "Tag first – another 0 [by the phone,by the watch] [at the phone,at the watch] –",
+            "Tag renamed – – 0 [of the first] [] –")
         #expect(try await cloud.records(ofType: "CD_Tag").count == 2)
         try await discard(devices)
     }
@@ -330,7 +338,8 @@ import Testing
         }
         try await sync(devices)
         try expectAll(
-            devices, "Person Bo Bolt bo@example.org", "Person Bo – –", "Person Bo – –", "Person Mia May mia@example.org", "Tag heir green – 0 [] [] –")
+            devices, "Person Bo Bolt bo@example.org", "Person Bo – –", "Person Bo – –", "Person Mia May mia@example.org",
+            "Tag heir green – 0 [] [] –")
         try await discard(devices)
     }
 }

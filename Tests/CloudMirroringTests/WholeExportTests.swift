@@ -26,7 +26,9 @@ import Testing
 
     private static func small(_ environment: inout SyncEnvironment) { environment.limits = limits }
 
-    private static func counts(of device: Device) -> Views { Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Post")))" } }
+    private static func counts(of device: Device) -> Views {
+        Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Post")))" }
+    }
 
     private func insert(_ count: Int, _ device: Device) throws {
         try device.edit { context in
@@ -58,7 +60,9 @@ import Testing
     }
 
     /// The device dies after each of its requests, before the server sees it or before the answer arrives.
-    @Test(arguments: [2, 3, 4], [false, true]) func aDeviceThatDiesBetweenRequestsShowsNothingElsewhereUntilItIsBack(request: Int, isCarriedOut: Bool) async throws {
+    @Test(arguments: [2, 3, 4], [false, true]) func aDeviceThatDiesBetweenRequestsShowsNothingElsewhereUntilItIsBack(
+        request: Int, isCarriedOut: Bool
+    ) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
         var tablet = try Device("tablet", transport, configure: Self.small)
@@ -69,7 +73,8 @@ import Testing
         let faults = Faults(transport)
         let lost = CKError(.networkUnavailable, "the device died")
         for number in 1...60 {
-            faults.plan("records/modify", number < request ? .pass : number == request && isCarriedOut ? .answer { _ in throw lost } : .fail(lost))
+            faults.plan(
+                "records/modify", number < request ? .pass : number == request && isCarriedOut ? .answer { _ in throw lost } : .fail(lost))
         }
         tablet = try Device("tablet", transport, over: faults, file: tablet.file, configure: Self.small)
         try insert(90, tablet)
@@ -94,10 +99,11 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let holding = Mutex(0)
         let held = Holding(transport) { path, _ in
-            path.hasSuffix("records/modify") && holding.withLock { count in
-                count += 1
-                return count == 3
-            }
+            path.hasSuffix("records/modify")
+                && holding.withLock { count in
+                    count += 1
+                    return count == 3
+                }
         }
         let tablet = try Device("tablet", transport, over: held, configure: Self.small)
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
@@ -132,7 +138,9 @@ import Testing
         try await tablet.sync()
         try await bo.join(share)
         for device in devices { try await device.sync() }
-        let views = devices.map { device in Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Attachment")))" } }
+        let views = devices.map { device in
+            Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Attachment")))" }
+        }
         func attach(_ count: Int, on device: Device) throws {
             try device.edit { context in
                 let trip = try #require(try context.post(titled: "Trip"))
@@ -181,10 +189,11 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let requests = Mutex(0)
         let holding = Holding(transport) { path, _ in
-            path.hasSuffix("records/modify") && requests.withLock { count in
-                count += 1
-                return count == 3
-            }
+            path.hasSuffix("records/modify")
+                && requests.withLock { count in
+                    count += 1
+                    return count == 3
+                }
         }
         let tablet = try Device("tablet", transport, over: holding, configure: Self.small)
         try insert(85, tablet)
@@ -216,7 +225,9 @@ import Testing
         let tablet = try Device("tablet", transport, over: contended, configure: Self.small)
         try insert(60, tablet)
         for device in [tablet, phone, laptop] { try await device.container.sync(timeout: .seconds(600)) }
-        let views = Views(of: laptop) { context in "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })" }
+        let views = Views(of: laptop) { context in
+            "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })"
+        }
         isContending.withLock { $0 = true }
         try tablet.edit { context in for post in try context.all("Post") { post.setValue("changed", forKey: "content") } }
         try await laptop.until { _ in views.all.contains { $0 != "0" } }
@@ -244,7 +255,9 @@ import Testing
         try await tablet.until { $0.activity == .offline }
         try phone.edit { try $0.post(titled: "7")?.setValue(Date(timeIntervalSinceReferenceDate: 5), forKey: "timestamp") }
         try await phone.container.sync(timeout: .seconds(600))
-        let views = Views(of: laptop) { context in "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })" }
+        let views = Views(of: laptop) { context in
+            "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })"
+        }
         transport.goOnline()
         try await tablet.container.sync(timeout: .seconds(600))
         try await laptop.container.sync(timeout: .seconds(600))
@@ -263,7 +276,9 @@ import Testing
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Self.counts(of: phone)
         try tablet.edit { context in
-            for number in 0..<120 { context.insert("Post", ["title": "\(number)", "content": number == 70 ? String(repeating: "x", count: 20_000) : "short"]) }
+            for number in 0..<120 {
+                context.insert("Post", ["title": "\(number)", "content": number == 70 ? String(repeating: "x", count: 20_000) : "short"])
+            }
         }
         try await phone.settles { try phone.read { try $0.all("Post").count } == 119 }
         #expect(views.all.filter { $0 != "0" } == ["119"])

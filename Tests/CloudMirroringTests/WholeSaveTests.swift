@@ -83,7 +83,9 @@ import Testing
         }
         try await phone.settles { try phone.dump == tablet.dump }
         let transactions = try phone.read { context in
-            let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
+            let result =
+                try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?))
+                as? NSPersistentHistoryResult
             return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map { transaction in
                 (transaction.changes?.count ?? 0, Set(transaction.changes?.map(\.changedObjectID) ?? []).count, transaction.author)
             }
@@ -104,16 +106,19 @@ import Testing
         let transport = try await cloud.addDevice("phone", of: "mia")
         let answers = Mutex(0)
         let holding = Holding(transport) { path, _ in
-            path.hasSuffix("changes/zone") && answers.withLock { count in
-                count += 1
-                return count == 3
-            }
+            path.hasSuffix("changes/zone")
+                && answers.withLock { count in
+                    count += 1
+                    return count == 3
+                }
         }
         let phone = try Device("phone", transport, over: holding, configure: stage(stagingBytesMax))
         let views = Views(of: phone, Self.contents)
         try await holding.gate.reached()
         try tablet.edit { context in
-            for post in try context.all("Post") where (post.value(forKey: "title") as? String)?.hasSuffix("7") == true { context.delete(post) }
+            for post in try context.all("Post") where (post.value(forKey: "title") as? String)?.hasSuffix("7") == true {
+                context.delete(post)
+            }
             for post in try context.all("Post") where (post.value(forKey: "title") as? String)?.hasSuffix("3") == true {
                 post.setValue("changed", forKey: "content")
             }
@@ -125,8 +130,12 @@ import Testing
         #expect(try phone.dump == tablet.dump)
         // Objects that were created and deleted within one import are invisible to contexts and history.
         let deletions = try phone.read { context in
-            let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
-            return (result?.result as? [NSPersistentHistoryTransaction] ?? []).flatMap { $0.changes ?? [] }.count { $0.changeType == .delete }
+            let result =
+                try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?))
+                as? NSPersistentHistoryResult
+            return (result?.result as? [NSPersistentHistoryTransaction] ?? []).flatMap { $0.changes ?? [] }.count {
+                $0.changeType == .delete
+            }
         }
         #expect(deletions == 0)
         for device in [tablet, phone] { try await device.discard() }
@@ -137,7 +146,9 @@ import Testing
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in
-            for number in 0..<4 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: number == 2 ? 5_000_000 : 1_500_000)]) }
+            for number in 0..<4 {
+                context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: number == 2 ? 5_000_000 : 1_500_000)])
+            }
             for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
         }
         try await tablet.container.sync(timeout: .seconds(600))
@@ -146,7 +157,9 @@ import Testing
         let faults = Faults(transport)
         var phone = try Device("phone", transport, over: faults, configure: stage(0))
         let first = Views(of: phone, Self.count("Post"))
-        for request in 1...60 { faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass) }
+        for request in 1...60 {
+            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
+        }
         try await phone.until { $0.activity == .offline }
         #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
         #expect(first.all.allSatisfy { $0 == "0" })
@@ -165,7 +178,9 @@ import Testing
         let store = try #require(phone.container.persistentStoreCoordinator.persistentStores.first)
         let staged = try store.storage.read { reader in
             var count: Int64 = 0
-            for table in ["TARN_STAGEDPAGE", "TARN_STAGEDASSET"] { try reader.query("SELECT COUNT(*) FROM \(table)") { count += $0.int(0) } }
+            for table in ["TARN_STAGEDPAGE", "TARN_STAGEDASSET"] {
+                try reader.query("SELECT COUNT(*) FROM \(table)") { count += $0.int(0) }
+            }
             return count
         }
         #expect(staged == 0)
@@ -180,7 +195,9 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         let transport = try await cloud.addDevice("phone", of: "mia")
         let faults = Faults(transport)
-        faults.plan("changes/zone", .pass, .pass, .pass, .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
+        faults.plan(
+            "changes/zone", .pass, .pass, .pass,
+            .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
         let phone = try Device("phone", transport, over: faults, configure: stage(0))
         let views = Views(of: phone, Self.count("Post"))
         try await phone.container.sync(timeout: .seconds(600))

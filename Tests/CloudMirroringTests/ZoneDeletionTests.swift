@@ -101,7 +101,8 @@ import Testing
     @Test func whatTheAppPurgesGoesFromItsOtherDevices() async throws {
         let stage = try await Stage()
         let store = stage.tablet.container.persistentStoreCoordinator.persistentStores[0]
-        let zoneID = try #require(stage.tablet.read { try $0.post(titled: "Sent")?.objectID }.flatMap { stage.tablet.container.recordID(for: $0)?.zoneID })
+        let zoneID = try #require(
+            stage.tablet.read { try $0.post(titled: "Sent")?.objectID }.flatMap { stage.tablet.container.recordID(for: $0)?.zoneID })
         try await stage.tablet.container.purgeObjectsAndRecordsInZone(with: zoneID, in: store)
         #expect(try stage.tablet.dump == "")
         try await stage.resume(stage.phone, stage.tablet)
