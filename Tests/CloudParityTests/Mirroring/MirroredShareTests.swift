@@ -57,13 +57,17 @@ import Testing
         #expect(stored.participants.count == 1)
         #expect(stored.creatorUserRecordID != nil)
         #expect(differences(known, stored, SharingSurfaceTests.propertiesOfCKShare) == [])
-        #expect(differences(known as CKRecord, stored, RecordsSurfaceTests.propertiesOfCKRecord.filter { $0.name != "encryptedValues" }) == [])
+        #expect(
+            differences(known as CKRecord, stored, RecordsSurfaceTests.propertiesOfCKRecord.filter { $0.name != "encryptedValues" }) == [])
         #expect(differences(known.owner, stored.owner, SharingSurfaceTests.propertiesOfCKShareParticipant) == [])
         #expect(known.allKeys() == stored.allKeys())
     }
 
     @Test func aDifferenceIsNoticed() {
         let (one, other) = (CKRecord(recordType: "A"), CKRecord(recordType: "B"))
-        #expect(differences(one, other, RecordsSurfaceTests.propertiesOfCKRecord.filter { $0.name != "encryptedValues" }) == ["recordType", "recordID"])
+        #expect(
+            differences(one, other, RecordsSurfaceTests.propertiesOfCKRecord.filter { $0.name != "encryptedValues" }) == [
+                "recordType", "recordID",
+            ])
     }
 }

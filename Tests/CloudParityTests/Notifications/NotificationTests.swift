@@ -8,10 +8,14 @@ import Testing
 @Suite struct NotificationTests {
     @Test func aQueryPushNamesItsRecord() throws {
         let push: [AnyHashable: Any] = [
-            "aps": ["alert": ["body": "New plant", "title": "Garden", "loc-key": "NEW", "loc-args": ["Sage"]], "badge": 2, "sound": "ping", "category": "c"] as [String: Any],
+            "aps": [
+                "alert": ["body": "New plant", "title": "Garden", "loc-key": "NEW", "loc-args": ["Sage"]], "badge": 2, "sound": "ping",
+                "category": "c",
+            ] as [String: Any],
             "ck": [
                 "ce": 2, "cid": "iCloud.org.example", "nid": "n1", "ckuserid": "_me",
-                "qry": ["sid": "s", "rid": "sage", "zid": "Garden", "zoid": "_owner", "dbs": 2, "fo": 1, "af": ["name": "Sage"]] as [String: Any],
+                "qry": ["sid": "s", "rid": "sage", "zid": "Garden", "zoid": "_owner", "dbs": 2, "fo": 1, "af": ["name": "Sage"]]
+                    as [String: Any],
             ] as [String: Any],
         ]
         let notification = try #require(CKNotification(fromRemoteNotificationDictionary: push))
@@ -38,7 +42,8 @@ import Testing
 
     @Test func zoneAndDatabasePushesSayWhere() throws {
         let zone: [AnyHashable: Any] = [
-            "ck": ["cid": "c", "nid": "n", "p": 1, "fet": ["sid": "z", "zid": "Garden", "zoid": "_o", "dbs": 3] as [String: Any]] as [String: Any]
+            "ck": ["cid": "c", "nid": "n", "p": 1, "fet": ["sid": "z", "zid": "Garden", "zoid": "_o", "dbs": 3] as [String: Any]]
+                as [String: Any]
         ]
         let first = try #require(CKNotification(fromRemoteNotificationDictionary: zone) as? CKRecordZoneNotification)
         #expect(first.notificationType == .recordZone)
@@ -54,7 +59,9 @@ import Testing
     }
 
     @Test func aKindOfNotificationReadsItsOwnPushes() throws {
-        let query: [AnyHashable: Any] = ["ck": ["nid": "n1", "qry": ["sid": "s", "rid": "sage", "dbs": 1, "fo": 3] as [String: Any]] as [String: Any]]
+        let query: [AnyHashable: Any] = [
+            "ck": ["nid": "n1", "qry": ["sid": "s", "rid": "sage", "dbs": 1, "fo": 3] as [String: Any]] as [String: Any]
+        ]
         let zone: [AnyHashable: Any] = ["ck": ["fet": ["sid": "z", "zid": "Garden", "dbs": 2] as [String: Any]] as [String: Any]]
         let database: [AnyHashable: Any] = ["ck": ["met": ["sid": "d", "dbs": 3] as [String: Any]] as [String: Any]]
         let deletion = try #require(CKQueryNotification(fromRemoteNotificationDictionary: query))

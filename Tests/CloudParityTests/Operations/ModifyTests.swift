@@ -64,9 +64,10 @@ import Testing
             if case .failure(let error) = result { final.withLock { $0 = error as? CKError } }
         }
         await finish(operation, on: database)
-        #expect(errors.withLock { $0 } == [
-            "new": CKError.Code.batchRequestFailed.rawValue, "there": CKError.Code.serverRecordChanged.rawValue,
-        ])
+        #expect(
+            errors.withLock { $0 } == [
+                "new": CKError.Code.batchRequestFailed.rawValue, "there": CKError.Code.serverRecordChanged.rawValue,
+            ])
         let error = try #require(final.withLock { $0 })
         #expect(error.code == .partialFailure)
         #expect(error.partialErrorsByItemID?.count == 2)

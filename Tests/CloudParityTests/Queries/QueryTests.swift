@@ -55,7 +55,8 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         let (database, zoneID) = try await garden()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: format))
         let error = await failure {
-            try await database.records(matching: query, inZoneWith: zoneID) as (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
+            try await database.records(matching: query, inZoneWith: zoneID)
+                as (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
         }
         #expect(error?.code == .invalidArguments)
         #expect(error?.localizedDescription.contains(part) == true, "\(error?.localizedDescription ?? "")")

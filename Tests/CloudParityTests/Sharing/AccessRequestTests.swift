@@ -38,7 +38,8 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(requested.requesters.count == 1)
         #expect(requester.userIdentity.userRecordID == (try await guest.userRecordID()))
         #expect(requester.userIdentity.nameComponents?.givenName == "ben")
-        let participants = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[CKShare.Participant], any Error>) in
+        let participants = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<[CKShare.Participant], any Error>) in
             let fetched = ReceivedValues<CKShare.Participant>()
             let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [requester.participantLookupInfo])
             operation.perShareParticipantResultBlock = { _, result in
