@@ -37,7 +37,8 @@ import Testing
         let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
         var statuses: [Int] = []
         for number in 0..<3 {
-            statuses.append(await send(village, "GET", "/database/1/iCloud.org.c\(number)/development/private/zones/list", token: token).status)
+            statuses.append(
+                await send(village, "GET", "/database/1/iCloud.org.c\(number)/development/private/zones/list", token: token).status)
         }
         let body = WebAuthTokenRequest(apiToken: "none").encoded()
         statuses.append(await send(village, "POST", "/device/1/iCloud.org.x/development/tokens/webAuth", token: token, body).status)

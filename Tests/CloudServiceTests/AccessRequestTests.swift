@@ -33,7 +33,8 @@ import Testing
 
     private func share(_ who: Villager, of owner: Villager? = nil, plainly: Bool = false) async throws -> ShareDetails {
         let request = LookupRecordsRequest(recordNames: ["share"], zoneID: who.zone(owner))
-        let response: LookupRecordsResponse = try await ask(who, owner == nil ? .private : .shared, .lookupRecords, request, plainly: plainly)
+        let response: LookupRecordsResponse = try await ask(
+            who, owner == nil ? .private : .shared, .lookupRecords, request, plainly: plainly)
         return try #require(response.results[0].record?.sharing.details)
     }
 
@@ -45,7 +46,8 @@ import Testing
         body(&details)
         record.sharing.details = details
         let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, record)], zoneID: who.zone(owner))
-        let response: ModifyRecordsResponse = try await ask(who, owner == nil ? .private : .shared, .modifyRecords, request, plainly: plainly)
+        let response: ModifyRecordsResponse = try await ask(
+            who, owner == nil ? .private : .shared, .modifyRecords, request, plainly: plainly)
         return response.results[0].outcome
     }
 

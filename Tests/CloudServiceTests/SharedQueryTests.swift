@@ -22,7 +22,11 @@ import Testing
         let below = QueryFilter(.system(.parent), .equals, reference("bed"))
         let shared = QueryFilter(.system(.share), .equals, reference("share"))
         #expect(try await names(mia, of: nil, below) == ["sage"])
-        #expect(try await names(mia, of: nil, QueryFilter(.field("___parent"), .isIn, .list([reference("sage"), reference("x")], of: .reference))) == ["mint"])
+        #expect(
+            try await names(
+                mia, of: nil, QueryFilter(.field("___parent"), .isIn, .list([reference("sage"), reference("x")], of: .reference))) == [
+                    "mint"
+                ])
         #expect(try await names(mia, of: nil, shared) == ["bed", "mint", "sage"])
         #expect(try await names(mia, of: nil, QueryFilter(.system(.share), .notEquals, reference("share"))) == ["own"])
         #expect(try await names(mia, of: nil, shared, below) == ["sage"])

@@ -114,7 +114,9 @@ import Testing
         #expect(refused.code == .accessDenied)
         #expect(hidden.code == .accessDenied)
         #expect(await Self.refusal { try await bo.lookup("bed", of: mia) }?.code == .zoneNotFound)
-        #expect(await Self.refusal { try await bo.modify([RecordOperation(.create, .plant("x", under: "bed"))], of: mia) }?.code == .zoneNotFound)
+        #expect(
+            await Self.refusal { try await bo.modify([RecordOperation(.create, .plant("x", under: "bed"))], of: mia) }?.code
+                == .zoneNotFound)
         for forged in ["", "0", String(repeating: "0", count: 40), String(guid.reversed()), "../../etc/passwd"] {
             guard case .failure(_, let error) = try await bo.resolve(forged) else {
                 Issue.record("a forged link led somewhere")
@@ -284,7 +286,8 @@ import Testing
             #expect(results[0].outcome == "BAD_REQUEST")
         }
         try await mia.modify([RecordOperation(.create, .plant("a")), RecordOperation(.create, .plant("b", under: "a"))])
-        let spelled = #"{"zoneID":{"zoneName":"Garden"},"operations":[{"operationType":"create","record":{"recordName":"s","recordType":"cloudKit.share","forRecord":{"recordName":"a"},"publicPermission":"NONE","participants":[]}}]}"#
+        let spelled =
+            #"{"zoneID":{"zoneName":"Garden"},"operations":[{"operationType":"create","record":{"recordName":"s","recordType":"cloudKit.share","forRecord":{"recordName":"a"},"publicPermission":"NONE","participants":[]}}]}"#
         let made = await mia.send(.private, .modifyRecords, Array(spelled.utf8))
         #expect(try ModifyRecordsResponse(json: made.body).results[0].record?.recordType == "cloudkit.share")
         #expect(try await mia.modify([RecordOperation(.create, .share("s2", of: "b"))])[0].outcome == "BAD_REQUEST")
