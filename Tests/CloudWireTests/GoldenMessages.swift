@@ -213,8 +213,10 @@ let otherGoldens: [Golden] = [
     Golden(
         UserIdentity(userRecordName: "", lookupInfo: .emailAddress("ana@example.org")),
         #"{"lookupInfo":{"emailAddress":"ana@example.org"}}"#),
-    Golden(sharedRoot, #"{"recordName":"bed-7","recordType":"Plant","parent":{"recordName":"bed"},"share":{"recordName":"s"},"#
-        + #""shortGUID":"0Ab3","fields":{}}"#),
+    Golden(
+        sharedRoot,
+        #"{"recordName":"bed-7","recordType":"Plant","parent":{"recordName":"bed"},"share":{"recordName":"s"},"#
+            + #""shortGUID":"0Ab3","fields":{}}"#),
     Golden(
         shareRecord,
         #"{"recordName":"s","recordType":"cloudkit.share","shortGUID":"0Ab3","forRecord":{"recordName":"bed-7"},"#

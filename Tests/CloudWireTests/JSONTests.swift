@@ -79,7 +79,10 @@ private enum FieldProbe {
         (#""\ud83d""#, "half of a surrogate pair, at byte 1"), (#""\ude00""#, "half of a surrogate pair, at byte 1"),
         (#""\ud83d\u0041""#, "half of a surrogate pair, at byte 1"),
         ("\"a\nb\"", "a string holds a control character, at byte 2"), ("\u{FEFF}1", "expected a value, at byte 0"),
-        (String(repeating: "[", count: 33), "too many levels of objects and arrays, at " + String(repeating: "[0]", count: 32) + " (byte 32)"),
+        (
+            String(repeating: "[", count: 33),
+            "too many levels of objects and arrays, at " + String(repeating: "[0]", count: 32) + " (byte 32)"
+        ),
         (String(repeating: "1", count: 1025), "a number is too long, at byte 0"),
     ])
     func invalidJSONIsRejectedWithItsOffset(_ json: String, _ reason: String) {
@@ -91,10 +94,11 @@ private enum FieldProbe {
         #expect(refusal(json, as: Box.self) == nil)
     }
 
-    @Test(arguments: [
-        [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
-        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x28, 0xA1], [0xE2, 0x82, 0x28],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x28, 0xA1], [0xE2, 0x82, 0x28],
+        ] as [[UInt8]])
     func invalidUTF8IsRejectedWithItsOffset(_ bytes: [UInt8]) {
         let json = Array(#"{"key":"twelve bytes"#.utf8) + bytes + Array(#" and more"}"#.utf8)
         do {
