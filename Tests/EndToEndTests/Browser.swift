@@ -40,10 +40,12 @@ enum Browser {
         let screenshots = ProcessInfo.processInfo.environment["TARN_SCREENSHOTS"] ?? folder.path("screenshots")
         let log = URL(fileURLWithPath: folder.path("page.log"))
         let child = try ChildProcess(
-            "page", program: URL(fileURLWithPath: "/usr/bin/env"), arguments: [chosenPython ?? "python3", script] + arguments + [screenshots], log: log)
+            "page", program: URL(fileURLWithPath: "/usr/bin/env"),
+            arguments: [chosenPython ?? "python3", script] + arguments + [screenshots], log: log)
         return try await within(.seconds(240), "the page test did not end") {
             let output = await child.everything()
-            return Programs.Ended(status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
+            return Programs.Ended(
+                status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
         }
     }
 

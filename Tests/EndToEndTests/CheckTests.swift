@@ -21,16 +21,22 @@ import Testing
 
     @Test func aViewFollowsChangesAndTellsDoubles() throws {
         var view = DeviceView()
-        try view.apply(ServerEvent(name: "state", data: """
-            {"posts":[{"id":"p1","title":"One","content":"","tags":["p7"],"attachments":[]}],
-             "tags":[{"id":"p7","name":"lake","color":"#112233"}],"sync":{"phase":"idle","pending":0}}
-            """))
+        try view.apply(
+            ServerEvent(
+                name: "state",
+                data: """
+                    {"posts":[{"id":"p1","title":"One","content":"","tags":["p7"],"attachments":[]}],
+                     "tags":[{"id":"p7","name":"lake","color":"#112233"}],"sync":{"phase":"idle","pending":0}}
+                    """))
         #expect(view.isSettled)
         #expect(view.objectCount == 2)
-        try view.apply(ServerEvent(name: "change", data: """
-            {"appearedAt":5,"posts":[{"id":"p2","title":"One","content":"","tags":["p7"],"attachments":[{"id":"p1","name":"a","thumbnail":true}]}],
-             "removedPosts":[],"tags":[],"removedTags":[]}
-            """))
+        try view.apply(
+            ServerEvent(
+                name: "change",
+                data: """
+                    {"appearedAt":5,"posts":[{"id":"p2","title":"One","content":"","tags":["p7"],"attachments":[{"id":"p1","name":"a","thumbnail":true}]}],
+                     "removedPosts":[],"tags":[],"removedTags":[]}
+                    """))
         #expect(view.posts(titled: "One").count == 2)
         #expect(view.appearances == ["One": 5])
         #expect(view.objectCount == 5)
@@ -43,11 +49,15 @@ import Testing
     }
 
     @Test func aReportHasItsKeysInOrderAndItsPercentilesByNearestRank() {
-        let measured = CheckReport(converged: true, objects: 9, rounds: 50, latencies: (1...100).map { .microseconds(Int64($0) * 1000 + 5) })
-        #expect(measured.json == #"{"converged":true,"objects":9,"rounds":50,"latencyMillisecondsP50":50.005,"latencyMillisecondsP99":99.005}"#)
+        let measured = CheckReport(
+            converged: true, objects: 9, rounds: 50, latencies: (1...100).map { .microseconds(Int64($0) * 1000 + 5) })
+        #expect(
+            measured.json == #"{"converged":true,"objects":9,"rounds":50,"latencyMillisecondsP50":50.005,"latencyMillisecondsP99":99.005}"#)
         let single = CheckReport(rounds: 1, latencies: [.microseconds(40)])
         #expect(single.json.hasSuffix(#""latencyMillisecondsP50":0.040,"latencyMillisecondsP99":0.040}"#))
-        #expect(CheckReport().json == #"{"converged":false,"objects":0,"rounds":0,"latencyMillisecondsP50":null,"latencyMillisecondsP99":null}"#)
+        #expect(
+            CheckReport().json == #"{"converged":false,"objects":0,"rounds":0,"latencyMillisecondsP50":null,"latencyMillisecondsP99":null}"#
+        )
     }
 
     @Test func namesOnTheStageAreTextAndNotMarkup() {
@@ -56,11 +66,12 @@ import Testing
         #expect(!stage.html.contains("<b>"))
     }
 
-    @Test(arguments: [
-        ([0x89, 0x50, 0x4E, 0x47, 0x0D], "image/png"), ([0xFF, 0xD8, 0xFF, 0xE0], "image/jpeg"), (Array("GIF89a".utf8), "image/gif"),
-        (Array("RIFF....WEBPVP8 ".utf8), "image/webp"), (Array("<svg onload=alert(1)>".utf8), "application/octet-stream"),
-        ([], "application/octet-stream"),
-    ] as [([UInt8], String)])
+    @Test(
+        arguments: [
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D], "image/png"), ([0xFF, 0xD8, 0xFF, 0xE0], "image/jpeg"), (Array("GIF89a".utf8), "image/gif"),
+            (Array("RIFF....WEBPVP8 ".utf8), "image/webp"), (Array("<svg onload=alert(1)>".utf8), "application/octet-stream"),
+            ([], "application/octet-stream"),
+        ] as [([UInt8], String)])
     func onlyPicturesWithoutScriptsAreServedAsPictures(_ bytes: [UInt8], _ type: String) {
         #expect(PictureKind.mediaType(of: Data(bytes)) == type)
     }

@@ -34,7 +34,8 @@ import Testing
         try Data("import CoreData\nclass Note: NSManagedObject { @NSManaged var title: Int }".utf8).write(to: URL(fileURLWithPath: source))
         let checked = try await Programs.run("tarn", ["model", "check", folder.url.path, "--sources", folder.url.path], in: folder)
         #expect(checked.status == 1)
-        #expect(checked.output.contains("\(source):2: error: @NSManaged Note.title is a 'Int', and the model's attribute is of type String\n"))
+        #expect(
+            checked.output.contains("\(source):2: error: @NSManaged Note.title is a 'Int', and the model's attribute is of type String\n"))
         #expect(checked.output.hasSuffix("1 errors, 1 warnings\n"))
 
         let nowhere = try await Programs.run("tarn", ["model", "check", folder.path("Gone")], in: folder)
