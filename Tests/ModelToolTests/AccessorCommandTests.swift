@@ -54,7 +54,9 @@ import Testing
         #expect(text.contains("import Kit"))
     }
 
-    @Test(arguments: ["{{{{", "class", "@", "@NSManaged", "func (", "var x:", "#if", "#endif #else", "\"\\(\"", "class A { @NSManaged var", "/*", "`"])
+    @Test(arguments: [
+        "{{{{", "class", "@", "@NSManaged", "func (", "var x:", "#if", "#endif #else", "\"\\(\"", "class A { @NSManaged var", "/*", "`",
+    ])
     func nonsenseIsReadToItsEnd(source: String) throws {
         #expect(try accessors(source).complaints.isEmpty)
     }

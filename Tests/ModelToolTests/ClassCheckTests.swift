@@ -53,7 +53,9 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
         try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
         try Data(Self.model.utf8).write(to: model.appending(path: "contents"))
         try Data(source.utf8).write(to: folder.appending(path: "A.swift"))
-        var arguments = ["--module", "App", "--swift", folder.appending(path: "out").path, "--model", model.path, folder.appending(path: "A.swift").path]
+        var arguments = [
+            "--module", "App", "--swift", folder.appending(path: "out").path, "--model", model.path, folder.appending(path: "A.swift").path,
+        ]
         if let dependency {
             try Data(dependency.utf8).write(to: folder.appending(path: "B.swift"))
             arguments += ["--dependency", "Kit", folder.appending(path: "B.swift").path]
@@ -125,7 +127,8 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
             "A.swift:2: error: @NSManaged Note.titel: entity Note, Task has no property of this name; its first use would end the process",
             "A.swift:3: error: @NSManaged Note.addToLabels: entity Note, Task has no to-many relationship 'labels'; its first use would end the process",
             "A.swift:4: error: @NSManaged Note.addToTitle: entity Note, Task has no to-many relationship 'title'; its first use would end the process",
-            "A.swift:6: warning: @NSManaged Note.trace: entity Note, Task has no property of this name; its first use would end the process"),
+            "A.swift:6: warning: @NSManaged Note.trace: entity Note, Task has no property of this name; its first use would end the process"
+        ),
         CheckedClass(
             "classes that are missing, of another name, no managed objects, or there twice",
             """
@@ -166,7 +169,10 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var lines: [String] = []
         let code = AccessorCommand.run(
-            ["--module", "App", "--swift", folder.appending(path: "out").path, "--model", folder.appending(path: "Gone.xcdatamodeld").path],
+            [
+                "--module", "App", "--swift", folder.appending(path: "out").path, "--model",
+                folder.appending(path: "Gone.xcdatamodeld").path,
+            ],
             complain: { lines.append($0) })
         #expect(code == 0)
         #expect(lines == [])

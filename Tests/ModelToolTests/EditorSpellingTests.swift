@@ -22,7 +22,9 @@ import Testing
         #expect(made.isTransient)
         #expect(warnings == [])
         let folder = try ModelFolder(
-            body: #"<entity name="E" representedClassName="E" codeGenerationType="class"><attribute name="a" optional="YES" transient="YES"/></entity>"#)
+            body:
+                #"<entity name="E" representedClassName="E" codeGenerationType="class"><attribute name="a" optional="YES" transient="YES"/></entity>"#
+        )
         #expect(try folder.swift().contains("public var a: NSObject? {"))
         let document = try #require(folder.read().documents["Shop"])
         #expect(try !ModelFileWriter(document).text().contains("attributeType"))
@@ -74,7 +76,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (".NSArray", "NSArray"), ("NSArray.", "NSArray"), (" NSArray ", "NSArray"), ("UIColor *", "UIColor"), ("Palette.Entry", "Palette.Entry"),
+        (".NSArray", "NSArray"), ("NSArray.", "NSArray"), (" NSArray ", "NSArray"), ("UIColor *", "UIColor"),
+        ("Palette.Entry", "Palette.Entry"),
         ("[String]", "[String]"), ("[String: [Int]]", "[String: [Int]]"), ("Dictionary<String, Set<Int>>", "Dictionary<String, Set<Int>>"),
         ("NSArray?", "NSArray"), ("(Int, String)", "(Int, String)"), ("..Entry", "Entry"), ("Any", "Any"),
     ])
@@ -104,13 +107,16 @@ import Testing
 
     @Test func attributeMayBeNamedClassName() throws {
         let folder = try ModelFolder(
-            body: #"<entity name="E" representedClassName="E" codeGenerationType="class"><attribute name="className" attributeType="String"/></entity>"#)
+            body:
+                #"<entity name="E" representedClassName="E" codeGenerationType="class"><attribute name="className" attributeType="String"/></entity>"#
+        )
         #expect(try folder.swift().contains("public var className: String? {"))
     }
 
     @Test(arguments: ["E.", " E", ".E", "Shop.E", "..E"])
     func representedClassNameIsReadWithoutStrayDots(spelling: String) throws {
-        let model = try ModelFolder(body: "<entity name=\"E\" representedClassName=\"\(spelling)\" codeGenerationType=\"class\"/>").read().compiled.current
+        let model = try ModelFolder(body: "<entity name=\"E\" representedClassName=\"\(spelling)\" codeGenerationType=\"class\"/>").read()
+            .compiled.current
         #expect(model.entities[0].className == "E")
     }
 }

@@ -99,7 +99,9 @@ import Testing
         let container = try NoteModel.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
-            let (note, child, label, other) = (Note(context: context), Note(context: context), Label(context: context), Label(context: context))
+            let (note, child, label, other) = (
+                Note(context: context), Note(context: context), Label(context: context), Label(context: context)
+            )
             label.größe = "groß"
             child.parent = note
             #expect(note.children == [child])

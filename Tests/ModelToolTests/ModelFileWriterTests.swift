@@ -75,7 +75,8 @@ import Testing
     }
 
     @Test func aModelWithoutAFileIsWrittenAsXcodeWritesANewOne() throws {
-        let entity = Entity(name: "Post", className: "Post", attributes: [Attribute(name: "likes", type: .integer32), Attribute(name: "at", type: .date)])
+        let entity = Entity(
+            name: "Post", className: "Post", attributes: [Attribute(name: "likes", type: .integer32), Attribute(name: "at", type: .date)])
         #expect(
             try ModelFileWriter(ModelDocument(Model(entities: [entity], versionIdentifiers: [""]))).text() == """
                 <?xml version="1.0" encoding="UTF-8" standalone="yes"?>

@@ -24,26 +24,26 @@ import Testing
     @Test func overridesMoveFromExtensionsIntoTheirClass() throws {
         let result = try ported([
             "Note.swift": """
-                import CoreData
+            import CoreData
 
-                public class Note: NSManagedObject {
-                    @NSManaged var title: String
-                }
-                """,
+            public class Note: NSManagedObject {
+                @NSManaged var title: String
+            }
+            """,
             "Note+Life.swift": """
-                import CoreData
+            import CoreData
 
-                public extension Note {
-                    func before() {}
+            public extension Note {
+                func before() {}
 
-                    /// Sets the title.
-                    override func awakeFromInsert() {
-                        super.awakeFromInsert()
-                        title = ""
-                    }
-                    override public func willSave() { before() }
+                /// Sets the title.
+                override func awakeFromInsert() {
+                    super.awakeFromInsert()
+                    title = ""
                 }
-                """,
+                override public func willSave() { before() }
+            }
+            """,
         ])
         #expect(result.left == [])
         #expect(
@@ -77,20 +77,20 @@ import Testing
         let result = try ported([
             "Note.swift": "import CoreData\nclass Note: NSManagedObject {}\nclass Tag: NSManagedObject {}\n",
             "Life.swift": """
-                import CoreData
-                extension Note {
-                    private func secret() {}
-                    override func willSave() { secret() }
-                }
-                extension Generated {
-                    override func willSave() {}
-                }
-                extension Tag {
-                    #if DEBUG
-                    override func willSave() {}
-                    #endif
-                }
-                """,
+            import CoreData
+            extension Note {
+                private func secret() {}
+                override func willSave() { secret() }
+            }
+            extension Generated {
+                override func willSave() {}
+            }
+            extension Tag {
+                #if DEBUG
+                override func willSave() {}
+                #endif
+            }
+            """,
         ])
         #expect(result.left.map(\.kind) == [.overrideInExtension, .overrideInExtension, .overrideInExtension])
         #expect(
@@ -114,29 +114,30 @@ import Testing
             """
         }
         let result = try ported([
-            "App.xcdatamodeld/App.xcdatamodel/contents": contents(""), "App.xcdatamodeld/App 2.xcdatamodel/contents": contents("<attribute name=\"a\"/>"),
+            "App.xcdatamodeld/App.xcdatamodel/contents": contents(""),
+            "App.xcdatamodeld/App 2.xcdatamodel/contents": contents("<attribute name=\"a\"/>"),
             "Note+Life.swift": """
-                import CoreData
+            import CoreData
 
-                /// How notes live.
-                extension Note {
-                    public override func awakeFromInsert() {
-                        super.awakeFromInsert()
-                    }
-                    func helper() {}
+            /// How notes live.
+            extension Note {
+                public override func awakeFromInsert() {
+                    super.awakeFromInsert()
                 }
-                """,
+                func helper() {}
+            }
+            """,
             "Note+Save.swift": """
-                import CoreData
+            import CoreData
 
-                extension Note {
-                    override func willSave() {}
-                }
+            extension Note {
+                override func willSave() {}
+            }
 
-                extension Tag {
-                    override func willSave() {}
-                }
-                """,
+            extension Tag {
+                override func willSave() {}
+            }
+            """,
         ])
         #expect(result.left.map(\.text) == ["Tag: override func willSave ( )"])
         #expect(
@@ -167,13 +168,13 @@ import Testing
     @Test func castsOfAClassesOwnRequestBecomeChoices() throws {
         let result = try ported([
             "A.swift": """
-                import CoreData
-                let a = NSBatchDeleteRequest(fetchRequest: Note.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>)
-                let b = App.Note.fetchRequest() as! NSFetchRequest<any NSFetchRequestResult>
-                let c = Note.fetchRequest() as? NSFetchRequest<NSFetchRequestResult>
-                let d = request as! NSFetchRequest<Note>
+            import CoreData
+            let a = NSBatchDeleteRequest(fetchRequest: Note.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>)
+            let b = App.Note.fetchRequest() as! NSFetchRequest<any NSFetchRequestResult>
+            let c = Note.fetchRequest() as? NSFetchRequest<NSFetchRequestResult>
+            let d = request as! NSFetchRequest<Note>
 
-                """
+            """
         ])
         #expect(
             result.files["A.swift"] == """
@@ -191,20 +192,20 @@ import Testing
     @Test func selectorObserversBecomeBlockObservers() throws {
         let result = try ported([
             "Observer.swift": """
-                import CoreData
-                class Observer {
-                    init(_ context: NSManagedObjectContext) {
-                        NotificationCenter.default.addObserver(
-                            self, selector: #selector(didSave(_:)), name: .NSManagedObjectContextDidSave, object: context)
-                        NotificationCenter.default.addObserver(self, selector: #selector(Observer.reload), name: nil, object: nil)
-                        center().addObserver(self, selector: #selector(handle(note:)), name: .X, object: nil)
-                    }
-                    deinit { NotificationCenter.default.removeObserver(self) }
-                    @objc func didSave(_ notification: Notification) {}
-                    @objc private func reload() {}
-                    @objc func handle(note: Notification) {}
+            import CoreData
+            class Observer {
+                init(_ context: NSManagedObjectContext) {
+                    NotificationCenter.default.addObserver(
+                        self, selector: #selector(didSave(_:)), name: .NSManagedObjectContextDidSave, object: context)
+                    NotificationCenter.default.addObserver(self, selector: #selector(Observer.reload), name: nil, object: nil)
+                    center().addObserver(self, selector: #selector(handle(note:)), name: .X, object: nil)
                 }
-                """
+                deinit { NotificationCenter.default.removeObserver(self) }
+                @objc func didSave(_ notification: Notification) {}
+                @objc private func reload() {}
+                @objc func handle(note: Notification) {}
+            }
+            """
         ])
         #expect(result.left == [])
         let text = try #require(result.files["Observer.swift"])
@@ -212,8 +213,14 @@ import Testing
             text.contains(
                 "        _ = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: context, queue: nil) { [weak self] notification in self?.didSave(notification) }\n"
             ))
-        #expect(text.contains("        _ = NotificationCenter.default.addObserver(forName: nil, object: nil, queue: nil) { [weak self] _ in self?.reload() }\n"))
-        #expect(text.contains("        _ = center().addObserver(forName: .X, object: nil, queue: nil) { [weak self] notification in self?.handle(note: notification) }\n"))
+        #expect(
+            text.contains(
+                "        _ = NotificationCenter.default.addObserver(forName: nil, object: nil, queue: nil) { [weak self] _ in self?.reload() }\n"
+            ))
+        #expect(
+            text.contains(
+                "        _ = center().addObserver(forName: .X, object: nil, queue: nil) { [weak self] notification in self?.handle(note: notification) }\n"
+            ))
     }
 
     @Test(arguments: [
@@ -238,16 +245,21 @@ import Testing
             "C.swift": "import CoreData\nfunc g(_ object: NSManagedObject) {}\n", "D.swift": "let text = \"NSManagedObject\"\n",
         ])
         #expect(result.left == [])
-        #expect(result.files["A.swift"] == "// Head\n\nimport Foundation\n@testable import App.Part\nimport CoreData\n\nfunc f(_ object: NSManagedObject) {}\n")
+        #expect(
+            result.files["A.swift"]
+                == "// Head\n\nimport Foundation\n@testable import App.Part\nimport CoreData\n\nfunc f(_ object: NSManagedObject) {}\n")
         #expect(
             result.files["B.swift"]
-                == "// Head\n\nimport CoreData\n\nimport CloudKit\n\n/// Documented.\nclass B { var r: CKRecord?; var c: NSManagedObjectContext? }\n")
+                == "// Head\n\nimport CoreData\n\nimport CloudKit\n\n/// Documented.\nclass B { var r: CKRecord?; var c: NSManagedObjectContext? }\n"
+        )
         #expect(result.files["C.swift"] == "import CoreData\nfunc g(_ object: NSManagedObject) {}\n")
         #expect(result.files["D.swift"] == "let text = \"NSManagedObject\"\n")
     }
 
     @Test func classesOfFoundationThatCoreDataDeclaresLoseTheirModule() throws {
-        let result = try ported(["A.swift": "import CoreData\nclass T: Foundation.ValueTransformer { let e: Foundation.NSExpression; let d: Foundation.Date }\n"])
+        let result = try ported([
+            "A.swift": "import CoreData\nclass T: Foundation.ValueTransformer { let e: Foundation.NSExpression; let d: Foundation.Date }\n"
+        ])
         #expect(result.files["A.swift"] == "import CoreData\nclass T: ValueTransformer { let e: NSExpression; let d: Foundation.Date }\n")
     }
 
@@ -265,7 +277,8 @@ import Testing
     }
 
     @Test func observationsOfKeyPathsAreLeftAlone() throws {
-        let source = "import CoreData\nvar o: NSKeyValueObservation?\nlet p: NSKeyValueObservingOptions = [.new]\no = note.observe(\\.title, options: p) { _, _ in }\n"
+        let source =
+            "import CoreData\nvar o: NSKeyValueObservation?\nlet p: NSKeyValueObservingOptions = [.new]\no = note.observe(\\.title, options: p) { _, _ in }\n"
         #expect(try #require(PortScan.obstacles(in: source, keepsAttributes: true)) == [])
     }
 

@@ -72,7 +72,8 @@ import Testing
     @Test(arguments: [
         ("#selector(NSString.localizedStandardCompare(_:))", "Selector((\"localizedStandardCompare:\"))"),
         ("#selector(NSString.caseInsensitiveCompare)", "Selector((\"caseInsensitiveCompare:\"))"),
-        ("#selector(NSNumber.compare(_:))", "Selector((\"compare:\"))"), ("#selector(Note.compare(_:))", nil), ("#selector(NSString.appending(_:))", nil),
+        ("#selector(NSNumber.compare(_:))", "Selector((\"compare:\"))"), ("#selector(Note.compare(_:))", nil),
+        ("#selector(NSString.appending(_:))", nil),
     ])
     func comparisonsOfSortDescriptorsAreNamed(selector: String, replacement: String?) throws {
         let source = "import CoreData\nlet d = NSSortDescriptor(key: \"name\", ascending: true, selector: \(selector))"

@@ -14,14 +14,18 @@ struct BuiltPackage {
     static let current: BuiltPackage? = {
         guard let program = Bundle.allBundles.first?.executableURL ?? Bundle.main.executableURL else { return nil }
         // The folder of products, under its plain name or that of the platform.
-        let products = URL(fileURLWithPath: CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? program.path).deletingLastPathComponent()
+        let products = URL(fileURLWithPath: CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? program.path)
+            .deletingLastPathComponent()
         let configuration = products.lastPathComponent
         let descriptions = [products.deletingLastPathComponent(), products.deletingLastPathComponent().deletingLastPathComponent()]
-        let text = descriptions.lazy.compactMap { try? String(contentsOf: $0.appending(path: "\(configuration).yaml"), encoding: .utf8) }.first
+        let text = descriptions.lazy.compactMap { try? String(contentsOf: $0.appending(path: "\(configuration).yaml"), encoding: .utf8) }
+            .first
         let objects = products.appending(path: "posts.product/Objects.LinkFileList")
         guard let text, let list = try? String(contentsOf: objects, encoding: .utf8), let call = call(in: text) else { return nil }
         // The sample's library is linked with all that CoreData is made of; its own program has another main.
-        let linked = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }.filter { !$0.contains("/posts.build/") && !$0.contains("/PostsApp.build/") }
+        let linked = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }.filter {
+            !$0.contains("/posts.build/") && !$0.contains("/PostsApp.build/")
+        }
         return BuiltPackage(
             compiler: URL(fileURLWithPath: call[0]), arguments: flags(of: call) + linked + ["-L", products.path, "-lstdc++", "-lm", "-lz"])
     }()
@@ -38,7 +42,9 @@ struct BuiltPackage {
     private static func flags(of call: [String]) -> [String] {
         var flags: [String] = []
         for (flag, value) in zip(call, call.dropFirst()) {
-            if ["-I", "-Xcc", "-target", "-module-cache-path"].contains(flag), flags.last != "-Xcc" || flag != "-I" { flags += [flag, value] }
+            if ["-I", "-Xcc", "-target", "-module-cache-path"].contains(flag), flags.last != "-Xcc" || flag != "-I" {
+                flags += [flag, value]
+            }
             if flag.hasPrefix("-sanitize") { flags.append(flag) }
         }
         return flags
@@ -47,11 +53,12 @@ struct BuiltPackage {
     /// - Returns: The compiler's output if it failed.
     func compile(_ sources: [URL], to program: URL) throws -> String? {
         let files = program.deletingPathExtension().appendingPathExtension("arguments")
-        let all = arguments + sources.map(\.path) + [
-            "-module-name", "Generated", "-emit-executable", "-o", program.path, "-swift-version", "6", "-Onone", "-warnings-as-errors",
-            "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
-            "-enable-upcoming-feature", "MemberImportVisibility",
-        ]
+        let all =
+            arguments + sources.map(\.path) + [
+                "-module-name", "Generated", "-emit-executable", "-o", program.path, "-swift-version", "6", "-Onone", "-warnings-as-errors",
+                "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature", "InternalImportsByDefault",
+                "-enable-upcoming-feature", "MemberImportVisibility",
+            ]
         try Data(all.map { "\"\($0)\"" }.joined(separator: "\n").utf8).write(to: files)
         let result = try run(compiler, ["@\(files.path)"])
         return result.code == 0 ? nil : result.text

@@ -55,11 +55,13 @@ struct RoundTripProgram {
             fetch.append("let read\(entity.name) = try fetched(\(entity.className).fetchRequest(), \"\(entity.name)\")")
             for (attribute, isDefined) in chain(of: entity, in: model) where isDefined {
                 guard attribute.derivationExpression == nil, let value = Value(attribute, entity.name, model) else { continue }
-                let property = "\(attribute.name == "default" || attribute.name == "repeat" || attribute.name == "switch" || attribute.name == "where" ? "`\(attribute.name)`" : attribute.name)"
+                let property =
+                    "\(attribute.name == "default" || attribute.name == "repeat" || attribute.name == "switch" || attribute.name == "where" ? "`\(attribute.name)`" : attribute.name)"
                 make.append("\(object).\(property) = \(value.literal)")
                 make.append("check(\(value.test("\(object).\(property)")), \"\(name) \(entity.name).\(attribute.name) in memory\")")
                 if !attribute.isTransient {
-                    fetch.append("check(\(value.test("read\(entity.name).\(property)")), \"\(name) \(entity.name).\(attribute.name) read\")")
+                    fetch.append(
+                        "check(\(value.test("read\(entity.name).\(property)")), \"\(name) \(entity.name).\(attribute.name) read\")")
                 }
             }
         }
@@ -130,7 +132,9 @@ private struct Value {
 
     init?(_ attribute: Attribute, _ entity: String, _ model: Model) {
         func equal(_ literal: String) -> (String, (String) -> String) { (literal, { "\($0) == \(literal)" }) }
-        func number(_ scalar: String, _ object: String) -> (String, (String) -> String) { equal(attribute.usesScalarValueType ? scalar : object) }
+        func number(_ scalar: String, _ object: String) -> (String, (String) -> String) {
+            equal(attribute.usesScalarValueType ? scalar : object)
+        }
         switch attribute.type {
         case .integer16, .integer32, .integer64: (literal, test) = number("7", "NSNumber(value: 7)")
         case .double, .float: (literal, test) = number("1.5", "NSNumber(value: 1.5)")
@@ -149,7 +153,10 @@ private struct Value {
             }
         case .undefined: (literal, test) = ("NSString(string: \"a\")", { "(\($0) as? NSString) == NSString(string: \"a\")" })
         case .composite:
-            guard let leaf = model.composites.first(where: { $0.name == attribute.compositeName })?.attributes.first(where: { $0.type == .string })
+            guard
+                let leaf = model.composites.first(where: { $0.name == attribute.compositeName })?.attributes.first(where: {
+                    $0.type == .string
+                })
             else { return nil }
             (literal, test) = ("[\"\(leaf.name)\": \"leaf\"]", { "\($0)?[\"\(leaf.name)\"] as? String == \"leaf\"" })
         case .objectID: return nil

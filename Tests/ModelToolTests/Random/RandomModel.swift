@@ -44,7 +44,8 @@ struct RandomModel {
         for name in ["Address", "Point"].prefix(Int.random(in: 0...2, using: &random)) {
             var composite = Composite(name: name)
             for word in ["east", "north", "up"].prefix(Int.random(in: 1...3, using: &random)) {
-                composite.attributes.append(attribute(word, among: Self.types.filter { ![.composite, .transformable, .undefined, .objectID].contains($0) }))
+                composite.attributes.append(
+                    attribute(word, among: Self.types.filter { ![.composite, .transformable, .undefined, .objectID].contains($0) }))
             }
             // Random models set only some of them.
             if !prefix.isEmpty { for index in composite.attributes.indices { composite.attributes[index].isOptional = true } }
@@ -69,10 +70,15 @@ struct RandomModel {
             entity.versionHashModifier = random.one(in: 4) ? random.pick(Self.texts.filter { !$0.isEmpty }) : nil
             var words = Self.words.shuffled(using: &random)
             for _ in 0..<Int.random(in: 1...7, using: &random) {
-                entity.attributes.append(attribute("\(words.removeLast())\(index)", among: model.composites.isEmpty ? Self.types.filter { $0 != .composite } : Self.types))
+                entity.attributes.append(
+                    attribute(
+                        "\(words.removeLast())\(index)",
+                        among: model.composites.isEmpty ? Self.types.filter { $0 != .composite } : Self.types))
             }
             // One keyword in each hierarchy.
-            if entity.superentity == nil { entity.attributes.append(attribute(random.pick(["default", "repeat", "switch", "where"]), among: [.string, .boolean])) }
+            if entity.superentity == nil {
+                entity.attributes.append(attribute(random.pick(["default", "repeat", "switch", "where"]), among: [.string, .boolean]))
+            }
             if let text = entity.attributes.first(where: { $0.type == .string && !$0.isTransient && $0.derivationExpression == nil }) {
                 if random.one(in: 2) { entity.attributes.append(derived("derived\(index)", "canonical:(\(text.name))", .string)) }
                 if random.one(in: 3) { entity.spotlightDisplayNameExpression = text.name }
@@ -102,7 +108,8 @@ struct RandomModel {
         if attribute.type == .composite { attribute.compositeName = random.pick(model.composites).name }
         attribute.isTransient = attribute.type == .undefined || attribute.type == .objectID || random.one(in: 6)
         if attribute.isTransient || [.composite, .transformable].contains(attribute.type) { attribute.isOptional = true }
-        attribute.usesScalarValueType = random.one(in: 2) && [.integer16, .integer32, .integer64, .double, .float, .boolean, .date].contains(attribute.type)
+        attribute.usesScalarValueType =
+            random.one(in: 2) && [.integer16, .integer32, .integer64, .double, .float, .boolean, .date].contains(attribute.type)
         attribute.allowsCloudEncryption = random.one(in: 8)
         attribute.preservesValueInHistoryOnDeletion = random.one(in: 8)
         attribute.isIndexedBySpotlight = random.one(in: 8)
@@ -126,7 +133,10 @@ struct RandomModel {
             case .string: .string(random.pick(Self.texts))
             case .boolean: .int(Int64(Int.random(in: 0...1, using: &random)))
             case .date: .date(random.pick([0, 704_098_860, -1.25, 1e-3]))
-            case .uuid: .uuid(UUID(uuidString: "11111111-2222-4333-8444-\(Int.random(in: 100_000_000_000...999_999_999_999, using: &random))") ?? UUID())
+            case .uuid:
+                .uuid(
+                    UUID(uuidString: "11111111-2222-4333-8444-\(Int.random(in: 100_000_000_000...999_999_999_999, using: &random))")
+                        ?? UUID())
             case .uri: .url("https://example.org/a?b=\(Int.random(in: 0...9, using: &random))&c")
             case .undefined, .binaryData, .transformable, .objectID, .composite: .null
             }
@@ -155,10 +165,12 @@ struct RandomModel {
         for number in 0..<Int.random(in: 1...5, using: &random) {
             let (from, to) = (random.pick(Array(model.entities.indices)), random.pick(Array(model.entities.indices)))
             var there = Relationship(
-                name: "there\(number)", destination: model.entities[to].name, inverse: "back\(number)", isToMany: Bool.random(using: &random),
+                name: "there\(number)", destination: model.entities[to].name, inverse: "back\(number)",
+                isToMany: Bool.random(using: &random),
                 deleteRule: random.pick([.nullify, .cascade, .deny, .noAction]))
             var back = Relationship(
-                name: "back\(number)", destination: model.entities[from].name, inverse: "there\(number)", isToMany: Bool.random(using: &random))
+                name: "back\(number)", destination: model.entities[from].name, inverse: "there\(number)",
+                isToMany: Bool.random(using: &random))
             dress(&there)
             dress(&back)
             model.entities[from].relationships.append(there)
@@ -187,10 +199,13 @@ struct RandomModel {
 
     private mutating func makeIndexesAndRequests() {
         for index in model.entities.indices {
-            let names = model.entities[index].attributes.filter { ![.composite, .transformable, .undefined].contains($0.type) && !$0.isTransient }.map(\.name)
+            let names = model.entities[index].attributes.filter {
+                ![.composite, .transformable, .undefined].contains($0.type) && !$0.isTransient
+            }.map(\.name)
             for number in 0..<Int.random(in: 0...2, using: &random) where !names.isEmpty {
                 var fetchIndex = FetchIndex(
-                    name: "by\(number)", elements: Array(Set([random.pick(names), random.pick(names)])).sorted().map { .init(property: $0) })
+                    name: "by\(number)",
+                    elements: Array(Set([random.pick(names), random.pick(names)])).sorted().map { .init(property: $0) })
                 fetchIndex.elements[0].isAscending = Bool.random(using: &random)
                 if random.one(in: 3) { fetchIndex.partialPredicateFormat = "\(fetchIndex.elements[0].property) != nil" }
                 if random.one(in: 4) {
@@ -211,12 +226,14 @@ struct RandomModel {
             }
         }
         for number in 0..<Int.random(in: 0...3, using: &random) {
-            model.fetchTemplates.append(request("Request \(number)", random.pick(["SELF != $x AND 'a' < \"b & c\"", "TRUEPREDICATE", "NOT SELF IN $all"])))
+            model.fetchTemplates.append(
+                request("Request \(number)", random.pick(["SELF != $x AND 'a' < \"b & c\"", "TRUEPREDICATE", "NOT SELF IN $all"])))
         }
     }
 
     private mutating func request(_ name: String, _ format: String) -> FetchTemplate {
-        var template = FetchTemplate(name: name, entity: random.pick(model.entities).name, predicateFormat: random.one(in: 5) ? nil : format)
+        var template = FetchTemplate(
+            name: name, entity: random.pick(model.entities).name, predicateFormat: random.one(in: 5) ? nil : format)
         guard random.one(in: 2) else { return template }
         template.fetchLimit = Int.random(in: 0...5, using: &random)
         template.fetchBatchSize = Int.random(in: 0...5, using: &random)

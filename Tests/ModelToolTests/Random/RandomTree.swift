@@ -28,7 +28,9 @@ struct ElementTree: Equatable, CustomStringConvertible {
     var description: String { lines().joined(separator: "\n") }
 
     func lines(_ indent: String = "") -> [String] {
-        let start = indent + "<" + ([name] + attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(Self.escaped($0.value))\"" }).joined(separator: " ")
+        let start =
+            indent + "<"
+            + ([name] + attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(Self.escaped($0.value))\"" }).joined(separator: " ")
         if children.isEmpty { return [start + "/>"] }
         return [start + ">"] + children.flatMap { $0.lines(indent + "  ") } + ["\(indent)</\(name)>"]
     }
@@ -41,7 +43,8 @@ struct ElementTree: Equatable, CustomStringConvertible {
         var root: ElementTree?
         private var open: [ElementTree] = []
 
-        func parser(_: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?, attributes: [String: String]) {
+        func parser(_: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?, attributes: [String: String])
+        {
             open.append(ElementTree(name, attributes))
         }
 
@@ -74,13 +77,16 @@ struct RandomTree {
     private mutating func model() -> ElementTree {
         var attributes = ["type": "com.apple.IDECoreDataModeler.DataModel"]
         add(
-            ("userDefinedModelVersionIdentifier", ["", "2"]), ("lastSavedToolsVersion", ["1810"]), ("minimumToolsVersion", ["Automatic", "Xcode 4.3"]),
-            ("macOSVersion", ["Automatic"]), ("name", [""]), ("usedWithCloudKit", ["YES", "NO", "true", "false"]), ("future", ["1"]), to: &attributes)
+            ("userDefinedModelVersionIdentifier", ["", "2"]), ("lastSavedToolsVersion", ["1810"]),
+            ("minimumToolsVersion", ["Automatic", "Xcode 4.3"]),
+            ("macOSVersion", ["Automatic"]), ("name", [""]), ("usedWithCloudKit", ["YES", "NO", "true", "false"]), ("future", ["1"]),
+            to: &attributes)
         let entities = (0..<Int.random(in: 1...4, using: &random)).map { _ in fresh("E") }
         var children = entities.map { entity($0, others: entities) }
         if random.one(in: 2) {
             children.append(
-                ElementTree("configuration", ["name": "Cloud"].merging(random.one(in: 2) ? ["usedWithCloudKit": "YES"] : [:]) { $1 },
+                ElementTree(
+                    "configuration", ["name": "Cloud"].merging(random.one(in: 2) ? ["usedWithCloudKit": "YES"] : [:]) { $1 },
                     entities.filter { _ in random.one(in: 2) }.map { ElementTree("memberEntity", ["name": $0]) }))
         }
         if random.one(in: 3) {
@@ -104,7 +110,8 @@ struct RandomTree {
     private mutating func request(_ name: String, _ entity: String) -> ElementTree {
         var attributes = ["name": name, "entity": entity]
         add(
-            ("predicateString", ["TRUEPREDICATE", ""]), ("fetchLimit", ["0", "5"]), ("fetchBatchSize", ["20"]), ("resultType", ["0", "1", "2"]),
+            ("predicateString", ["TRUEPREDICATE", ""]), ("fetchLimit", ["0", "5"]), ("fetchBatchSize", ["20"]),
+            ("resultType", ["0", "1", "2"]),
             ("includeSubentities", ["YES", "NO"]), ("returnDistinctResults", ["YES", "NO"]), to: &attributes)
         return ElementTree("fetchRequest", attributes)
     }
@@ -121,7 +128,9 @@ struct RandomTree {
         if random.one(in: 2) { children.append(self.relationship(relationship, random.pick(others))) }
         if random.one(in: 4) {
             let name = fresh("f")
-            children.append(ElementTree("fetchedProperty", ["name": name, "optional": "YES"], [request("fetchedPropertyFetchRequest", random.pick(others))]))
+            children.append(
+                ElementTree(
+                    "fetchedProperty", ["name": name, "optional": "YES"], [request("fetchedPropertyFetchRequest", random.pick(others))]))
         }
         if random.one(in: 3) {
             children.append(
@@ -137,7 +146,8 @@ struct RandomTree {
             children.append(ElementTree("fetchIndex", ["name": fresh("by")], [ElementTree("fetchIndexElement", element)]))
         }
         if random.one(in: 3) {
-            let constraints = random.one(in: 3) ? [] : [ElementTree("uniquenessConstraint", [:], [ElementTree("constraint", ["value": own[0]])])]
+            let constraints =
+                random.one(in: 3) ? [] : [ElementTree("uniquenessConstraint", [:], [ElementTree("constraint", ["value": own[0]])])]
             children.append(ElementTree("uniquenessConstraints", [:], constraints))
         }
         if random.one(in: 3) { children.append(userInfo()) }
@@ -149,20 +159,25 @@ struct RandomTree {
         ElementTree(
             "userInfo", [:],
             (0..<Int.random(in: 0...3, using: &random)).map { _ in
-                ElementTree("entry", ["key": fresh("k")].merging(random.one(in: 4) ? [:] : ["value": random.pick(["", "v", "a & b"])]) { $1 })
+                ElementTree(
+                    "entry", ["key": fresh("k")].merging(random.one(in: 4) ? [:] : ["value": random.pick(["", "v", "a & b"])]) { $1 })
             })
     }
 
     private mutating func attribute(_ name: String) -> ElementTree {
         var attributes = ["name": name]
-        let type = random.pick(["String", "Integer 16", "Integer 64", "Boolean", "Double", "Decimal", "Date", "Binary", "Transformable", "UUID", "URI", ""])
+        let type = random.pick([
+            "String", "Integer 16", "Integer 64", "Boolean", "Double", "Decimal", "Date", "Binary", "Transformable", "UUID", "URI", "",
+        ])
         if type.isEmpty { attributes["transient"] = "YES" } else { attributes["attributeType"] = type }
         add(
             ("optional", ["YES", "NO", "true"]), ("indexed", ["YES", "NO"]), ("syncable", ["YES"]), ("elementID", ["", "old\(name)"]),
-            ("usesScalarValueType", ["YES", "NO"]), ("preserveAfterDeletion", ["YES"]), ("storedInTruthFile", ["YES", "NO"]), ("odd", ["?"]),
+            ("usesScalarValueType", ["YES", "NO"]), ("preserveAfterDeletion", ["YES"]), ("storedInTruthFile", ["YES", "NO"]),
+            ("odd", ["?"]),
             ("customClassName", [".NSArray", "[String]", "NSArray.", ""]), ("valueTransformerName", ["", "T"]), to: &attributes)
         let defaults = [
-            "String": ["", "x", "NO"], "Integer 16": ["NO", "0", "0.0", "7"], "Integer 64": ["YES", "-1"], "Boolean": ["YES", "NO", "0", "1", "true"],
+            "String": ["", "x", "NO"], "Integer 16": ["NO", "0", "0.0", "7"], "Integer 64": ["YES", "-1"],
+            "Boolean": ["YES", "NO", "0", "1", "true"],
             "Double": ["0.0", "0", "1.50", "NO"], "Decimal": ["0.0", "12"],
         ]
         if let choices = defaults[type], random.one(in: 2) { attributes["defaultValueString"] = random.pick(choices) }

@@ -33,7 +33,9 @@ import Testing
         let written = try ElementTree.parse(text)
         func without(_ tree: ElementTree) -> ElementTree {
             var tree = tree
-            tree.children = tree.children.map { $0.attributes["name"] == name && $0.name == "attribute" ? ElementTree("attribute") : without($0) }
+            tree.children = tree.children.map {
+                $0.attributes["name"] == name && $0.name == "attribute" ? ElementTree("attribute") : without($0)
+            }
             return tree
         }
         #expect(without(written) == without(tree), "\(tree)")
