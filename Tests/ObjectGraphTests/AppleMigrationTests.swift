@@ -106,7 +106,8 @@ import Testing
                 try #require($0.attributesByName["postID"]).isOptional = false
                 try #require($0.attributesByName["postID"]).defaultValue = ""
             },
-            try changed { try #require($0.attributesByName["postID"]).versionHashModifier = "2" }, try changed { $0.versionHashModifier = "2" },
+            try changed { try #require($0.attributesByName["postID"]).versionHashModifier = "2" },
+            try changed { $0.versionHashModifier = "2" },
         ]
         for model in models {
             #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
@@ -124,13 +125,15 @@ import Testing
             $0.properties.removeAll { $0.name == "date" }
         }
         let error = #expect(throws: CocoaError.self) {
-            try NSPersistentStoreCoordinator(managedObjectModel: both).addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+            try NSPersistentStoreCoordinator(managedObjectModel: both).addPersistentStore(
+                ofType: NSSQLiteStoreType, configurationName: nil, at: url)
         }
         #expect(error.map { "\($0)".contains("ZDATE") } == true)
         // Ignoring versions, or migrating by inference, opens the store. The program need not have the old version.
         let ignoring = NSPersistentStoreCoordinator(managedObjectModel: models[0])
         let ignored = try ignoring.addPersistentStore(
-            ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSIgnorePersistentStoreVersioningOption: true, NSReadOnlyPersistentStoreOption: true])
+            ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+            options: [NSIgnorePersistentStoreVersioningOption: true, NSReadOnlyPersistentStoreOption: true])
         try ignoring.remove(ignored)
         let container = NSPersistentContainer(name: "Model", managedObjectModel: models[0])
         container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]

@@ -32,7 +32,10 @@ import Testing
             _ = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note"))
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("CoreData: The context 'importer' or one of its objects was used off the context's private queue; wrap the call in perform or performAndWait."))
+        #expect(
+            text.contains(
+                "CoreData: The context 'importer' or one of its objects was used off the context's private queue; wrap the call in perform or performAndWait."
+            ))
     }
 
     @Test func usesOffTheQueueAreLogged() async throws {
@@ -56,7 +59,9 @@ import Testing
         (["TARN_CONCURRENCY_DEBUG": "trap"], ["app"], .trap),
         ([:], ["app"], .ignore),
     ])
-    func theSettingComesFromTheEnvironmentAndTheArguments(_ environment: [String: String], _ arguments: [String], _ checks: ConcurrencyChecks) {
+    func theSettingComesFromTheEnvironmentAndTheArguments(
+        _ environment: [String: String], _ arguments: [String], _ checks: ConcurrencyChecks
+    ) {
         #expect(ConcurrencySetting.atLaunch(environment, arguments) == checks)
     }
 }

@@ -37,21 +37,35 @@ import Testing
             try #expect(titles(context) { _ in } == ["alpha", "bravo", "charlie", "delta"])
             try #expect(titles(context) { $0.predicate = NSPredicate(format: "pages > %d", 2) } == ["bravo", "charlie"])
             try #expect(titles(context) { $0.predicate = NSPredicate(format: "shelf.name == %@", "A") } == ["alpha", "delta"])
-            try #expect(titles(context) { $0.predicate = NSPredicate(format: "title BEGINSWITH[c] 'CH' OR title ENDSWITH 'o'") } == ["bravo", "charlie"])
-            try #expect(titles(context) { $0.fetchLimit = 2; $0.fetchOffset = 1 } == ["bravo", "charlie"])
+            try #expect(
+                titles(context) { $0.predicate = NSPredicate(format: "title BEGINSWITH[c] 'CH' OR title ENDSWITH 'o'") } == [
+                    "bravo", "charlie",
+                ])
+            try #expect(
+                titles(context) {
+                    $0.fetchLimit = 2; $0.fetchOffset = 1
+                } == ["bravo", "charlie"])
         }
     }
 
     @Test func swiftKeyPathsOrderByTheirProperties() throws {
         let (_, context) = try stocked()
         try context.performAndWait {
-            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: false)] }.first == "delta")
-            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.pages, ascending: false)] }.first == "bravo")
+            try #expect(
+                titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: false)] }.first == "delta")
+            try #expect(
+                titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.pages, ascending: false)] }.first == "bravo")
             let fresh = LibraryBook(context: context)
             fresh.title = "azure"
-            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: true)] }.prefix(2) == ["alpha", "azure"])
+            try #expect(
+                titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: true)] }.prefix(2) == [
+                    "alpha", "azure",
+                ])
             // Neither is a property of the model.
-            for descriptor in [NSSortDescriptor(keyPath: \LibraryBook.title?.count, ascending: true), NSSortDescriptor(keyPath: \LibraryBook.objectID, ascending: true)] {
+            for descriptor in [
+                NSSortDescriptor(keyPath: \LibraryBook.title?.count, ascending: true),
+                NSSortDescriptor(keyPath: \LibraryBook.objectID, ascending: true),
+            ] {
                 #expect(throws: CocoaError.self) { try titles(context) { $0.sortDescriptors = [descriptor] } }
             }
         }

@@ -15,7 +15,8 @@ import Testing
             for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
         ) {
             let title = (anObject as? LibraryBook)?.title ?? "?"
-            lines.append("\(type) \(title) \(indexPath.map { "\($0[0]).\($0[1])" } ?? "-") → \(newIndexPath.map { "\($0[0]).\($0[1])" } ?? "-")")
+            lines.append(
+                "\(type) \(title) \(indexPath.map { "\($0[0]).\($0[1])" } ?? "-") → \(newIndexPath.map { "\($0[0]).\($0[1])" } ?? "-")")
         }
         func controller(
             _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange sectionInfo: any NSFetchedResultsSectionInfo,
@@ -176,7 +177,9 @@ import Testing
         try context.performAndWait {
             let request = NSFetchRequest<LibraryBook>(entityName: "Book")
             request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
-            let make = { NSFetchedResultsController(fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil) }
+            let make = {
+                NSFetchedResultsController(fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+            }
             let (mine, other) = (make(), make())
             let delegate = Comparing()
             mine.delegate = delegate

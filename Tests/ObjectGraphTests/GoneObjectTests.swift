@@ -84,7 +84,9 @@ import Testing
     }
 
     /// Otherwise the row would reference a missing one forever.
-    @Test(arguments: [NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType])
+    @Test(arguments: [
+        NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType,
+    ])
     func relatingToADeletedRowIsAConflict(type: NSMergePolicyType) throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())

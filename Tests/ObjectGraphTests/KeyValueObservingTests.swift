@@ -342,7 +342,9 @@ import Testing
         other.persistentStoreCoordinator = context.persistentStoreCoordinator
         let id = song.objectID
         nonisolated(unsafe) var saved: Notification?
-        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) { saved = $0 }
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) {
+            saved = $0
+        }
         defer { NotificationCenter.default.removeObserver(observer) }
         try other.performAndWait {
             other.object(with: id).setValue("d", forKey: "title")
@@ -366,7 +368,9 @@ import Testing
         other.persistentStoreCoordinator = context.persistentStoreCoordinator
         let id = album.objectID
         nonisolated(unsafe) var saved: Notification?
-        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) { saved = $0 }
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) {
+            saved = $0
+        }
         defer { NotificationCenter.default.removeObserver(observer) }
         try other.performAndWait {
             Song(context: other).album = other.object(with: id) as? Album

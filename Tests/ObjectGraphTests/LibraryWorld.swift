@@ -89,7 +89,8 @@ struct LibraryWorld {
 
     private mutating func pick(_ side: Int, _ entity: String? = nil) -> NSManagedObject? {
         held[side].filter { object in
-            (entity == nil || object.entity.name == entity) && (usesGoneObjects || (!object.isDeleted && object.managedObjectContext != nil))
+            (entity == nil || object.entity.name == entity)
+                && (usesGoneObjects || (!object.isDeleted && object.managedObjectContext != nil))
         }.randomElement(using: &random)
     }
 
@@ -98,7 +99,9 @@ struct LibraryWorld {
 
     private mutating func act(_ side: Int, _ context: NSManagedObjectContext, changesOnly: Bool = false) throws {
         func note(_ what: String) { trace.append("\(side): \(what)") }
-        func label(_ object: NSManagedObject?) -> String { object.map { "\($0.entity.name ?? "")\($0.objectID.uriRepresentation().lastPathComponent)" } ?? "nil" }
+        func label(_ object: NSManagedObject?) -> String {
+            object.map { "\($0.entity.name ?? "")\($0.objectID.uriRepresentation().lastPathComponent)" } ?? "nil"
+        }
         switch Int.random(in: 0..<(changesOnly ? 58 : 100), using: &random) {
         case 0..<15:
             let entity = ["Book", "Book", "Shelf", "Genre", "Cover"].randomElement(using: &random) ?? "Book"

@@ -41,17 +41,20 @@ import Testing
             first.book.setValue(4.5, forKey: "rating")
             try a.save()
         }
-        @Sendable func values(_ book: LibraryBook) -> String { "\(book.title ?? "") \(book.pages) \(book.value(forKey: "rating") as? Double ?? 0)" }
+        @Sendable func values(_ book: LibraryBook) -> String {
+            "\(book.title ?? "") \(book.pages) \(book.value(forKey: "rating") as? Double ?? 0)"
+        }
         try b.performAndWait {
             second.book.title = "b"
             second.book.pages = 7
             try b.save()
             #expect(values(second.book) == result)
-            let fresh = try #require(b.persistentStoreCoordinator.map { coordinator in
-                let context = NSManagedObjectContext(.privateQueue)
-                context.persistentStoreCoordinator = coordinator
-                return context
-            })
+            let fresh = try #require(
+                b.persistentStoreCoordinator.map { coordinator in
+                    let context = NSManagedObjectContext(.privateQueue)
+                    context.persistentStoreCoordinator = coordinator
+                    return context
+                })
             try fresh.performAndWait {
                 let book = try #require(try fresh.existingObject(with: second.book.objectID) as? LibraryBook)
                 #expect(values(book) == result)

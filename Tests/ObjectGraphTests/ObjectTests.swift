@@ -153,7 +153,9 @@ import Testing
             } catch {
                 let error = error as? CocoaError
                 #expect(error?.code == .validationMultipleErrors)
-                let keys = (error?.userInfo[NSDetailedErrorsKey] as? [CocoaError])?.compactMap { $0.userInfo[NSValidationKeyErrorKey] as? String }
+                let keys = (error?.userInfo[NSDetailedErrorsKey] as? [CocoaError])?.compactMap {
+                    $0.userInfo[NSValidationKeyErrorKey] as? String
+                }
                 #expect(keys?.sorted() == ["pages", "title"])
             }
             #expect(context.hasChanges)

@@ -63,7 +63,9 @@ import Testing
         let id = shelf.objectID
         let other = container.newBackgroundContext()
         nonisolated(unsafe) var saved: Notification?
-        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) { saved = $0 }
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) {
+            saved = $0
+        }
         defer { NotificationCenter.default.removeObserver(observer) }
         try other.performAndWait {
             LibraryBook(context: other).shelf = other.object(with: id)

@@ -92,7 +92,9 @@ import Testing
             forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
         ) { note in
             let keys = [NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey, NSRefreshedObjectsKey]
-            log.append(keys.filter { note.userInfo?[$0] != nil }.map { "\($0) \((note.userInfo?[$0] as? Set<NSManagedObject>)?.count ?? 0)" }.joined(separator: ", "))
+            log.append(
+                keys.filter { note.userInfo?[$0] != nil }.map { "\($0) \((note.userInfo?[$0] as? Set<NSManagedObject>)?.count ?? 0)" }
+                    .joined(separator: ", "))
         }
         defer { NotificationCenter.default.removeObserver(token) }
         func told() -> [String] {

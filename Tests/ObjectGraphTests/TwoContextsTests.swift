@@ -74,7 +74,9 @@ import Testing
                 }
                 let seen = try world.dump(context)
                 let isRight = expected.map { $0 == seen } ?? true
-                #expect(isRight, "seed \(seed), step \(step)\n\(seen)\n---\n\(expected ?? "")\n\(world.trace.suffix(30).joined(separator: "\n"))")
+                #expect(
+                    isRight,
+                    "seed \(seed), step \(step)\n\(seen)\n---\n\(expected ?? "")\n\(world.trace.suffix(30).joined(separator: "\n"))")
                 if !isRight { return }
             }
             try context.save()

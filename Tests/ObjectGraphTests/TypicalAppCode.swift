@@ -80,7 +80,9 @@ class ListObject: NSManagedObject {
     }
     override func willSave() {
         super.willSave()
-        if !isDeleted, hasPersistentChangedValues, changedValues()["name"] != nil { setPrimitiveValue(Date(timeIntervalSinceReferenceDate: 2), forKey: "created") }
+        if !isDeleted, hasPersistentChangedValues, changedValues()["name"] != nil {
+            setPrimitiveValue(Date(timeIntervalSinceReferenceDate: 2), forKey: "created")
+        }
     }
 }
 
@@ -159,7 +161,8 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
         let uri = id.uriRepresentation()
         let ordered = NSFetchRequest<ItemObject>(entityName: "Item")
         ordered.sortDescriptors = [
-            NSSortDescriptor(keyPath: \ItemObject.list?.name, ascending: true), NSSortDescriptor(keyPath: \ItemObject.text, ascending: false),
+            NSSortDescriptor(keyPath: \ItemObject.list?.name, ascending: true),
+            NSSortDescriptor(keyPath: \ItemObject.text, ascending: false),
         ]
         #expect(try context.fetch(ordered).first === item)
         let set = list.mutableSetValue(forKey: "items")
@@ -275,7 +278,9 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
             let all = try transactions()
             _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: all[1]))
             #expect(try transactions().map(\.transactionNumber) == all.dropFirst().map(\.transactionNumber))
-            func after(_ token: NSPersistentHistoryToken) throws { _ = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: token)) }
+            func after(_ token: NSPersistentHistoryToken) throws {
+                _ = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: token))
+            }
             try after(all[0].token)
             _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: all[2]))
             #expect { try after(all[0].token) } throws: { ($0 as? CocoaError)?.code == .persistentHistoryTokenExpired }

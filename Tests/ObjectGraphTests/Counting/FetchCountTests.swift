@@ -62,7 +62,9 @@ import Testing
             let fetched = try statements { books = try context.fetch(self.books(["shelf"])) }
             #expect(fetched <= 2 * Self.oneRead)
             let read = try statements {
-                for book in books { #expect(book.shelf?.value(forKey: "name") as? String == "shelf \(book.title?.dropFirst(5).first ?? "?")") }
+                for book in books {
+                    #expect(book.shelf?.value(forKey: "name") as? String == "shelf \(book.title?.dropFirst(5).first ?? "?")")
+                }
             }
             #expect(read == 0)
             context.reset()

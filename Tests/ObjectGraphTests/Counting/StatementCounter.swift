@@ -35,12 +35,13 @@ enum StatementCounter {
         return sqlite3_auto_extension(unsafeBitCast(watch, to: (@convention(c) () -> Void).self)) == SQLITE_OK
     }()
 
-    private static let note: @convention(c) (UInt32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32 = {
-        _, _, statement, _ in
-        guard let path = StatementCounter.path(of: sqlite3_db_handle(statement.map { OpaquePointer($0) })) else { return 0 }
-        StatementCounter.lock.withLock { StatementCounter.counts[path, default: 0] += 1 }
-        return 0
-    }
+    private static let note:
+        @convention(c) (UInt32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32 = {
+            _, _, statement, _ in
+            guard let path = StatementCounter.path(of: sqlite3_db_handle(statement.map { OpaquePointer($0) })) else { return 0 }
+            StatementCounter.lock.withLock { StatementCounter.counts[path, default: 0] += 1 }
+            return 0
+        }
 
     private static func path(of connection: OpaquePointer?) -> String? {
         sqlite3_db_filename(connection, "main").map { String(cString: $0) }
