@@ -75,7 +75,9 @@ enum Boards {
         return coordinator
     }
 
-    static func context(_ type: NSManagedObjectContextConcurrencyType, over coordinator: NSPersistentStoreCoordinator) -> NSManagedObjectContext {
+    static func context(_ type: NSManagedObjectContextConcurrencyType, over coordinator: NSPersistentStoreCoordinator)
+        -> NSManagedObjectContext
+    {
         let context = NSManagedObjectContext(concurrencyType: type)
         context.persistentStoreCoordinator = coordinator
         context.undoManager = nil

@@ -64,11 +64,14 @@ import Testing
         #expect((NSRollbackMergePolicy as? NSMergePolicy)?.mergeType == .rollbackMergePolicyType)
         #expect((NSMergeByPropertyObjectTrumpMergePolicy as? NSMergePolicy)?.mergeType == .mergeByPropertyObjectTrumpMergePolicyType)
         #expect((NSMergeByPropertyStoreTrumpMergePolicy as? NSMergePolicy)?.mergeType == .mergeByPropertyStoreTrumpMergePolicyType)
-        #expect((NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType).mergePolicy as? NSMergePolicy)?.mergeType == .errorMergePolicyType)
+        #expect(
+            (NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType).mergePolicy as? NSMergePolicy)?.mergeType
+                == .errorMergePolicyType)
     }
 
     @Test(arguments: [
-        (NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType, "mine", 9, "mine"), (.mergeByPropertyObjectTrumpMergePolicyType, "theirs", 9, "mine"),
+        (NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType, "mine", 9, "mine"),
+        (.mergeByPropertyObjectTrumpMergePolicyType, "theirs", 9, "mine"),
         (.overwriteMergePolicyType, "theirs", 9, "base"), (.rollbackMergePolicyType, "mine", 1, "mine"),
     ])
     func propertiesAreMergedByThePolicy(type: NSMergePolicyType, title: String, points: Int32, note: String) throws {
@@ -167,7 +170,8 @@ import Testing
         let pair = try Pair(policy: .error)
         pair.theirs.setValue("theirs", forKey: "title")
         let conflict = NSMergeConflict(
-            source: pair.theirs, newVersion: 2, oldVersion: 1, cachedSnapshot: ["title": "cached", "note": "cached"], persistedSnapshot: nil)
+            source: pair.theirs, newVersion: 2, oldVersion: 1, cachedSnapshot: ["title": "cached", "note": "cached"], persistedSnapshot: nil
+        )
         #expect(conflict.sourceObject === pair.theirs)
         #expect(conflict.newVersionNumber == 2)
         #expect(conflict.oldVersionNumber == 1)

@@ -57,7 +57,9 @@ import Testing
         let kept = Boards.card("kept", in: context)
         let gone = Boards.card("gone", in: context)
         try context.save()
-        let (will, did) = (Heard(Context.willSaveObjectsNotification, from: context), Heard(Context.didSaveObjectsNotification, from: context))
+        let (will, did) = (
+            Heard(Context.willSaveObjectsNotification, from: context), Heard(Context.didSaveObjectsNotification, from: context)
+        )
         let ids = Heard(Context.didSaveObjectIDsNotification, from: context)
         let new = Boards.card("new", in: context)
         kept.setValue("changed", forKey: "title")
@@ -133,7 +135,9 @@ import Testing
     @Test func savesAreMergedFromDictionaries() throws {
         let first = try Boards.mainContext()
         let coordinator = try #require(first.persistentStoreCoordinator)
-        let (second, third) = (Boards.context(.mainQueueConcurrencyType, over: coordinator), Boards.context(.mainQueueConcurrencyType, over: coordinator))
+        let (second, third) = (
+            Boards.context(.mainQueueConcurrencyType, over: coordinator), Boards.context(.mainQueueConcurrencyType, over: coordinator)
+        )
         let card = Boards.card("one", in: first)
         try first.save()
         let twins = [try second.own(card), try third.own(card)]

@@ -116,7 +116,8 @@ import Testing
         coordinator.performAndWait {}
         try coordinator.remove(memory)
         #expect(throws: (any Error).self) { try coordinator.destroyPersistentStore(at: URL(fileURLWithPath: "/nowhere/a"), type: .xml) }
-        #expect(coordinator.calls == ["addPersistentStore", "metadata", "setMetadata", "performAndWait", "remove", "destroyPersistentStore"])
+        #expect(
+            coordinator.calls == ["addPersistentStore", "metadata", "setMetadata", "performAndWait", "remove", "destroyPersistentStore"])
         #expect(coordinator.managedObjectModel === Library.model)
     }
 
@@ -135,7 +136,8 @@ import Testing
             #expect(object.changedValues()["label"] as? String == "double")
             try context.save()
             context.reset()
-            #expect(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tag")).first?.value(forKey: "label") as? String == "kept")
+            #expect(
+                try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tag")).first?.value(forKey: "label") as? String == "kept")
         }
     }
 

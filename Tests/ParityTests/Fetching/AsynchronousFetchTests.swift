@@ -21,7 +21,8 @@ import Testing
             context.perform {
                 let request = Shelves.sorted("Item", by: "amount")
                 configure(request)
-                let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { (result: NSAsynchronousFetchResult<NSManagedObject>) in
+                let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) {
+                    (result: NSAsynchronousFetchResult<NSManagedObject>) in
                     var outcome = Outcome()
                     outcome.amounts = result.finalResult?.map { $0.value(forKey: "amount") as? Int ?? -1 }
                     outcome.error = (result.operationError as? CocoaError)?.code
@@ -71,7 +72,9 @@ import Testing
         let context = try FetchRequestTests.filled()
         await context.perform { _ = Shelves.insert("Item", ["amount": 5], into: context) }
         #expect(try await outcome(context).amounts == [1, 2, 3, 4, 5, 5, 6, 7, 8])
-        let windowed = try await outcome(context) { $0.fetchOffset = 4; $0.fetchLimit = 2 }
+        let windowed = try await outcome(context) {
+            $0.fetchOffset = 4; $0.fetchLimit = 2
+        }
         #expect(windowed.amounts == [5, 5])
     }
 

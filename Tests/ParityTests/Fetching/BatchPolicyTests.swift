@@ -68,7 +68,8 @@ import Testing
             try reader.save()
             return item
         }
-        var changes = NotificationCenter.default.notifications(named: .NSManagedObjectContextObjectsDidChange, object: reader).makeAsyncIterator()
+        var changes = NotificationCenter.default.notifications(named: .NSManagedObjectContextObjectsDidChange, object: reader)
+            .makeAsyncIterator()
         try writer.performAndWait {
             let request = NSBatchUpdateRequest(entityName: "Item")
             request.propertiesToUpdate = ["amount": 9]

@@ -13,26 +13,34 @@ import Testing
             let requests: [NSBatchInsertRequest] = [
                 NSBatchInsertRequest(entityName: "Item", objects: [["name": "a"], ["name": "b"]]),
                 NSBatchInsertRequest(entity: entity, objects: [["name": "c", "amount": 3], ["name": "d"]]),
-                NSBatchInsertRequest(entityName: "Item", dictionaryHandler: { row in
-                    number += 1
-                    row["name"] = "row \(number)"
-                    return number > 2
-                }),
-                NSBatchInsertRequest(entity: entity, dictionaryHandler: { row in
-                    number += 1
-                    row["name"] = "row \(number)"
-                    return number > 5
-                }),
-                NSBatchInsertRequest(entityName: "Item", managedObjectHandler: { object in
-                    number += 1
-                    object.setValue("object \(number)", forKey: "name")
-                    return number > 8
-                }),
-                NSBatchInsertRequest(entity: entity, managedObjectHandler: { object in
-                    number += 1
-                    if number == 10 { object.setValue(99, forKey: "amount") }
-                    return number > 11
-                }),
+                NSBatchInsertRequest(
+                    entityName: "Item",
+                    dictionaryHandler: { row in
+                        number += 1
+                        row["name"] = "row \(number)"
+                        return number > 2
+                    }),
+                NSBatchInsertRequest(
+                    entity: entity,
+                    dictionaryHandler: { row in
+                        number += 1
+                        row["name"] = "row \(number)"
+                        return number > 5
+                    }),
+                NSBatchInsertRequest(
+                    entityName: "Item",
+                    managedObjectHandler: { object in
+                        number += 1
+                        object.setValue("object \(number)", forKey: "name")
+                        return number > 8
+                    }),
+                NSBatchInsertRequest(
+                    entity: entity,
+                    managedObjectHandler: { object in
+                        number += 1
+                        if number == 10 { object.setValue(99, forKey: "amount") }
+                        return number > 11
+                    }),
             ]
             for request in requests {
                 #expect(request.requestType == .batchInsertRequestType)
@@ -127,7 +135,8 @@ import Testing
             #expect(Set(transactions.first?.changes?.map(\.changedObjectID) ?? []) == Set(ids))
         }
         let seen = Received()
-        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextObjectsDidChange, object: reader, queue: nil) {
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextObjectsDidChange, object: reader, queue: nil)
+        {
             seen.inserted = ($0.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>)?.count ?? 0
         }
         defer { NotificationCenter.default.removeObserver(observer) }
@@ -177,14 +186,23 @@ import Testing
         try context.performAndWait {
             try Shelves.fill(context)
             // Constants as expressions, since the API once accepted only expressions.
-            #expect(try update(context, "Item", "amount > 6", ["isNew": NSExpression(forConstantValue: true), "seen": NSExpression(forConstantValue: nil)]) == 2)
+            #expect(
+                try update(
+                    context, "Item", "amount > 6",
+                    ["isNew": NSExpression(forConstantValue: true), "seen": NSExpression(forConstantValue: nil)]) == 2)
             #expect(try Shelves.count("Item", "isNew == YES AND seen == nil", in: context) == 2)
             let date = Date(timeIntervalSinceReferenceDate: 7)
             #expect(try update(context, "Item", "amount > 7", ["seen": NSExpression(forConstantValue: date)]) == 1)
             #expect(try Shelves.count("Item", "seen == CAST(7, 'NSDate')", in: context) == 1)
-            #expect(try update(context, "Item", "amount > 6", ["amount": NSExpression(format: "amount + 10"), "weight": NSExpression(forKeyPath: "amount")]) == 2)
+            #expect(
+                try update(
+                    context, "Item", "amount > 6",
+                    ["amount": NSExpression(format: "amount + 10"), "weight": NSExpression(forKeyPath: "amount")]) == 2)
             #expect(try Shelves.count("Item", "amount IN {17, 18} AND weight IN {7, 8}", in: context) == 2)
-            #expect(try update(context, "Item", "amount == 17", ["kind": NSExpression(forKeyPath: "name"), "amount": NSExpression(format: "amount / 2 + %d", 1)]) == 1)
+            #expect(
+                try update(
+                    context, "Item", "amount == 17",
+                    ["kind": NSExpression(forKeyPath: "name"), "amount": NSExpression(format: "amount / 2 + %d", 1)]) == 1)
             #expect(try Shelves.count("Item", "kind == name AND amount == 9", in: context) == 1)
             #expect(throws: CocoaError.self) { try update(context, "Item", nil, ["amount": NSExpression(forKeyPath: "name")]) }
             #expect(throws: CocoaError.self) { try update(context, "Item", nil, ["kind": NSExpression(forKeyPath: "shelf.name")]) }

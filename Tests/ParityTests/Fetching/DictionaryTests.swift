@@ -110,7 +110,9 @@ import Testing
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let results = try context.fetch(
-                request([computed("last", "max:", of: "seen", .dateAttributeType), computed("first", "min:", of: "name", .stringAttributeType)]))
+                request([
+                    computed("last", "max:", of: "seen", .dateAttributeType), computed("first", "min:", of: "name", .stringAttributeType),
+                ]))
             #expect(results.first?["last"] as? Date == Date(timeIntervalSinceReferenceDate: 800))
             #expect(results.first?["first"] as? String == "item 1")
         }
@@ -119,7 +121,11 @@ import Testing
     @Test func groupsHaveTheirOwnTotals() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
-            let grouped = request(["kind", computed("total", "sum:", of: "amount", .integer64AttributeType), computed("number", "count:", of: "name", .integer64AttributeType)], by: "kind")
+            let grouped = request(
+                [
+                    "kind", computed("total", "sum:", of: "amount", .integer64AttributeType),
+                    computed("number", "count:", of: "name", .integer64AttributeType),
+                ], by: "kind")
             grouped.propertiesToGroupBy = ["kind"]
             let results = try context.fetch(grouped)
             #expect(results.map { $0["kind"] as? String } == ["book", "tool", "toy"])
@@ -185,7 +191,8 @@ import Testing
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             Shelves.insert("Item", ["amount": 100], into: context)
-            let item = try #require(try Shelves.all("Item", by: "name", in: context).first { $0.value(forKey: "name") as? String == "item 1" })
+            let item = try #require(
+                try Shelves.all("Item", by: "name", in: context).first { $0.value(forKey: "name") as? String == "item 1" })
             item.setValue(1000, forKey: "amount")
             let total = request([computed("total", "sum:", of: "amount", .integer64AttributeType)])
             total.includesPendingChanges = false
@@ -200,7 +207,8 @@ import Testing
         try context.performAndWait { () throws in
             let doubled = NSExpressionDescription()
             doubled.name = "doubled"
-            doubled.expression = NSExpression(forFunction: "multiply:by:", arguments: [NSExpression(forKeyPath: "amount"), NSExpression(forConstantValue: 2)])
+            doubled.expression = NSExpression(
+                forFunction: "multiply:by:", arguments: [NSExpression(forKeyPath: "amount"), NSExpression(forConstantValue: 2)])
             doubled.expressionResultType = .integer32AttributeType
             #expect(try context.fetch(request([doubled], by: "amount")).map { $0["doubled"] as? Int } == [2, 4, 6, 8, 10, 12, 14, 16])
             let upper = NSExpressionDescription()

@@ -19,7 +19,8 @@ import Testing
     @Test func theValueIsTheRequestsResult() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
-            let all = try #require(expression("amount > 5", countOnly: false, context).expressionValue(with: nil, context: nil) as? [NSManagedObject])
+            let all = try #require(
+                expression("amount > 5", countOnly: false, context).expressionValue(with: nil, context: nil) as? [NSManagedObject])
             #expect(all.map { $0.value(forKey: "amount") as? Int } == [6, 7, 8])
             let count = expression("amount > 5", countOnly: true, context)
             #expect(count.expressionValue(with: nil, context: nil) as? Int == 3)

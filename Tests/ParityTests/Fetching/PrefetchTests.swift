@@ -21,7 +21,9 @@ import Testing
             #expect(rooms.count == 2)
             #expect(rooms.allSatisfy { !$0.hasFault(forRelationshipNamed: "shelves") })
             #expect(names(rooms[0].value(forKey: "shelves")) == ["attic 1", "attic 2"])
-            let shelves = (rooms[1].value(forKey: "shelves") as? Set<NSManagedObject> ?? []).sorted { names(Set([$0])).joined() < names(Set([$1])).joined() }
+            let shelves = (rooms[1].value(forKey: "shelves") as? Set<NSManagedObject> ?? []).sorted {
+                names(Set([$0])).joined() < names(Set([$1])).joined()
+            }
             #expect(shelves.map { names($0.value(forKey: "items")) } == [["item 2", "item 6"], ["item 3", "item 7"]])
         }
     }
@@ -32,7 +34,10 @@ import Testing
             let request = Shelves.sorted("Item", by: "amount")
             request.relationshipKeyPathsForPrefetching = ["shelf.room", "marks"]
             let items = try context.fetch(request)
-            #expect(items.map { $0.value(forKeyPath: "shelf.room.name") as? String } == ["attic", "hall", "hall", "attic", "attic", "hall", "hall", nil])
+            #expect(
+                items.map { $0.value(forKeyPath: "shelf.room.name") as? String } == [
+                    "attic", "hall", "hall", "attic", "attic", "hall", "hall", nil,
+                ])
             #expect(items.allSatisfy { !$0.hasFault(forRelationshipNamed: "marks") })
             #expect(items.map { ($0.value(forKey: "marks") as? NSSet)?.count } == Array(repeating: 0, count: 8))
         }
@@ -56,7 +61,8 @@ import Testing
             request.relationshipKeyPathsForPrefetching = ["items.shelf"]
             let marks = try context.fetch(request)
             #expect(marks.allSatisfy { !$0.hasFault(forRelationshipNamed: "items") })
-            #expect(marks.map { names($0.value(forKey: "items")) } == [["item 1", "item 2"], ["item 2", "item 3"], ["item 3", "item 4"]])
+            #expect(
+                marks.map { names($0.value(forKey: "items")) } == [["item 1", "item 2"], ["item 2", "item 3"], ["item 3", "item 4"]])
             #expect(names(marks[1].value(forKeyPath: "items.shelf")) == ["hall 1", "hall 2"])
         }
     }
@@ -96,7 +102,8 @@ import Testing
         try writer.performAndWait {
             writer.refreshAllObjects()
             for room in try Shelves.all("Room", by: "name", in: writer) { room.setValue("their room", forKey: "name") }
-            let shelf = try #require(try Shelves.all("Shelf", by: "name", in: writer).first { $0.value(forKey: "name") as? String == "hall 2" })
+            let shelf = try #require(
+                try Shelves.all("Shelf", by: "name", in: writer).first { $0.value(forKey: "name") as? String == "hall 2" })
             shelf.setValue("theirs", forKey: "name")
             try writer.save()
         }

@@ -49,7 +49,9 @@ import Testing
     final class Differences: NSObject, NSFetchedResultsControllerDelegate {
         var differences: [CollectionDifference<NSManagedObjectID>] = []
         var others = 0
-        func controller(_ controller: Erased, didChangeContentWith diff: CollectionDifference<NSManagedObjectID>) { differences.append(diff) }
+        func controller(_ controller: Erased, didChangeContentWith diff: CollectionDifference<NSManagedObjectID>) {
+            differences.append(diff)
+        }
         func controllerDidChangeContent(_ controller: Erased) { others += 1 }
     }
 
@@ -215,7 +217,9 @@ import Testing
             return results
         }
         let saved = Saved()
-        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: writer, queue: nil) { saved.last = $0 }
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: writer, queue: nil) {
+            saved.last = $0
+        }
         defer { NotificationCenter.default.removeObserver(observer) }
         try writer.performAndWait {
             let items = try Shelves.all("Item", by: "amount", in: writer)
@@ -323,7 +327,8 @@ import Testing
         try context.performAndWait {
             try Shelves.fill(context)
             for (keys, section, format, sections) in [
-                (["kind", "amount"], "kind", nil, ["book", "tool", "toy"]), (["kind", "amount"], "kind", "kind != 'tool'", ["book", "toy"]),
+                (["kind", "amount"], "kind", nil, ["book", "tool", "toy"]),
+                (["kind", "amount"], "kind", "kind != 'tool'", ["book", "toy"]),
                 (["isNew", "amount"], "isNew", nil, ["0", "1"]),
             ] as [([String], String, String?, [String])] {
                 let results = controller(context, by: keys, sections: section, format, cache: name)
@@ -367,7 +372,9 @@ import Testing
     @Test func manySimultaneousChangesKeepTheOrder() throws {
         let context = try Shelves.context()
         try context.performAndWait {
-            for number in 0..<1500 { Shelves.insert("Item", ["amount": number * 2, "kind": "k\(number / 500)", "name": "\(number)"], into: context) }
+            for number in 0..<1500 {
+                Shelves.insert("Item", ["amount": number * 2, "kind": "k\(number / 500)", "name": "\(number)"], into: context)
+            }
             try context.save()
             let results = controller(context, by: ["kind", "amount"], sections: "kind")
             let changes = Changes()
@@ -377,7 +384,9 @@ import Testing
             for number in stride(from: 0, to: 1500, by: 7) { items[number].setValue((number * 31) % 3001, forKey: "amount") }
             for number in stride(from: 3, to: 1500, by: 7) { context.delete(items[number]) }
             for number in stride(from: 5, to: 1500, by: 70) { items[number].setValue("k\((number / 5) % 4)", forKey: "kind") }
-            for number in 0..<700 { Shelves.insert("Item", ["amount": number * 3 + 1, "kind": "k\(number % 5)", "name": "n"], into: context) }
+            for number in 0..<700 {
+                Shelves.insert("Item", ["amount": number * 3 + 1, "kind": "k\(number % 5)", "name": "n"], into: context)
+            }
             context.processPendingChanges()
             let again = controller(context, by: ["kind", "amount"], sections: "kind")
             try again.performFetch()

@@ -34,7 +34,8 @@ enum Shelves {
         ]
         item.properties = [
             Library.attribute("name", .stringAttributeType), Library.attribute("kind", .stringAttributeType, default: "plain"),
-            Library.attribute("amount", .integer32AttributeType, default: 1), Library.attribute("weight", .doubleAttributeType, default: 0.5),
+            Library.attribute("amount", .integer32AttributeType, default: 1),
+            Library.attribute("weight", .doubleAttributeType, default: 0.5),
             Library.attribute("price", .decimalAttributeType), Library.attribute("isNew", .booleanAttributeType, default: false),
             Library.attribute("seen", .dateAttributeType), Library.attribute("code", .UUIDAttributeType),
             Library.attribute("link", .URIAttributeType), Library.attribute("blob", .binaryDataAttributeType),

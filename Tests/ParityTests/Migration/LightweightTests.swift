@@ -14,7 +14,9 @@ import Testing
             try Versions.fill(url)
             let result = try Versions.open(url, Versions.changed(change), body)
             // After its migration the store has the new version and needs no options.
-            try Versions.open(url, Versions.changed(change), options: nil) { context throws in #expect(try Versions.fetch("Folder", context).count == 2) }
+            try Versions.open(url, Versions.changed(change), options: nil) { context throws in
+                #expect(try Versions.fetch("Folder", context).count == 2)
+            }
             return result
         }
     }
@@ -33,7 +35,9 @@ import Testing
     }
 
     @Test func attributesAreRemoved() throws {
-        try migrated { entities, _ in Versions.remove("kind", from: entities["Note"]) } _: { context throws in
+        try migrated { entities, _ in
+            Versions.remove("kind", from: entities["Note"])
+        } _: { context throws in
             let notes = try Versions.fetch("Note", context, sortedBy: "count")
             #expect(notes.count == 3)
             #expect(notes[0].entity.attributesByName["kind"] == nil)
@@ -54,7 +58,9 @@ import Testing
     }
 
     @Test func withoutARenamingIdentifierAnotherNameIsAnotherAttribute() throws {
-        try migrated { entities, _ in Versions.attribute(entities["Note"], "title")?.name = "headline" } _: { context throws in
+        try migrated { entities, _ in
+            Versions.attribute(entities["Note"], "title")?.name = "headline"
+        } _: { context throws in
             #expect(try Versions.values("Note", "headline", by: "count", context, as: String.self) == [nil, nil, nil])
         }
     }
@@ -90,7 +96,8 @@ import Testing
             entities["Note"]?.renamingIdentifier = "Note"
         } _: { context throws in
             let memos = try Versions.fetch("Memo", context, sortedBy: "count")
-            #expect(memos.map { ($0.value(forKey: "folder") as? NSManagedObject)?.value(forKey: "name") as? String } == ["home", "home", nil])
+            #expect(
+                memos.map { ($0.value(forKey: "folder") as? NSManagedObject)?.value(forKey: "name") as? String } == ["home", "home", nil])
             #expect(memos[0].objectID.uriRepresentation().pathComponents.contains("Memo"))
             let home = try Versions.fetch("Folder", context, sortedBy: "name")[0]
             #expect(Versions.names(home.value(forKey: "notes"), "title").sorted() == ["a", "b"])
@@ -141,14 +148,17 @@ import Testing
             entities["Folder"]?.relationshipsByName["notes"]?.name = "contents"
         } _: { context throws in
             let notes = try Versions.fetch("Note", context, sortedBy: "count")
-            #expect(notes.map { ($0.value(forKey: "place") as? NSManagedObject)?.value(forKey: "name") as? String } == ["home", "home", nil])
+            #expect(
+                notes.map { ($0.value(forKey: "place") as? NSManagedObject)?.value(forKey: "name") as? String } == ["home", "home", nil])
             let home = try Versions.fetch("Folder", context, sortedBy: "name")[0]
             #expect(Versions.names(home.value(forKey: "contents"), "title").sorted() == ["a", "b"])
         }
     }
 
     @Test func aToOneRelationshipBecomesToMany() throws {
-        try migrated { entities, _ in entities["Note"]?.relationshipsByName["folder"]?.maxCount = 0 } _: { context throws in
+        try migrated { entities, _ in
+            entities["Note"]?.relationshipsByName["folder"]?.maxCount = 0
+        } _: { context throws in
             let notes = try Versions.fetch("Note", context, sortedBy: "count")
             #expect(notes.map { Versions.names($0.value(forKey: "folder"), "name") } == [["home"], ["home"], []])
             let home = try Versions.fetch("Folder", context, sortedBy: "name")[0]
@@ -157,7 +167,9 @@ import Testing
     }
 
     @Test func aRelationshipGetsAnOrder() throws {
-        try migrated { entities, _ in entities["Folder"]?.relationshipsByName["notes"]?.isOrdered = true } _: { context throws in
+        try migrated { entities, _ in
+            entities["Folder"]?.relationshipsByName["notes"]?.isOrdered = true
+        } _: { context throws in
             let home = try Versions.fetch("Folder", context, sortedBy: "name")[0]
             let notes = try #require(home.value(forKey: "notes") as? NSOrderedSet)
             #expect(Set(Versions.names(notes, "title")) == ["a", "b"])
@@ -188,7 +200,9 @@ import Testing
     }
 
     @Test func integersGetWider() throws {
-        try migrated { entities, _ in Versions.attribute(entities["Note"], "count")?.attributeType = .integer64AttributeType } _: { context throws in
+        try migrated { entities, _ in
+            Versions.attribute(entities["Note"], "count")?.attributeType = .integer64AttributeType
+        } _: { context throws in
             let note = try Versions.fetch("Note", context, sortedBy: "count")[2]
             #expect(note.value(forKey: "count") as? Int == 3)
             note.setValue(Int64(1) << 40, forKey: "count")

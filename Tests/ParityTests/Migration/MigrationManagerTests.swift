@@ -17,7 +17,9 @@ final class JoiningPolicy: NSEntityMigrationPolicy {
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-        guard let made = manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [sInstance]).first else { return }
+        guard let made = manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [sInstance]).first else {
+            return
+        }
         let title = sInstance.value(forKey: "title") as? String ?? "-"
         made.setValue("\(title)\(sInstance.value(forKey: "count") as? Int ?? 0)", forKey: "label")
     }
@@ -30,7 +32,9 @@ final class JoiningPolicy: NSEntityMigrationPolicy {
 }
 
 final class FailingPolicy: NSEntityMigrationPolicy {
-    override func createRelationships(forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager) throws {
+    override func createRelationships(forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager)
+        throws
+    {
         throw CocoaError(.userCancelled)
     }
 }
@@ -76,7 +80,9 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
                 #expect(try Versions.values("Note", "kind", by: "label", context, as: String.self) == [nil, "k", nil])
             }
             // The source is unchanged.
-            try Versions.open(old, Versions.first(), type: type, options: nil) { context throws in #expect(try Versions.fetch("Note", context).count == 3) }
+            try Versions.open(old, Versions.first(), type: type, options: nil) { context throws in
+                #expect(try Versions.fetch("Note", context).count == 3)
+            }
         }
     }
 
@@ -126,7 +132,8 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
             let home = NSPropertyMapping()
             home.name = "folder"
             home.valueExpression = NSExpression(
-                format: "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', 'FolderToFolder', $source.folder)")
+                format: "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', 'FolderToFolder', $source.folder)"
+            )
             note.relationshipMappings = [home]
             let place = NSEntityMapping()
             place.name = "FolderToFolder"
@@ -147,7 +154,10 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
                 let notes = try Versions.fetch("Note", context, sortedBy: "label")
                 #expect(notes.map { $0.value(forKey: "label") as? String } == [nil, "A", "B"])
                 #expect(notes.map { $0.value(forKey: "kind") as? String } == ["constant", "constant", "constant"])
-                #expect(notes.map { ($0.value(forKey: "folder") as? NSManagedObject)?.value(forKey: "name") as? String } == [nil, "home", "home"])
+                #expect(
+                    notes.map { ($0.value(forKey: "folder") as? NSManagedObject)?.value(forKey: "name") as? String } == [
+                        nil, "home", "home",
+                    ])
             }
         }
     }
@@ -164,7 +174,9 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
                         destinationType: NSSQLiteStoreType, destinationOptions: nil)
                 }
                 #expect(manager.migrationProgress < 1)
-                try Versions.open(old, Versions.first(), options: nil) { context throws in #expect(try Versions.fetch("Note", context).count == 3) }
+                try Versions.open(old, Versions.first(), options: nil) { context throws in
+                    #expect(try Versions.fetch("Note", context).count == 3)
+                }
             }
         }
     }

@@ -28,7 +28,9 @@ import Testing
                 #expect(metadata?[NSStoreModelVersionHashesKey] != nil)
             }
             // It is still a store of the first version.
-            try Versions.open(url, Versions.first(), options: nil) { context throws in #expect(try Versions.fetch("Note", context).count == 3) }
+            try Versions.open(url, Versions.first(), options: nil) { context throws in
+                #expect(try Versions.fetch("Note", context).count == 3)
+            }
         }
     }
 
@@ -67,7 +69,9 @@ import Testing
             }
             let error = try failure(url, version, options: Versions.automatically)
             #expect([134_110, 134_140, 134_190].contains(error?.code ?? 0))
-            try Versions.open(url, Versions.first(), options: nil) { context throws in #expect(try Versions.fetch("Note", context).count == 3) }
+            try Versions.open(url, Versions.first(), options: nil) { context throws in
+                #expect(try Versions.fetch("Note", context).count == 3)
+            }
         }
     }
 
@@ -106,7 +110,9 @@ import Testing
                 var failure: (any Error)?
                 container.loadPersistentStores { failure = $1 }
                 #expect((failure as NSError?)?.code ?? 0 == code)
-                for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
+                for store in container.persistentStoreCoordinator.persistentStores {
+                    try container.persistentStoreCoordinator.remove(store)
+                }
             }
         }
     }

@@ -9,13 +9,17 @@ import Testing
     /// The title in two parts, and then no title any more.
     private static func second() -> NSManagedObjectModel {
         Versions.changed { entities, _ in
-            entities["Note"]?.properties += [Library.attribute("upper", .stringAttributeType), Library.attribute("size", .integer32AttributeType)]
+            entities["Note"]?.properties += [
+                Library.attribute("upper", .stringAttributeType), Library.attribute("size", .integer32AttributeType),
+            ]
         }
     }
 
     private static func third() -> NSManagedObjectModel {
         Versions.changed { entities, _ in
-            entities["Note"]?.properties += [Library.attribute("upper", .stringAttributeType), Library.attribute("size", .integer32AttributeType)]
+            entities["Note"]?.properties += [
+                Library.attribute("upper", .stringAttributeType), Library.attribute("size", .integer32AttributeType),
+            ]
             Versions.remove("title", from: entities["Note"])
         }
     }
@@ -94,7 +98,9 @@ import Testing
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
             #expect(throws: (any Error).self) {
-                try Versions.open(url, Self.third(), options: self.options(NSStagedMigrationManager(self.stages(Log(), failing: true)))) { _ in }
+                try Versions.open(url, Self.third(), options: self.options(NSStagedMigrationManager(self.stages(Log(), failing: true)))) {
+                    _ in
+                }
             }
         }
     }

@@ -99,7 +99,9 @@ enum Versions {
     }
 
     /// Values of one key, in the order of another.
-    static func values<T>(_ entity: String, _ key: String, by order: String, _ context: NSManagedObjectContext, as type: T.Type) throws -> [T?] {
+    static func values<T>(_ entity: String, _ key: String, by order: String, _ context: NSManagedObjectContext, as type: T.Type) throws
+        -> [T?]
+    {
         try fetch(entity, context, sortedBy: order).map { $0.value(forKey: key) as? T }
     }
 

@@ -10,7 +10,8 @@ import Testing
         entity.name = "Place"
         entity.properties = [
             Library.attribute("name", .stringAttributeType), Library.attribute("latitude", .doubleAttributeType, default: 0),
-            Library.attribute("longitude", .doubleAttributeType, default: 0), Library.attribute("isOpen", .booleanAttributeType, default: true),
+            Library.attribute("longitude", .doubleAttributeType, default: 0),
+            Library.attribute("isOpen", .booleanAttributeType, default: true),
         ]
         entity.indexes = indexes(entity)
         let model = NSManagedObjectModel()
@@ -61,7 +62,8 @@ import Testing
                     [
                         NSFetchIndexDescription(name: "byName", elements: try? [element(entity, "name")]),
                         NSFetchIndexDescription(
-                            name: "byPosition", elements: try? [element(entity, "latitude"), element(entity, "longitude", ascending: false)]),
+                            name: "byPosition",
+                            elements: try? [element(entity, "latitude"), element(entity, "longitude", ascending: false)]),
                     ]
                 },
                 { [self] entity in

@@ -79,7 +79,9 @@ import Testing
         #expect(template.fetchLimit == 0)
     }
 
-    @Test(arguments: [("swift", 0, ["Swift", "swift sails"]), ("swift", 4, ["swift sails"]), ("a", 5, ["Oak", "swift sails"]), ("x", 0, [])])
+    @Test(arguments: [
+        ("swift", 0, ["Swift", "swift sails"]), ("swift", 4, ["swift sails"]), ("a", 5, ["Oak", "swift sails"]), ("x", 0, []),
+    ])
     func requestsFromTemplatesFetch(needle: String, least: Int, titles: [String]) throws {
         let context = try context()
         let request = try #require(

@@ -32,8 +32,23 @@ import Testing
         ("delete rule", { item($0)?.relationshipsByName["box"]?.deleteRule = .denyDeleteRule }),
         ("attribute user info", { item($0)?.attributesByName["count"]?.userInfo = ["a": "b"] }),
         ("renaming", { item($0)?.renamingIdentifier = "Thing" }),
-        ("validation", { item($0)?.attributesByName["count"]?.setValidationPredicates([NSPredicate(format: "SELF > 1")], withValidationWarnings: ["small"]) }),
-        ("index", { item($0)?.indexes = [NSFetchIndexDescription(name: "byName", elements: [NSFetchIndexElementDescription(property: item($0)!.attributesByName["name"]!, collationType: .binary)])] }),
+        (
+            "validation",
+            {
+                item($0)?.attributesByName["count"]?.setValidationPredicates(
+                    [NSPredicate(format: "SELF > 1")], withValidationWarnings: ["small"])
+            }
+        ),
+        (
+            "index",
+            {
+                item($0)?.indexes = [
+                    NSFetchIndexDescription(
+                        name: "byName",
+                        elements: [NSFetchIndexElementDescription(property: item($0)!.attributesByName["name"]!, collationType: .binary)])
+                ]
+            }
+        ),
         ("identifiers", { $0.versionIdentifiers = ["2"] }),
         ("configuration", { $0.setEntities([], forConfigurationName: "More") }),
     ]

@@ -12,7 +12,8 @@ import Testing
             NSAsynchronousFetchRequest<NSManagedObject>.self, NSAsynchronousFetchResult<NSManagedObject>.self, NSAtomicStore.self,
             NSAtomicStoreCacheNode.self, NSAttributeDescription.self, NSBatchDeleteRequest.self, NSBatchDeleteResult.self,
             NSBatchInsertRequest.self, NSBatchInsertResult.self, NSBatchUpdateRequest.self, NSBatchUpdateResult.self,
-            NSCompositeAttributeDescription.self, NSConstraintConflict.self, NSCustomMigrationStage.self, NSDerivedAttributeDescription.self,
+            NSCompositeAttributeDescription.self, NSConstraintConflict.self, NSCustomMigrationStage.self,
+            NSDerivedAttributeDescription.self,
             NSEntityDescription.self, NSEntityMapping.self, NSEntityMigrationPolicy.self, NSExpressionDescription.self,
             NSFetchIndexDescription.self, NSFetchIndexElementDescription.self, NSFetchRequest<NSManagedObject>.self,
             NSFetchRequestExpression.self, NSFetchedPropertyDescription.self, NSFetchedResultsController<NSManagedObject>.self,
@@ -36,7 +37,8 @@ import Testing
         let texts: [(String, String)] = [
             (NSSQLiteStoreType, "SQLite"), (NSBinaryStoreType, "Binary"), (NSInMemoryStoreType, "InMemory"), (NSXMLStoreType, "XML"),
             (NSPersistentStore.StoreType.xml.rawValue, "XML"), (NSStoreTypeKey, "NSStoreType"), (NSStoreUUIDKey, "NSStoreUUID"),
-            (NSStoreModelVersionHashesKey, "NSStoreModelVersionHashes"), (NSStoreModelVersionIdentifiersKey, "NSStoreModelVersionIdentifiers"),
+            (NSStoreModelVersionHashesKey, "NSStoreModelVersionHashes"),
+            (NSStoreModelVersionIdentifiersKey, "NSStoreModelVersionIdentifiers"),
             (NSInsertedObjectsKey, "inserted"), (NSUpdatedObjectsKey, "updated"), (NSDeletedObjectsKey, "deleted"),
             (NSRefreshedObjectsKey, "refreshed"), (NSInvalidatedObjectsKey, "invalidated"), (NSInvalidatedAllObjectsKey, "invalidatedAll"),
             (NSDetailedErrorsKey, "NSDetailedErrors"), (NSValidationObjectErrorKey, "NSValidationErrorObject"),
@@ -67,7 +69,8 @@ import Testing
 
     @Test func errorCodesHaveApplesNumbers() {
         let codes: [(Int, Int)] = [
-            (NSManagedObjectValidationError, 1550), (NSManagedObjectConstraintValidationError, 1551), (NSValidationMultipleErrorsError, 1560),
+            (NSManagedObjectValidationError, 1550), (NSManagedObjectConstraintValidationError, 1551),
+            (NSValidationMultipleErrorsError, 1560),
             (NSValidationMissingMandatoryPropertyError, 1570), (NSValidationRelationshipLacksMinimumCountError, 1580),
             (NSValidationRelationshipExceedsMaximumCountError, 1590), (NSValidationRelationshipDeniedDeleteError, 1600),
             (NSValidationNumberTooLargeError, 1610), (NSValidationNumberTooSmallError, 1620), (NSValidationDateTooLateError, 1630),
@@ -75,16 +78,21 @@ import Testing
             (NSValidationStringTooShortError, 1670), (NSValidationStringPatternMatchingError, 1680), (NSValidationInvalidURIError, 1690),
             (NSManagedObjectContextLockingError, 132_000), (NSPersistentStoreCoordinatorLockingError, 132_010),
             (NSManagedObjectReferentialIntegrityError, 133_000), (NSManagedObjectExternalRelationshipError, 133_010),
-            (NSManagedObjectMergeError, 133_020), (NSManagedObjectConstraintMergeError, 133_021), (NSPersistentStoreInvalidTypeError, 134_000),
+            (NSManagedObjectMergeError, 133_020), (NSManagedObjectConstraintMergeError, 133_021),
+            (NSPersistentStoreInvalidTypeError, 134_000),
             (NSPersistentStoreTypeMismatchError, 134_010), (NSPersistentStoreIncompatibleSchemaError, 134_020),
-            (NSPersistentStoreSaveError, 134_030), (NSPersistentStoreIncompleteSaveError, 134_040), (NSPersistentStoreSaveConflictsError, 134_050),
+            (NSPersistentStoreSaveError, 134_030), (NSPersistentStoreIncompleteSaveError, 134_040),
+            (NSPersistentStoreSaveConflictsError, 134_050),
             (NSCoreDataError, 134_060), (NSPersistentStoreOperationError, 134_070), (NSPersistentStoreOpenError, 134_080),
             (NSPersistentStoreTimeoutError, 134_090), (NSPersistentStoreUnsupportedRequestTypeError, 134_091),
-            (NSPersistentStoreIncompatibleVersionHashError, 134_100), (NSMigrationError, 134_110), (NSMigrationConstraintViolationError, 134_111),
-            (NSMigrationCancelledError, 134_120), (NSMigrationMissingSourceModelError, 134_130), (NSMigrationMissingMappingModelError, 134_140),
+            (NSPersistentStoreIncompatibleVersionHashError, 134_100), (NSMigrationError, 134_110),
+            (NSMigrationConstraintViolationError, 134_111),
+            (NSMigrationCancelledError, 134_120), (NSMigrationMissingSourceModelError, 134_130),
+            (NSMigrationMissingMappingModelError, 134_140),
             (NSMigrationManagerSourceStoreError, 134_150), (NSMigrationManagerDestinationStoreError, 134_160),
             (NSEntityMigrationPolicyError, 134_170), (NSSQLiteError, 134_180), (NSInferredMappingModelError, 134_190),
-            (NSExternalRecordImportError, 134_200), (NSPersistentHistoryTokenExpiredError, 134_301), (NSModelReferenceNotFoundError, 134_504),
+            (NSExternalRecordImportError, 134_200), (NSPersistentHistoryTokenExpiredError, 134_301),
+            (NSModelReferenceNotFoundError, 134_504),
             (NSStagedMigrationFrameworkVersionMismatchError, 134_505), (NSStagedMigrationBackwardMigrationError, 134_506),
             (CocoaError.Code.externalRecordImport.rawValue, 134_200), (CocoaError.externalRecordImport.rawValue, 134_200),
         ]
@@ -95,7 +103,8 @@ import Testing
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model)
         let error = #expect(throws: CocoaError.self) {
             try coordinator.addPersistentStore(
-                ofType: NSXMLStoreType, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"), options: [NSValidateXMLStoreOption: true])
+                ofType: NSXMLStoreType, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"),
+                options: [NSValidateXMLStoreOption: true])
         }
         #expect(error?.code == .persistentStoreInvalidType)
     }
@@ -117,7 +126,8 @@ import Testing
         #expect(NSManagedObjectContextConcurrencyType.confinementConcurrencyType.rawValue == 0)
         #expect(NSPersistentStoreUbiquitousTransitionType.initialImportCompleted.rawValue == 4)
         let names: Set = [
-            NSPersistentStoreUbiquitousTransitionTypeKey, NSPersistentStoreUbiquitousContentNameKey, NSPersistentStoreUbiquitousContentURLKey,
+            NSPersistentStoreUbiquitousTransitionTypeKey, NSPersistentStoreUbiquitousContentNameKey,
+            NSPersistentStoreUbiquitousContentURLKey,
             NSPersistentStoreUbiquitousPeerTokenOption, NSPersistentStoreUbiquitousContainerIdentifierKey,
             NSPersistentStoreRemoveUbiquitousMetadataOption, NSPersistentStoreRebuildFromUbiquitousContentOption,
             Notification.Name.NSPersistentStoreDidImportUbiquitousContentChanges.rawValue,
@@ -178,7 +188,9 @@ private func membersOfModels(_ model: NSManagedObjectModel, _ entity: NSEntityDe
     _ = NSManagedObjectModel(byMerging: [model], forStoreMetadata: [:])
     _ = NSManagedObjectModel.mergedModel(from: nil)
     _ = NSManagedObjectModel.mergedModel(from: nil, forStoreMetadata: [:])
-    _ = (model.entities, model.entitiesByName, model.configurations, model.entities(forConfigurationName: nil), model.localizationDictionary)
+    _ = (
+        model.entities, model.entitiesByName, model.configurations, model.entities(forConfigurationName: nil), model.localizationDictionary
+    )
     model.setEntities([entity], forConfigurationName: "A")
     _ = model.fetchRequestTemplate(forName: "A")
     model.setFetchRequestTemplate(nil, forName: "A")
@@ -233,7 +245,8 @@ private func membersOfStacks(_ coordinator: NSPersistentStoreCoordinator, _ stor
     try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
     try coordinator.replacePersistentStore(
         at: url, destinationOptions: nil, withPersistentStoreFrom: url, sourceOptions: nil, ofType: NSSQLiteStoreType)
-    try coordinator.replacePersistentStore(at: url, destinationOptions: nil, withPersistentStoreFrom: url, sourceOptions: nil, type: .sqlite)
+    try coordinator.replacePersistentStore(
+        at: url, destinationOptions: nil, withPersistentStoreFrom: url, sourceOptions: nil, type: .sqlite)
     coordinator.setMetadata(coordinator.metadata(for: store), for: store)
     _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url, options: nil)
     _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url, options: nil)

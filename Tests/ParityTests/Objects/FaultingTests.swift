@@ -119,7 +119,9 @@ import Testing
         let context = shop.other()
         context.performAndWait {
             #expect(throws: CocoaError.self) { try context.existingObject(with: id) }
-            do { _ = try context.existingObject(with: id) } catch { #expect((error as NSError).code == NSManagedObjectReferentialIntegrityError) }
+            do { _ = try context.existingObject(with: id) } catch {
+                #expect((error as NSError).code == NSManagedObjectReferentialIntegrityError)
+            }
         }
     }
 

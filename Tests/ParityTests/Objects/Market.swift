@@ -34,7 +34,8 @@ enum Market {
         code.setValidationPredicates(
             [NSPredicate(format: "length >= 3"), NSPredicate(format: "SELF MATCHES %@", "[a-z0-9]+")],
             withValidationWarnings: ["1670", "1680"])
-        price.setValidationPredicates([NSPredicate(format: "SELF >= 0"), NSPredicate(format: "SELF <= 100")], withValidationWarnings: ["1620", "1610"])
+        price.setValidationPredicates(
+            [NSPredicate(format: "SELF >= 0"), NSPredicate(format: "SELF <= 100")], withValidationWarnings: ["1620", "1610"])
         stock.setValidationPredicates([NSPredicate(format: "SELF < 1000")], withValidationWarnings: ["Too much of it."])
         ware.properties += [
             code, price, stock, Library.attribute("expires", .dateAttributeType),

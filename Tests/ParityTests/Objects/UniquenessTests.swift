@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Uniqueness constraints")
 struct UniquenessTests {
-    private func picture(_ name: String?, _ note: String, _ context: NSManagedObjectContext, _ entity: String = "Picture") -> NSManagedObject {
+    private func picture(_ name: String?, _ note: String, _ context: NSManagedObjectContext, _ entity: String = "Picture")
+        -> NSManagedObject
+    {
         let picture = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
         picture.setValue(name, forKey: "name")
         picture.setValue(note, forKey: "note")

@@ -26,8 +26,10 @@ struct ValidationTests {
     @Test(
         "A save says which rule a value violates",
         arguments: [
-            Case(key: "code", value: nil, code: 1570), Case(key: "code", value: "ab", code: 1670), Case(key: "code", value: "ABCD", code: 1680),
-            Case(key: "price", value: -1, code: 1620), Case(key: "price", value: 100.5, code: 1610), Case(key: "price", value: 100, code: 0),
+            Case(key: "code", value: nil, code: 1570), Case(key: "code", value: "ab", code: 1670),
+            Case(key: "code", value: "ABCD", code: 1680),
+            Case(key: "price", value: -1, code: 1620), Case(key: "price", value: 100.5, code: 1610),
+            Case(key: "price", value: 100, code: 0),
             Case(key: "price", value: nil, code: 0), Case(key: "stock", value: 1000, code: 1550), Case(key: "stock", value: 999, code: 0),
         ])
     func rules(_ rule: Case) throws {

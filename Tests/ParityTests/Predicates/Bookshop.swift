@@ -51,7 +51,8 @@ struct Bookshop {
                 "published": date(1000), "author": ada, "tags": NSSet(array: [fiction, old]), "isbn": number,
             ])
         let b = object(
-            "Book", ["title": "beta", "pages": 250, "price": NSDecimalNumber(string: "5"), "rating": 3.0, "author": ada, "cover": Data([1, 2])])
+            "Book",
+            ["title": "beta", "pages": 250, "price": NSDecimalNumber(string: "5"), "rating": 3.0, "author": ada, "cover": Data([1, 2])])
         let c = object(
             "Book",
             [

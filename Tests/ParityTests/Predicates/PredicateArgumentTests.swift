@@ -151,7 +151,9 @@ import Testing
             leftExpression: NSExpression(forKeyPath: "a.b"), rightExpression: NSExpression(forConstantValue: "x"), modifier: .any,
             type: .contains, options: [.caseInsensitive])
         let not = NSCompoundPredicate(notPredicateWithSubpredicate: comparison)
-        let compound = NSCompoundPredicate(orPredicateWithSubpredicates: [not, NSPredicate(value: false), NSPredicate(format: "c == %@", NSNull())])
+        let compound = NSCompoundPredicate(orPredicateWithSubpredicates: [
+            not, NSPredicate(value: false), NSPredicate(format: "c == %@", NSNull()),
+        ])
         for predicate in [comparison, not, compound] {
             let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
             let again = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPredicate.self, from: data))
@@ -173,7 +175,9 @@ import Testing
         #expect(NSPredicate(format: "a == %@", NSNull()).evaluate(with: ["b": 1] as NSDictionary))
         #expect(!NSPredicate(format: "a != %@", NSNull()).evaluate(with: ["b": 1] as NSDictionary))
         let shop = try Bookshop(isSaved: true)
-        for (format, same) in [("author == %@", "author == nil"), ("price != %@", "price != nil"), ("%@ == author.born", "nil == author.born")] {
+        for (format, same) in [
+            ("author == %@", "author == nil"), ("price != %@", "price != nil"), ("%@ == author.born", "nil == author.born"),
+        ] {
             let expected = try shop.fetched(NSPredicate(format: same))
             #expect(try shop.fetched(NSPredicate(format: format, NSNull())) == expected)
         }

@@ -58,8 +58,12 @@ import Testing
         #expect((descriptor.reversedSortDescriptor as? NSSortDescriptor)?.ascending == true)
         #expect((descriptor.reversedSortDescriptor as? NSSortDescriptor)?.key == "a.b")
         #expect(NSSortDescriptor(key: "n", ascending: true).selector.map { NSStringFromSelector($0) } == "compare:")
-        #expect(NSSortDescriptor(key: "n", ascending: true).compare(["n": 1] as NSDictionary, to: ["n": 2] as NSDictionary) == .orderedAscending)
-        #expect(NSSortDescriptor(key: "n", ascending: false).compare(["n": 1] as NSDictionary, to: ["n": 2] as NSDictionary) == .orderedDescending)
+        #expect(
+            NSSortDescriptor(key: "n", ascending: true).compare(["n": 1] as NSDictionary, to: ["n": 2] as NSDictionary) == .orderedAscending
+        )
+        #expect(
+            NSSortDescriptor(key: "n", ascending: false).compare(["n": 1] as NSDictionary, to: ["n": 2] as NSDictionary)
+                == .orderedDescending)
         let byLength = NSSortDescriptor(key: "n", ascending: true) { first, second in
             let (a, b) = ((first as? String)?.count ?? 0, (second as? String)?.count ?? 0)
             return a < b ? .orderedAscending : a > b ? .orderedDescending : .orderedSame
@@ -69,10 +73,12 @@ import Testing
 
     @Test func descriptorsThatSayTheSameAreEqual() {
         let descriptors = [
-            NSSortDescriptor(key: "a", ascending: true), NSSortDescriptor(key: "a", ascending: false), NSSortDescriptor(key: "b", ascending: true),
+            NSSortDescriptor(key: "a", ascending: true), NSSortDescriptor(key: "a", ascending: false),
+            NSSortDescriptor(key: "b", ascending: true),
             NSSortDescriptor(key: nil, ascending: true),
             NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("localizedCompare:")),
-            NSSortDescriptor(key: "a", ascending: true) { _, _ in .orderedSame }, NSSortDescriptor(keyPath: \NSManagedObject.objectID, ascending: true),
+            NSSortDescriptor(key: "a", ascending: true) { _, _ in .orderedSame },
+            NSSortDescriptor(keyPath: \NSManagedObject.objectID, ascending: true),
         ]
         for (index, descriptor) in descriptors.enumerated() {
             for (other, second) in descriptors.enumerated() { #expect((descriptor == second) == (index == other), "\(index), \(other)") }

@@ -54,7 +54,9 @@ import Testing
         #expect(coordinator.persistentStore(for: place) === store)
         #expect(coordinator.url(for: store).lastPathComponent == "depot.sqlite")
         #expect(store.configurationName == "Things")
-        #expect(Depot.code { try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "Nothing", at: try url()) } != nil)
+        #expect(
+            Depot.code { try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: "Nothing", at: try url()) } != nil
+        )
         #expect(Depot.code { try coordinator.addPersistentStore(ofType: "Tape", configurationName: nil, at: try url()) } == 134_000)
         #expect(coordinator.persistentStores.count == 1)
         let nowhere = URL(fileURLWithPath: "/nowhere/at/all/depot.sqlite")
@@ -99,7 +101,8 @@ import Testing
         #expect(again.persistentStores.first?.metadata["season"] as? String == "winter")
         #expect(try names(again) == ["bolt", "nut"])
         let nowhere = try url()
-        #expect(Depot.code { _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: nowhere, options: nil) } != nil)
+        #expect(
+            Depot.code { _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: nowhere, options: nil) } != nil)
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
@@ -110,7 +113,8 @@ import Testing
         let identifier = old.identifier
         try coordinator.remove(old)
         try coordinator.destroyPersistentStore(at: place, ofType: type, options: nil)
-        #expect(Depot.code { _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: place, options: nil) } != nil)
+        #expect(
+            Depot.code { _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: place, options: nil) } != nil)
         let new = try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: place, options: nil)
         #expect(new.identifier != identifier)
         #expect(try names(coordinator) == [])
@@ -203,7 +207,8 @@ import Testing
             let objects = try context.fetch(Depot.request("Item"))
             objects[0].setValue("nail", forKey: "name")
             let results = NSFetchedResultsController(
-                fetchRequest: Depot.request("Item", nil, sort: "name"), managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+                fetchRequest: Depot.request("Item", nil, sort: "name"), managedObjectContext: context, sectionNameKeyPath: nil,
+                cacheName: nil)
             try results.performFetch()
             #expect(results.fetchedObjects?.count == 2)
             try coordinator.remove(try #require(coordinator.persistentStores.first))
@@ -249,7 +254,8 @@ import Testing
         #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
         #expect(Depot.makeModel().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
         #expect(
-            Depot.code { try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place, options: nil) } == 134_100)
+            Depot.code { try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place, options: nil) }
+                == 134_100)
         try coordinator.addPersistentStore(
             ofType: NSSQLiteStoreType, configurationName: nil, at: place,
             options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])

@@ -50,17 +50,23 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
 
     private func reference(_ id: NSManagedObjectID) -> String { referenceObject(for: id) as? String ?? "" }
 
-    override func newValuesForObject(with objectID: NSManagedObjectID, with context: NSManagedObjectContext) throws -> NSIncrementalStoreNode {
+    override func newValuesForObject(with objectID: NSManagedObjectID, with context: NSManagedObjectContext) throws
+        -> NSIncrementalStoreNode
+    {
         reads += 1
         guard let row = rows[reference(objectID)] else { throw CocoaError(.managedObjectReferentialIntegrity) }
         var values = row
         values["entity"] = nil
-        if objectID.entity.name == "Item" { values["box"] = try newValue(forRelationship: objectID.entity.relationshipsByName["box"]!, forObjectWith: objectID, with: context) }
+        if objectID.entity.name == "Item" {
+            values["box"] = try newValue(
+                forRelationship: objectID.entity.relationshipsByName["box"]!, forObjectWith: objectID, with: context)
+        }
         return NSIncrementalStoreNode(objectID: objectID, withValues: values, version: 1)
     }
 
     override func newValue(
-        forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID, with context: NSManagedObjectContext?
+        forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
+        with context: NSManagedObjectContext?
     ) throws -> Any {
         let own = reference(objectID)
         guard let destination = relationship.destinationEntity else { return NSNull() }
@@ -202,7 +208,9 @@ final class LineStore: NSAtomicStore, @unchecked Sendable {
         try lines.sorted().joined(separator: "\n").write(to: url, atomically: true, encoding: .utf8)
     }
 
-    override func newReferenceObject(for managedObject: NSManagedObject) -> Any { "\(managedObject.value(forKey: "name") ?? "")-\(cacheNodes().count)" }
+    override func newReferenceObject(for managedObject: NSManagedObject) -> Any {
+        "\(managedObject.value(forKey: "name") ?? "")-\(cacheNodes().count)"
+    }
 
     override func newCacheNode(for managedObject: NSManagedObject) -> NSAtomicStoreCacheNode {
         let node = NSAtomicStoreCacheNode(objectID: managedObject.objectID)

@@ -73,9 +73,11 @@ import Testing
     @Test func storesAndObjectsOfAnErrorAreProperties() {
         let object = NSObject()
         let predicate = NSPredicate(value: true)
-        let error = CocoaError(.persistentStoreIncompleteSave, userInfo: [
-            NSAffectedObjectsErrorKey: [object], NSAffectedStoresErrorKey: [object, object], NSValidationPredicateErrorKey: predicate,
-        ])
+        let error = CocoaError(
+            .persistentStoreIncompleteSave,
+            userInfo: [
+                NSAffectedObjectsErrorKey: [object], NSAffectedStoresErrorKey: [object, object], NSValidationPredicateErrorKey: predicate,
+            ])
         #expect(error.affectedObjects?.count == 1)
         #expect(error.affectedObjects?.first === object)
         #expect(error.affectedStores?.count == 2)

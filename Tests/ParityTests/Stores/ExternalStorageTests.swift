@@ -10,7 +10,8 @@ import Testing
 
     private static func model() -> NSManagedObjectModel {
         Depot.makeModel { model in
-            for case let picture as NSAttributeDescription in model.entitiesByName["Item"]?.properties ?? [] where picture.name == "picture" {
+            for case let picture as NSAttributeDescription in model.entitiesByName["Item"]?.properties ?? [] where picture.name == "picture"
+            {
                 picture.allowsExternalBinaryDataStorage = true
             }
         }

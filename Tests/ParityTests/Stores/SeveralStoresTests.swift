@@ -23,7 +23,9 @@ import Testing
     }
 
     /// Two stores for all entities.
-    private func twins(_ types: (String, String) = (NSSQLiteStoreType, NSSQLiteStoreType)) throws -> (NSPersistentStoreCoordinator, NSPersistentStore, NSPersistentStore) {
+    private func twins(_ types: (String, String) = (NSSQLiteStoreType, NSSQLiteStoreType)) throws -> (
+        NSPersistentStoreCoordinator, NSPersistentStore, NSPersistentStore
+    ) {
         let folder = try Depot.folder()
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Depot.makeModel())
         let first = try coordinator.addPersistentStore(
@@ -63,7 +65,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [(NSSQLiteStoreType, NSSQLiteStoreType), (NSSQLiteStoreType, NSBinaryStoreType), (NSInMemoryStoreType, NSInMemoryStoreType)])
+    @Test(arguments: [
+        (NSSQLiteStoreType, NSSQLiteStoreType), (NSSQLiteStoreType, NSBinaryStoreType), (NSInMemoryStoreType, NSInMemoryStoreType),
+    ])
     func aFetchGoesOverAllStores(types: (String, String)) throws {
         let (coordinator, first, second) = try twins(types)
         let context = Depot.context(over: coordinator)

@@ -48,9 +48,14 @@ import Testing
                 #expect(try names("weight == nil") == ["bolt", "nail", "nut", "screw"])
                 #expect(try names("weight != nil") == [])
                 #expect(Depot.names(try again.fetch(Depot.request("Box", "items.@count == 3")), "title") == ["left"])
-                #expect(Depot.names(try again.fetch(Depot.request("Box", "SUBQUERY(items, $i, $i.count > 20).@count == 1")), "title") == ["left"])
+                #expect(
+                    Depot.names(try again.fetch(Depot.request("Box", "SUBQUERY(items, $i, $i.count > 20).@count == 1")), "title") == [
+                        "left"
+                    ])
                 let request = Depot.request("Item", nil, sort: "name")
-                request.sortDescriptors = [NSSortDescriptor(key: "count", ascending: false), NSSortDescriptor(key: "name", ascending: true)]
+                request.sortDescriptors = [
+                    NSSortDescriptor(key: "count", ascending: false), NSSortDescriptor(key: "name", ascending: true),
+                ]
                 #expect(Depot.names(try again.fetch(request)) == ["nail", "screw", "bolt", "nut"])
                 request.fetchLimit = 2
                 #expect(Depot.names(try again.fetch(request)) == ["nail", "screw"])
