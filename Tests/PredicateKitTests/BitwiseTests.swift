@@ -44,8 +44,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("(flags & 2) != 0", "flags & 2 != 0"), ("flags & 2 == 2 && flags | 1 > 0 || ~flags < 0", "(flags & 2 == 2 AND flags | 1 > 0) OR onesComplement:(flags) < 0"),
-        ("a<<1>b>>2", "a << 1 > b >> 2"), ("a ^ b ^ c = 1", "(a ^ b) ^ c == 1"), ("SUBQUERY(x, $y, $y.f & 1 = 1).@count > 0", "SUBQUERY(x, $y, $y.f & 1 == 1).@count > 0"),
+        ("(flags & 2) != 0", "flags & 2 != 0"),
+        ("flags & 2 == 2 && flags | 1 > 0 || ~flags < 0", "(flags & 2 == 2 AND flags | 1 > 0) OR onesComplement:(flags) < 0"),
+        ("a<<1>b>>2", "a << 1 > b >> 2"), ("a ^ b ^ c = 1", "(a ^ b) ^ c == 1"),
+        ("SUBQUERY(x, $y, $y.f & 1 = 1).@count > 0", "SUBQUERY(x, $y, $y.f & 1 == 1).@count > 0"),
         ("bitwiseAnd:with:(a, 1) == 1", "a & 1 == 1"), ("a != b and a <> b", "a != b AND a != b"),
     ])
     func bitwiseOperatorsPrintAsTheyAreParsed(format: String, printed: String) throws {
@@ -58,7 +60,8 @@ import Testing
     @Test func randomArithmeticRoundTrips() throws {
         var random = SplitMix(state: 5)
         let names = [
-            "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "raise:toPower:", "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:",
+            "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "raise:toPower:", "bitwiseAnd:with:", "bitwiseOr:with:",
+            "bitwiseXor:with:",
             "leftshift:by:", "rightshift:by:",
         ]
         func term(_ depth: Int) -> Term {
@@ -108,6 +111,7 @@ import Testing
             _ = NSPredicate(format: "a == == 1")
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("Unable to parse the format string \"a == == 1\", column 6: expected a key, a value or a condition, found '=='"))
+        #expect(
+            text.contains("Unable to parse the format string \"a == == 1\", column 6: expected a key, a value or a condition, found '=='"))
     }
 }

@@ -69,8 +69,10 @@ import class PredicateKit.NSCompoundPredicate
         let (a, b) = (NSPredicate(format: "a == 1"), NSPredicate(format: "b == 2 OR c == 3"))
         let made: [(NSCompoundPredicate, String)] = [
             (NSCompoundPredicate(andPredicateWithSubpredicates: [a, b]), "a == 1 AND (b == 2 OR c == 3)"),
-            (NSCompoundPredicate(orPredicateWithSubpredicates: [a, NSCompoundPredicate(andPredicateWithSubpredicates: [b, a])]),
-                "a == 1 OR ((b == 2 OR c == 3) AND a == 1)"),
+            (
+                NSCompoundPredicate(orPredicateWithSubpredicates: [a, NSCompoundPredicate(andPredicateWithSubpredicates: [b, a])]),
+                "a == 1 OR ((b == 2 OR c == 3) AND a == 1)"
+            ),
             (NSCompoundPredicate(notPredicateWithSubpredicate: b), "NOT (b == 2 OR c == 3)"),
             (NSCompoundPredicate(andPredicateWithSubpredicates: []), "TRUEPREDICATE"),
             (NSCompoundPredicate(type: .or, subpredicates: []), "FALSEPREDICATE"),
