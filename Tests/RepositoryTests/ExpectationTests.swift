@@ -20,7 +20,8 @@ import Testing
     @Test func noExpectationJoinsClaims() throws {
         for file in try RepositoryFiles.swift(in: "Tests") where !file.path.hasSuffix("ExpectationTests.swift") {
             for line in Self.joined(in: file.text) {
-                Issue.record("\(file.path):\(line) joins claims by '&&'; write an expectation for each, so that a failure shows which is false")
+                Issue.record(
+                    "\(file.path):\(line) joins claims by '&&'; write an expectation for each, so that a failure shows which is false")
             }
         }
     }
@@ -40,14 +41,17 @@ import Testing
     ]
 
     @Test func testsHaveNoRealClockOrRandomSource() throws {
-        let source = /\bDate\(\)|Date\.now|ContinuousClock|SuspendingClock|\.random\((in: [^,)]*)?\)|shuffled\(\)|randomElement\(\)|SystemRandomNumberGenerator|timeIntervalSinceNow/
+        let source =
+            /\bDate\(\)|Date\.now|ContinuousClock|SuspendingClock|\.random\((in: [^,)]*)?\)|shuffled\(\)|randomElement\(\)|SystemRandomNumberGenerator|timeIntervalSinceNow/
         var used: Set<String> = []
         for folder in ["Tests", "Sources/TestSupport"] {
-            for file in try RepositoryFiles.swift(in: folder) where !file.path.hasPrefix("Tests/RepositoryTests/") && file.text.contains(source) {
+            for file in try RepositoryFiles.swift(in: folder)
+            where !file.path.hasPrefix("Tests/RepositoryTests/") && file.text.contains(source) {
                 if let exception = Self.real.first(where: { file.path.hasPrefix($0.path) }) {
                     used.insert(exception.path)
                 } else {
-                    Issue.record("\(file.path) has \(file.text.firstMatch(of: source).map { String($0.0) } ?? ""); use HandClock or SeededNumbers")
+                    Issue.record(
+                        "\(file.path) has \(file.text.firstMatch(of: source).map { String($0.0) } ?? ""); use HandClock or SeededNumbers")
                 }
             }
         }

@@ -32,12 +32,15 @@ import Testing
         let terms = try Self.terms(in: RepositoryFiles.text(at: "Documentation/Glossary.md"))
         #expect(terms.count >= 60)
         #expect(Set(terms.map(\.name)).count == terms.count, "a term has one definition")
-        let declared = try RepositoryFiles.swift(in: "Sources").reduce(into: Set<String>()) { $0.formUnion(Self.declaredTypes(in: $1.text)) }
+        let declared = try RepositoryFiles.swift(in: "Sources").reduce(into: Set<String>()) {
+            $0.formUnion(Self.declaredTypes(in: $1.text))
+        }
         for term in terms {
             #expect(term.definition.hasSuffix("."), "\(term.name) has a definition of one or two sentences")
             for type in term.types {
                 let name = type.split(separator: ".").last.map(String.init) ?? type
-                #expect(declared.contains(name), "\(term.name): no type \(type) is declared in Sources; name the present one in Glossary.md")
+                #expect(
+                    declared.contains(name), "\(term.name): no type \(type) is declared in Sources; name the present one in Glossary.md")
             }
         }
     }
@@ -48,9 +51,10 @@ import Testing
             |---|---|---|
             | batch | Records that are sent together. | `ExportBatch`, `CKShare.Participant` |
             """
-        #expect(Self.terms(in: text) == [
-            Term(name: "batch", definition: "Records that are sent together.", types: ["ExportBatch", "CKShare.Participant"])
-        ])
+        #expect(
+            Self.terms(in: text) == [
+                Term(name: "batch", definition: "Records that are sent together.", types: ["ExportBatch", "CKShare.Participant"])
+            ])
         #expect(Self.declaredTypes(in: "package struct A {}\nfinal class B: C {}\nenum D { case struct_ }") == ["A", "B", "D"])
     }
 }

@@ -17,7 +17,8 @@ enum ImportRules {
             case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
             case .server: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService"]
             case .commands: ["TarnCommands", "tarn"]
-            case .fakes: ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]
+            case .fakes:
+                ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]
             }
         }
 
@@ -58,7 +59,10 @@ enum ImportRules {
             "CloudEngine", ["CloudEngineSQLite", "CloudServer", "CloudService", "CloudConsole", "Dispatch", "Synchronization"],
             "a seed replays its decisions"
         ),
-        ("CloudService", ["CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudConsole", "Foundation"], "storages and transports plug into the service"),
+        (
+            "CloudService", ["CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudConsole", "Foundation"],
+            "storages and transports plug into the service"
+        ),
         ("CloudIdentity", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "it is one source of identities of the service"),
         ("CloudConsole", ["CloudEngineSQLite", "CloudIdentity", "CloudServer"], "the console is pages over the service"),
         ("CloudEngineSQLite", ["CloudServer", "CloudConsole"], "storage knows no transport"),
@@ -70,7 +74,8 @@ enum ImportRules {
         ("GRDBSQLite", ["SQLiteStore", "CloudEngineSQLite", "StatementPlans"]),
         ("Hummingbird", ["CloudServer", "TarnCommands"]), ("HummingbirdCore", ["CloudServer"]), ("HummingbirdTLS", ["CloudServer"]),
         ("AsyncHTTPClient", ["CloudKit", "TarnCommands"]), ("Mustache", ["CloudConsole"]), ("FoundationXML", ["ModelFile"]),
-        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]), ("JWTKit", ["CloudIdentity"]),
+        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]),
+        ("JWTKit", ["CloudIdentity"]),
         ("CloudInProcess", ["CloudKitTesting", "SimulationKit"]),
     ]
 

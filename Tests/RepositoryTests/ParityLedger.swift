@@ -107,7 +107,8 @@ struct ParityLedger {
                         problems.append(Problem(line: row.line, kind: .unknownTest, text: "there is no test \(name)"))
                     } else if suites.count > 1 {
                         problems.append(
-                            Problem(line: row.line, kind: .ambiguousTest, text: "\(name) is in \(suites.sorted().joined(separator: " and "))"))
+                            Problem(
+                                line: row.line, kind: .ambiguousTest, text: "\(name) is in \(suites.sorted().joined(separator: " and "))"))
                     }
                 }
                 guard row.saysSame, !files.isEmpty else { return problems }
@@ -147,7 +148,9 @@ struct TestIndex {
             for line in file.text.split(separator: "\n") {
                 let trimmed = line.drop { $0 == " " }
                 if trimmed.hasPrefix("//") { continue }
-                if trimmed.count == line.count, let name = line.declaredName(["struct", "class", "extension", "enum", "actor"]) { suite = name }
+                if trimmed.count == line.count, let name = line.declaredName(["struct", "class", "extension", "enum", "actor"]) {
+                    suite = name
+                }
                 if trimmed.contains("@Test") { isTest = true }
                 if isTest, let name = trimmed.declaredName(["func"]) {
                     entries.append(Entry(target: target, suite: suite ?? "", function: name, file: file.path))

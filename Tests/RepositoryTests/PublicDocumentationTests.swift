@@ -53,10 +53,11 @@ import Testing
 
     @Test func undocumentedDeclarationsAreListed() throws {
         let lines = try Self.missing(Self.source)
-        #expect(lines.map { $0.split(separator: " ")[2].split(separator: ".").last.map { $0.dropLast() } } == [
-            "undocumentedText", "undocumentedCount", "undocumentedCut", "undocumentedTurn", "undocumentedSquare", "undocumentedGrowth",
-            "undocumentedDrawing", "undocumentedDraw", "undocumentedDefault",
-        ])
+        #expect(
+            lines.map { $0.split(separator: " ")[2].split(separator: ".").last.map { $0.dropLast() } } == [
+                "undocumentedText", "undocumentedCount", "undocumentedCut", "undocumentedTurn", "undocumentedSquare", "undocumentedGrowth",
+                "undocumentedDrawing", "undocumentedDraw", "undocumentedDefault",
+            ])
         #expect(lines.first == "Sources/Shapes/Shapes.swift:6: var Shape.undocumentedText: no comment")
     }
 
@@ -76,9 +77,11 @@ import Testing
             /// An area.
             public var silentArea: Double { get throws { 1 } }
             """)
-        #expect(lines == [
-            "Sources/Shapes/Shapes.swift:4: func silent: no \"- Throws:\"", "Sources/Shapes/Shapes.swift:12: var silentArea: no \"- Throws:\"",
-        ])
+        #expect(
+            lines == [
+                "Sources/Shapes/Shapes.swift:4: func silent: no \"- Throws:\"",
+                "Sources/Shapes/Shapes.swift:12: var silentArea: no \"- Throws:\"",
+            ])
     }
 
     @Test(arguments: [

@@ -63,12 +63,15 @@ import Testing
 
     /// One folder owns the tables of the sync metadata: a change of a table is a change of one file.
     @Test func statementsOfSyncMetadataStandInTheirFolder() throws {
-        let table = /TARN_(STATE|ZONE|RECORD|LINK|LINKRANK|PARKED|RANK|INCOMPLETE|LACKING|MERGED|DELETED|OUTBOX|STAGEDPAGE|STAGEDASSET|CONFLICT|EVENT)\b/
+        let table =
+            /TARN_(STATE|ZONE|RECORD|LINK|LINKRANK|PARKED|RANK|INCOMPLETE|LACKING|MERGED|DELETED|OUTBOX|STAGEDPAGE|STAGEDASSET|CONFLICT|EVENT)\b/
         for folder in ["Sources/CloudMirroring", "Sources/SimulationKit", "Sources/MirroringCore"] {
             for file in try Self.swiftFiles(in: folder) where !file.path.contains("/Metadata/") {
                 for (number, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
                 where line.contains(table) && !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                    Issue.record("\(file.path):\(number + 1) names a table of the sync metadata; add an operation to Sources/CloudMirroring/Metadata")
+                    Issue.record(
+                        "\(file.path):\(number + 1) names a table of the sync metadata; add an operation to Sources/CloudMirroring/Metadata"
+                    )
                 }
             }
         }
@@ -109,7 +112,8 @@ import Testing
         #expect(samples > 5)
     }
 
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     private static func swiftFiles(in folder: String) throws -> [(path: String, text: String)] {
         let url = root.appendingPathComponent(folder)

@@ -182,7 +182,9 @@ extension String {
 extension StringProtocol {
     fileprivate func splitOnce(_ separator: String) -> (String, String?) {
         guard let range = range(of: separator) else { return (trimmingCharacters(in: .whitespaces), nil) }
-        return (self[..<range.lowerBound].trimmingCharacters(in: .whitespaces), self[range.upperBound...].trimmingCharacters(in: .whitespaces))
+        return (
+            self[..<range.lowerBound].trimmingCharacters(in: .whitespaces), self[range.upperBound...].trimmingCharacters(in: .whitespaces)
+        )
     }
 
     /// Splits at commas outside of parentheses, brackets and generic arguments.
