@@ -48,14 +48,16 @@ struct AppleLayoutTests {
                 name: "Album", relationships: [Relationship(name: "photos", destination: "Photo", inverse: "albums", isToMany: true)])
             let photo = Entity(
                 name: "Photo",
-                relationships: [Relationship(name: "albums", destination: "Album", inverse: "photos", isToMany: true, isOrdered: isOrdered)])
+                relationships: [Relationship(name: "albums", destination: "Album", inverse: "photos", isToMany: true, isOrdered: isOrdered)]
+            )
             let store = try Library.store(model: ResolvedModel(Model(entities: [album, photo])))
             let table = try store.lines("SELECT sql FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\__%S' ESCAPE '\\'")
-            #expect(table == [
-                isOrdered
-                    ? "CREATE TABLE Z_2ALBUMS ( Z_2PHOTOS INTEGER, Z_1ALBUMS INTEGER, Z_FOK_1ALBUMS INTEGER, PRIMARY KEY (Z_2PHOTOS, Z_1ALBUMS) )"
-                    : "CREATE TABLE Z_1PHOTOS ( Z_1ALBUMS INTEGER, Z_2PHOTOS INTEGER, PRIMARY KEY (Z_1ALBUMS, Z_2PHOTOS) )"
-            ])
+            #expect(
+                table == [
+                    isOrdered
+                        ? "CREATE TABLE Z_2ALBUMS ( Z_2PHOTOS INTEGER, Z_1ALBUMS INTEGER, Z_FOK_1ALBUMS INTEGER, PRIMARY KEY (Z_2PHOTOS, Z_1ALBUMS) )"
+                        : "CREATE TABLE Z_1PHOTOS ( Z_1ALBUMS INTEGER, Z_2PHOTOS INTEGER, PRIMARY KEY (Z_1ALBUMS, Z_2PHOTOS) )"
+                ])
         }
     }
 
@@ -72,7 +74,10 @@ struct AppleLayoutTests {
             let url = place.appending(path: "a.sqlite")
             let store = try Library.store(url, model: model)
             let keys = try (0..<2).map { _ in try store.insert(model, "Folder", [:]) }
-            #expect(try store.lines("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_1%' ESCAPE '\\'") == ["Z_1FAVORITES"])
+            #expect(
+                try store.lines("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_1%' ESCAPE '\\'") == [
+                    "Z_1FAVORITES"
+                ])
             store.close()
             // What such a store looks like: the other side's name in the tables and in the store's record.
             let plist = try #require(try Library.rows("SELECT hex(Z_PLIST) FROM Z_METADATA", on: url).first)
@@ -84,11 +89,15 @@ struct AppleLayoutTests {
             var list = try #require(PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any])
             let record = String(decoding: try #require(list["TarnStoreModel"] as? Data), as: UTF8.self)
             list["TarnStoreModel"] = Data(record.replacing(#""table":"Z_1FAVORITES""#, with: #""table":"Z_1FAVORITEFOLDERS""#).utf8)
-            let hex = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0).map { String(format: "%02x", $0) }.joined()
+            let hex = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0).map {
+                String(format: "%02x", $0)
+            }.joined()
             try Library.execute("ALTER TABLE Z_1FAVORITES RENAME TO Z_1FAVORITEFOLDERS; UPDATE Z_METADATA SET Z_PLIST = x'\(hex)'", on: url)
             let again = try Library.store(url, model: model)
             var changes = StoreChanges()
-            changes.links = [LinkChange(owner: keys[0], relationship: model.toMany("Folder", "favorites"), destination: keys[1], isAddition: true)]
+            changes.links = [
+                LinkChange(owner: keys[0], relationship: model.toMany("Folder", "favorites"), destination: keys[1], isAddition: true)
+            ]
             try again.save(changes)
             #expect(try again.lines("SELECT Z_1FAVORITEFOLDERS, Z_1FAVORITES FROM Z_1FAVORITEFOLDERS") == ["1|2"])
             #expect(try again.lines("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'Z_1FAVORITES'") == [])

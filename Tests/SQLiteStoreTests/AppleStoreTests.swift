@@ -258,8 +258,12 @@ struct AppleStoreTests {
     }
 
     private static let mismatches = [
-        Mismatch(change: { $0.entities[0].attributes[1].type = .integer32 }, detail: "Car.maker is INTEGER in the model, and column ZCAR.ZMAKER is VARCHAR"),
-        Mismatch(change: { $0.entities[0].attributes.append(Attribute(name: "wheels", type: .integer16)) }, detail: "Car.wheels, no column ZCAR.ZWHEELS"),
+        Mismatch(
+            change: { $0.entities[0].attributes[1].type = .integer32 },
+            detail: "Car.maker is INTEGER in the model, and column ZCAR.ZMAKER is VARCHAR"),
+        Mismatch(
+            change: { $0.entities[0].attributes.append(Attribute(name: "wheels", type: .integer16)) },
+            detail: "Car.wheels, no column ZCAR.ZWHEELS"),
         Mismatch(change: { $0.entities[0].attributes.remove(at: 1) }, detail: "Car, column ZCAR.ZMAKER"),
         Mismatch(change: { $0.entities.append(Entity(name: "Truck")) }, detail: "Truck"),
         Mismatch(change: { $0.entities.removeAll { $0.name == "ExpensiveSportCar" } }, detail: "ExpensiveSportCar"),

@@ -15,7 +15,8 @@ import Testing
             name: "Person",
             attributes: [
                 Attribute(name: "name", type: .string), Attribute(name: "born", type: .date), Attribute(name: "identifier", type: .uuid),
-                Attribute(name: "weight", type: .double), Attribute(name: "income", type: .decimal), Attribute(name: "age", type: .integer16),
+                Attribute(name: "weight", type: .double), Attribute(name: "income", type: .decimal),
+                Attribute(name: "age", type: .integer16),
                 Attribute(name: "portrait", type: .binaryData),
             ],
             relationships: [
@@ -49,8 +50,10 @@ import Testing
         let store = try Library.store(url, model: model)
         let ada = try store.insert(
             model, "Person",
-            ["name": .string("Ada"), "born": .date(10), "identifier": .uuid(UUID()), "weight": .double(60), "income": .decimal(12.5),
-             "age": .int(36), "portrait": .data(Data([1, 2, 3]))])
+            [
+                "name": .string("Ada"), "born": .date(10), "identifier": .uuid(UUID()), "weight": .double(60), "income": .decimal(12.5),
+                "age": .int(36), "portrait": .data(Data([1, 2, 3])),
+            ])
         let zep = try store.insert(model, "Author", ["name": .string("Zep"), "penName": .string("Z"), "identifier": .uuid(UUID())])
         let passport = try store.insert(model, "Passport", ["number": .string("7"), "holder": .reference(ada)])
         try store.write { try $0.execute("UPDATE ZPERSON SET ZPASSPORT = \(passport.primaryKey) WHERE Z_PK = \(ada.primaryKey)") }
@@ -59,7 +62,8 @@ import Testing
         var changes = StoreChanges()
         func link(_ owner: RowKey, _ name: String, _ destination: RowKey) {
             let entity = model.entities[owner.entityIndex].name
-            changes.links.append(LinkChange(owner: owner, relationship: model.toMany(entity, name), destination: destination, isAddition: true))
+            changes.links.append(
+                LinkChange(owner: owner, relationship: model.toMany(entity, name), destination: destination, isAddition: true))
         }
         link(ada, "friends", zep)
         link(ada, "wishes", tags[0])
@@ -96,31 +100,41 @@ import Testing
             let person = try entity("Person")
             #expect(
                 person.attributes.map { "\($0.name) \($0.type)" }.sorted() == [
-                    "age integer64", "born date", "identifier uuid", "income decimal", "name string", "portrait binaryData", "weight double",
+                    "age integer64", "born date", "identifier uuid", "income decimal", "name string", "portrait binaryData",
+                    "weight double",
                 ])
             #expect(try entity("Author").superentity == "Person")
             #expect(try entity("Author").attributes.map(\.name) == ["penname"])
             #expect(person.uniquenessConstraints == [["name", "born"]])
-            #expect(try entity("House").indexes == [FetchIndex(name: "byStreet", elements: [.init(property: "street", isAscending: false)])])
+            #expect(
+                try entity("House").indexes == [FetchIndex(name: "byStreet", elements: [.init(property: "street", isAscending: false)])])
             func relationship(_ entity: Entity, _ name: String) throws -> Relationship {
                 try #require(entity.relationships.first { $0.name == name }, "\(entity.relationships.map(\.name))")
             }
             let owner = try relationship(entity("House"), "owner")
             #expect(owner == Relationship(name: "owner", destination: "Person", inverse: "house_owner"))
-            #expect(try relationship(person, "house_owner") == Relationship(
-                name: "house_owner", destination: "House", inverse: "owner", isToMany: true, isOrdered: true))
+            #expect(
+                try relationship(person, "house_owner")
+                    == Relationship(
+                        name: "house_owner", destination: "House", inverse: "owner", isToMany: true, isOrdered: true))
             #expect(try relationship(person, "passport") == Relationship(name: "passport", destination: "Passport", inverse: "holder"))
-            #expect(try relationship(entity("Passport"), "holder") == Relationship(name: "holder", destination: "Person", inverse: "passport"))
-            #expect(try relationship(person, "friends") == Relationship(name: "friends", destination: "Person", inverse: "friends", isToMany: true))
+            #expect(
+                try relationship(entity("Passport"), "holder") == Relationship(name: "holder", destination: "Person", inverse: "passport"))
+            #expect(
+                try relationship(person, "friends")
+                    == Relationship(name: "friends", destination: "Person", inverse: "friends", isToMany: true))
             #expect(try relationship(person, "wishes") == Relationship(name: "wishes", destination: "Tag", isToMany: true))
-            #expect(try relationship(entity("Author"), "tags") == Relationship(
-                name: "tags", destination: "Tag", inverse: "authors", isToMany: true, isOrdered: true))
+            #expect(
+                try relationship(entity("Author"), "tags")
+                    == Relationship(
+                        name: "tags", destination: "Tag", inverse: "authors", isToMany: true, isOrdered: true))
 
             let contents = try StoreContents(of: url, options: Library.options())
             try contents.read { reader in
                 let query = try contents.query("Person", where: "ANY house_owner.street == '1'", sort: "-name")
                 let ada = try #require(try reader.fetch(query).first).key
-                #expect(try reader.destinations(of: ada, toMany: contents.model.toMany("Person", "house_owner")).map(\.primaryKey) == [2, 1])
+                #expect(
+                    try reader.destinations(of: ada, toMany: contents.model.toMany("Person", "house_owner")).map(\.primaryKey) == [2, 1])
                 #expect(try reader.destinations(of: ada, toMany: contents.model.toMany("Person", "friends")).map(\.primaryKey) == [2])
                 var seen: [Int64] = []
                 try reader.forEachRow(of: contents.model.index("Author")) { row in
@@ -265,7 +279,9 @@ struct AppleDerivedModelTests {
                     #expect(keys.count == entity.rows, "\(entity.name)")
                     #expect(keys == keys.sorted(), "\(entity.name)")
                 }
-                let all = try contents.model.entities.filter { $0.superentity == nil }.reduce(0) { try $0 + reader.count(contents.query($1.name)) }
+                let all = try contents.model.entities.filter { $0.superentity == nil }.reduce(0) {
+                    try $0 + reader.count(contents.query($1.name))
+                }
                 #expect(Int64(all) == info.tables.reduce(0) { $0 + $1.rows })
                 // Every to-many row leads to objects, and join records are counted once from each side.
                 for entity in contents.model.entities {
@@ -313,8 +329,11 @@ struct AppleDerivedModelTests {
             }.sorted { $0.name < $1.name }
             result.relationships = entity.relationships.map { relationship in
                 var bare = relationship
-                if isGuess { bare = Relationship(name: relationship.name.lowercased(), destination: relationship.destination, inverse: nil,
-                    isToMany: relationship.isToMany, isOrdered: relationship.isOrdered) }
+                if isGuess {
+                    bare = Relationship(
+                        name: relationship.name.lowercased(), destination: relationship.destination, inverse: nil,
+                        isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
+                }
                 return bare
             }.sorted { $0.name < $1.name }
             return result
@@ -345,7 +364,9 @@ struct AppleDerivedModelTests {
             for (derived, real) in zip(derived, real) {
                 #expect(derived.superentity == real.superentity)
                 #expect(derived.attributes == real.attributes, "\(real.name)")
-                #expect(derived.uniquenessConstraints.map { $0.map { $0.lowercased() } } == real.uniquenessConstraints.map { $0.map { $0.lowercased() } })
+                #expect(
+                    derived.uniquenessConstraints.map { $0.map { $0.lowercased() } }
+                        == real.uniquenessConstraints.map { $0.map { $0.lowercased() } })
                 #expect(
                     derived.relationships.filter { !$0.isToMany } == real.relationships.filter { !$0.isToMany }, "\(real.name)")
                 func shapes(_ entity: Entity) -> [String] {

@@ -282,7 +282,9 @@ struct Evolution {
         guard let (entity, place) = relationship(), !model.entities[entity].relationships[place].isToMany else { return }
         let relationship = model.entities[entity].relationships[place]
         // Without an inverse a member belongs to one owner.
-        if relationship.inverse == nil, Set((links[relationship.name] ?? []).map(\.member)).count < (links[relationship.name] ?? []).count { return }
+        if relationship.inverse == nil, Set((links[relationship.name] ?? []).map(\.member)).count < (links[relationship.name] ?? []).count {
+            return
+        }
         model.entities[entity].relationships[place].isToMany = true
         model.entities[entity].relationships[place].maximumCount = 0
         log.append("widen \(model.entities[entity].name).\(relationship.name)")

@@ -24,7 +24,8 @@ import Testing
     static func bytes(_ count: Int, _ seed: UInt8 = 0) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0) ^ seed }) }
 
     private func files(_ url: URL) -> [String] {
-        let folder = url.deletingLastPathComponent().appending(path: ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
+        let folder = url.deletingLastPathComponent().appending(
+            path: ".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
@@ -62,7 +63,10 @@ import Testing
             let column = try store.lines("SELECT hex(substr(ZCOVER, 1, 1)), length(ZCOVER) FROM ZBOOK")
             #expect(column == [isLarge ? "02|38" : "01|\(size + 1)"])
             if isLarge {
-                #expect(try store.lines("SELECT CAST(substr(ZCOVER, 2, 36) AS TEXT), hex(substr(ZCOVER, 38)) FROM ZBOOK") == ["\(files(url)[0])|00"])
+                #expect(
+                    try store.lines("SELECT CAST(substr(ZCOVER, 2, 36) AS TEXT), hex(substr(ZCOVER, 38)) FROM ZBOOK") == [
+                        "\(files(url)[0])|00"
+                    ])
                 #expect(files(url)[0] == files(url)[0].uppercased())
                 #expect(UUID(uuidString: files(url)[0]) != nil)
             }
@@ -133,12 +137,15 @@ import Testing
             #expect(try store.read { try $0.count(one) } == 3)
             let big = Self.bytes(Self.large, 5)
             _ = try store.write { writer in
-                try writer.updateBatch(BatchUpdate(one, values: [(slot, .constant(.data(big)))]), author: nil, contextName: nil, listsKeys: false)
+                try writer.updateBatch(
+                    BatchUpdate(one, values: [(slot, .constant(.data(big)))]), author: nil, contextName: nil, listsKeys: false)
             }
             #expect(files(url).isEmpty)
             #expect(try store.read { try $0.fetch(one) }.map { $0.values[slot] } == [.data(big), .data(big), .data(big)])
-            let compared = StoreQuery(entity: model.index("Book"), predicate: .comparison(
-                PredicateKit.Comparison(.keyPath(["cover"]), .equalTo, .constant(.data(big)))))
+            let compared = StoreQuery(
+                entity: model.index("Book"),
+                predicate: .comparison(
+                    PredicateKit.Comparison(.keyPath(["cover"]), .equalTo, .constant(.data(big)))))
             let error = #expect(throws: StoreError.self) { try store.read { try $0.count(compared) } }
             #expect(error?.code == .unsupportedPredicate)
             store.close()

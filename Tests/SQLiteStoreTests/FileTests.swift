@@ -146,10 +146,14 @@ import Testing
         }
     }
 
-    @Test(arguments: ["FULL": "2", "synchronous=off": "0", "": "1"]) func commitsUseTheConfiguredSynchronousMode(_ asked: String, _ level: String) throws {
+    @Test(arguments: ["FULL": "2", "synchronous=off": "0", "": "1"]) func commitsUseTheConfiguredSynchronousMode(
+        _ asked: String, _ level: String
+    ) throws {
         try Library.withFolder { folder in
             var options = Library.options()
-            if let value = asked.split(separator: "=").last { options.pragmas[asked.contains("=") ? "Synchronous" : "synchronous"] = String(value) }
+            if let value = asked.split(separator: "=").last {
+                options.pragmas[asked.contains("=") ? "Synchronous" : "synchronous"] = String(value)
+            }
             let store = try Library.store(folder.appending(path: "a.sqlite"), options: options)
             var found: [String?] = []
             try store.write { writer in try writer.query("PRAGMA synchronous") { found.append($0.text(0)) } }

@@ -11,7 +11,10 @@ import Testing
     private static func model(_ change: (inout Model) -> Void = { _ in }) throws -> Model {
         var car = Entity(
             name: "Car",
-            attributes: [Attribute(name: "plate", type: .string), Attribute(name: "maker", type: .string), Attribute(name: "doors", type: .integer16)],
+            attributes: [
+                Attribute(name: "plate", type: .string), Attribute(name: "maker", type: .string),
+                Attribute(name: "doors", type: .integer16),
+            ],
             relationships: [Relationship(name: "owner", destination: "Person", inverse: "cars")])
         car.uniquenessConstraints = [["plate"]]
         let person = Entity(
@@ -24,7 +27,8 @@ import Testing
 
     private static var metadata: [String: Any] {
         [
-            "NSStoreType": "SQLite", "NSStoreModelVersionIdentifiers": ["9"], "NSStoreModelVersionHashesVersion": 3, "_NSAutoVacuumLevel": "2",
+            "NSStoreType": "SQLite", "NSStoreModelVersionIdentifiers": ["9"], "NSStoreModelVersionHashesVersion": 3,
+            "_NSAutoVacuumLevel": "2",
             "NSPersistenceFrameworkVersion": 1344, "NSStoreModelVersionChecksumKey": "theirs", "NSStoreModelVersionHashesDigest": "digest",
             "NSStoreModelVersionHashes": ["Car": Data(repeating: 1, count: 32), "Person": Data(repeating: 2, count: 32)], "app": "own",
         ]
@@ -49,9 +53,11 @@ import Testing
             let store = try Library.store(url, model: model, options: Self.options(1, .infer))
             let owner = try store.insert(model, "Person", ["name": .string("p")])
             for plate in ["a", "b"] {
-                try store.insert(model, "Car", ["plate": .string(plate), "maker": .string("m"), "doors": .int(3), "owner": .reference(owner)])
+                try store.insert(
+                    model, "Car", ["plate": .string(plate), "maker": .string("m"), "doors": .int(3), "owner": .reference(owner)])
             }
-            let data = try PropertyListSerialization.data(fromPropertyList: Self.metadata.merging(extra) { $1 }, format: .binary, options: 0)
+            let data = try PropertyListSerialization.data(
+                fromPropertyList: Self.metadata.merging(extra) { $1 }, format: .binary, options: 0)
             try store.write { writer in
                 _ = try writer.change("DROP TABLE TARNSTORE_MODEL")
                 _ = try writer.change("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(data)])
@@ -59,7 +65,8 @@ import Testing
                     _ = try writer.change("CREATE TABLE ZCOPY AS SELECT * FROM ZCAR")
                     _ = try writer.change("DROP TABLE ZCAR")
                     _ = try writer.change(
-                        "CREATE TABLE ZCAR ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZDOORS INTEGER, ZOWNER INTEGER, ZMAKER VARCHAR, ZPLATE VARCHAR, \(inlineConstraint))")
+                        "CREATE TABLE ZCAR ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZDOORS INTEGER, ZOWNER INTEGER, ZMAKER VARCHAR, ZPLATE VARCHAR, \(inlineConstraint))"
+                    )
                     _ = try writer.change(
                         "INSERT INTO ZCAR SELECT Z_PK, Z_ENT, Z_OPT, ZDOORS, ZOWNER, ZMAKER, ZPLATE FROM ZCOPY")
                     _ = try writer.change("DROP TABLE ZCOPY")
@@ -118,28 +125,40 @@ import Testing
     private static let changes: [(String, @Sendable (inout Model) -> Void)] = [
         ("nothing", { _ in }),
         ("optionality", { $0.entities[0].attributes[0].isOptional = false }),
-        ("transient attribute", { model in
-            var attribute = Attribute(name: "cached", type: .undefined)
-            attribute.isTransient = true
-            model.entities[0].attributes.append(attribute)
-        }),
+        (
+            "transient attribute",
+            { model in
+                var attribute = Attribute(name: "cached", type: .undefined)
+                attribute.isTransient = true
+                model.entities[0].attributes.append(attribute)
+            }
+        ),
         ("new attribute", { $0.entities[0].attributes.append(Attribute(name: "color", type: .string)) }),
         ("removed attribute", { $0.entities[0].attributes.removeLast() }),
         ("another type", { $0.entities[0].attributes[2].type = .double }),
         ("renamed attribute", { $0.entities[0].attributes[0].name = "number" }),
         ("new entity", { $0.entities.append(Entity(name: "Garage")) }),
-        ("removed relationship", { model in
-            model.entities[0].relationships = []
-            model.entities[1].relationships = []
-        }),
-        ("many-to-many", { model in
-            model.entities[0].relationships = [Relationship(name: "owner", destination: "Person", inverse: "cars", isToMany: true)]
-        }),
+        (
+            "removed relationship",
+            { model in
+                model.entities[0].relationships = []
+                model.entities[1].relationships = []
+            }
+        ),
+        (
+            "many-to-many",
+            { model in
+                model.entities[0].relationships = [Relationship(name: "owner", destination: "Person", inverse: "cars", isToMany: true)]
+            }
+        ),
         ("ordered", { $0.entities[1].relationships[0].isOrdered = true }),
-        ("parent", { model in
-            model.entities.append(Entity(name: "Thing"))
-            model.entities[0].superentity = "Thing"
-        }),
+        (
+            "parent",
+            { model in
+                model.entities.append(Entity(name: "Thing"))
+                model.entities[0].superentity = "Thing"
+            }
+        ),
     ]
 
     /// Compatibility by metadata matches what opening accepts.
@@ -216,10 +235,14 @@ import Testing
             let store = try Library.store(url, model: resolved, options: Self.options(2, .infer, sources: [old]))
             let columns = try store.lines("SELECT name FROM pragma_table_info('ZCAR')")
             #expect(!columns.contains("Z" + dropped.uppercased()))
-            let rows = try store.lines("SELECT Z_PK, Z_ENT, Z_OPT, ZOWNER, \(dropped == "maker" ? "'m'" : "ZMAKER") FROM ZCAR ORDER BY Z_PK")
+            let rows = try store.lines(
+                "SELECT Z_PK, Z_ENT, Z_OPT, ZOWNER, \(dropped == "maker" ? "'m'" : "ZMAKER") FROM ZCAR ORDER BY Z_PK")
             #expect(rows == ["1|1|1|1|m", "2|1|1|1|m"])
-            let indexes = try store.lines("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'ZCAR' AND sql IS NOT NULL ORDER BY name")
-            #expect(indexes == (dropped == "plate" ? [] : ["Z_Car_UNIQUE_plate"]) + ["ZCAR_ZOWNER_INDEX"] || indexes == ["ZCAR_ZOWNER_INDEX"] + (dropped == "plate" ? [] : ["Z_Car_UNIQUE_plate"]))
+            let indexes = try store.lines(
+                "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'ZCAR' AND sql IS NOT NULL ORDER BY name")
+            #expect(
+                indexes == (dropped == "plate" ? [] : ["Z_Car_UNIQUE_plate"]) + ["ZCAR_ZOWNER_INDEX"]
+                    || indexes == ["ZCAR_ZOWNER_INDEX"] + (dropped == "plate" ? [] : ["Z_Car_UNIQUE_plate"]))
             if dropped != "plate" {
                 let error = #expect(throws: StoreError.self) { try store.insert(resolved, "Car", ["plate": .string("a")]) }
                 #expect(error?.code == .constraint)

@@ -71,7 +71,9 @@ import Testing
                 try writer.apply(changes)
             }
             let made = try writer.allocateKeys(for: author.entityIndex, count: 2)
-            try change("import") { $0.inserts = made.map { Row(key: $0, version: 1, values: model.values("Author", ["name": .string("new")])) } }
+            try change("import") {
+                $0.inserts = made.map { Row(key: $0, version: 1, values: model.values("Author", ["name": .string("new")])) }
+            }
             for version in [1, 2] as [Int64] {
                 try change("import") {
                     $0.updates = [

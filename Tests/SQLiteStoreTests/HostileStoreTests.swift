@@ -19,7 +19,8 @@ import Testing
             let author = try store.insert(model, "Author", ["name": .string("a")])
             for index in 0..<20 {
                 try store.insert(
-                    model, index % 2 == 0 ? "Book" : "Comic", ["title": .string("\(index)"), "author": .reference(author), "cover": .data(Data(count: index))])
+                    model, index % 2 == 0 ? "Book" : "Comic",
+                    ["title": .string("\(index)"), "author": .reference(author), "cover": .data(Data(count: index))])
             }
             try store.insert(model, "Tag", ["label": .string("t")])
             store.close()
@@ -118,7 +119,8 @@ import Testing
     /// Pages that reference the next one a hundred times each: 10 pages are a hundred billion billion rows.
     @Test func aFileWithMoreRowsThanItsBytesEnds() throws {
         try withStore { url in
-            let root = try #require(try Library.rows("SELECT rootpage FROM sqlite_master WHERE name = 'ZTAG'", on: url).first.flatMap(Int.init))
+            let root = try #require(
+                try Library.rows("SELECT rootpage FROM sqlite_master WHERE name = 'ZTAG'", on: url).first.flatMap(Int.init))
             try Library.execute("PRAGMA wal_checkpoint(TRUNCATE)", on: url)
             var bytes = [UInt8](try Data(contentsOf: url))
             let size = Int(bytes[16]) << 8 | Int(bytes[17])
@@ -159,19 +161,23 @@ import Testing
         func kind(_ name: String) -> ArchivedValue { .map([("$classname", .text(name))]) }
         return ArchivedValue.map([
             ("$archiver", .text("NSKeyedArchiver")), ("$top", .map([("root", .reference(1))])),
-            ("$objects", .list([
-                .text("$null"), .map([("$class", .reference(2)), ("NSEntities", .reference(3))]), kind("NSManagedObjectModel"),
-                .map([("NS.keys", .list([.reference(4)])), ("NS.objects", .list([.reference(5)]))]), .text("Tag"),
-                .map([
-                    ("$class", .reference(6)), ("NSEntityName", .reference(4)), ("NSClassNameForEntity", .reference(7)),
-                    ("NSSuperentity", .reference(0)), ("NSProperties", .reference(8)),
-                ]), kind("NSEntityDescription"), .text("TagObject"),
-                .map([("NS.keys", .list([.reference(9)])), ("NS.objects", .list([.reference(10)]))]), .text("labelText"),
-                .map([
-                    ("$class", .reference(11)), ("NSPropertyName", .reference(9)), ("NSAttributeType", .int(700)), ("NSIsOptional", .bool(true)),
-                    ("NSRenamingIdentifier", .reference(9)),
-                ]), kind("NSAttributeDescription"),
-            ])),
+            (
+                "$objects",
+                .list([
+                    .text("$null"), .map([("$class", .reference(2)), ("NSEntities", .reference(3))]), kind("NSManagedObjectModel"),
+                    .map([("NS.keys", .list([.reference(4)])), ("NS.objects", .list([.reference(5)]))]), .text("Tag"),
+                    .map([
+                        ("$class", .reference(6)), ("NSEntityName", .reference(4)), ("NSClassNameForEntity", .reference(7)),
+                        ("NSSuperentity", .reference(0)), ("NSProperties", .reference(8)),
+                    ]), kind("NSEntityDescription"), .text("TagObject"),
+                    .map([("NS.keys", .list([.reference(9)])), ("NS.objects", .list([.reference(10)]))]), .text("labelText"),
+                    .map([
+                        ("$class", .reference(11)), ("NSPropertyName", .reference(9)), ("NSAttributeType", .int(700)),
+                        ("NSIsOptional", .bool(true)),
+                        ("NSRenamingIdentifier", .reference(9)),
+                    ]), kind("NSAttributeDescription"),
+                ])
+            ),
         ]).propertyList()
     }
 
@@ -208,7 +214,9 @@ import Testing
         var bytes = archive()
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             // The trailer has the offsets and sizes of everything.
-            let place = Bool.random(using: &random) ? Int.random(in: (bytes.count - 32)..<bytes.count, using: &random) : bytes.indices.randomElement(using: &random) ?? 0
+            let place =
+                Bool.random(using: &random)
+                ? Int.random(in: (bytes.count - 32)..<bytes.count, using: &random) : bytes.indices.randomElement(using: &random) ?? 0
             bytes[place] = UInt8.random(in: 0...255, using: &random)
         }
         try withArchive(stored(bytes)) { #expect($0.model.entities.map(\.name) == ["Tag"]) }

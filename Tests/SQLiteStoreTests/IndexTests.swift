@@ -15,13 +15,16 @@ import Testing
 
     /// The statements of a file's fetch indexes, after it was opened with these indexes on `Book`.
     private func statements(_ url: URL, _ indexes: [FetchIndex], on entity: String = "Book") throws -> [String] {
-        let store = try Library.store(url, model: Library.model { model in
-            for place in model.entities.indices {
-                model.entities[place].indexes = model.entities[place].name == entity ? indexes : []
-            }
-        })
+        let store = try Library.store(
+            url,
+            model: Library.model { model in
+                for place in model.entities.indices {
+                    model.entities[place].indexes = model.entities[place].name == entity ? indexes : []
+                }
+            })
         defer { store.close() }
-        return try store.lines("SELECT sql FROM sqlite_master WHERE type = 'index' AND name LIKE 'Z\\_\(entity)\\_%' ESCAPE '\\' ORDER BY name")
+        return try store.lines(
+            "SELECT sql FROM sqlite_master WHERE type = 'index' AND name LIKE 'Z\\_\(entity)\\_%' ESCAPE '\\' ORDER BY name")
     }
 
     @Test func indexesAreMadeChangedAndDroppedInPlace() throws {
@@ -79,7 +82,8 @@ import Testing
             #expect(try statements(url, [index("byTitle", [.init(property: "title")])]).count == 1)
             var options = Library.options()
             options.isReadOnly = true
-            let store = try Library.store(url, model: Library.model { for place in $0.entities.indices { $0.entities[place].indexes = [] } }, options: options)
+            let store = try Library.store(
+                url, model: Library.model { for place in $0.entities.indices { $0.entities[place].indexes = [] } }, options: options)
             #expect(try store.lines("SELECT COUNT(*) FROM sqlite_master WHERE name = 'Z_Book_byTitle'") == ["1"])
         }
     }

@@ -175,7 +175,9 @@ struct AppleInspectionTests {
         try Library.withFolder { folder in
             let url = folder.appending(path: "store.sqlite")
             for suffix in ["", "-wal", "-shm"] {
-                guard let data = FileManager.default.contents(atPath: AppleStores.folder.appending(path: file + suffix).path) else { continue }
+                guard let data = FileManager.default.contents(atPath: AppleStores.folder.appending(path: file + suffix).path) else {
+                    continue
+                }
                 try data.write(to: url.deletingLastPathComponent().appending(path: "store.sqlite\(suffix)"))
             }
             #expect(try StoreCheck.run(on: url).violations == [])
@@ -193,7 +195,9 @@ struct AppleInspectionTests {
         func description(_ file: String) throws -> StoreDescription {
             try Library.withFolder { folder in
                 for suffix in ["", "-wal"] {
-                    guard let data = FileManager.default.contents(atPath: AppleStores.folder.appending(path: file + suffix).path) else { continue }
+                    guard let data = FileManager.default.contents(atPath: AppleStores.folder.appending(path: file + suffix).path) else {
+                        continue
+                    }
                     try data.write(to: folder.appending(path: "store.sqlite\(suffix)"))
                 }
                 return try StoreDescription(of: folder.appending(path: "store.sqlite"))

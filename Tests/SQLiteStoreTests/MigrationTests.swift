@@ -39,7 +39,9 @@ import Testing
                 }
             }
         }
-        changes.updates = rows.values.map { RowUpdate(key: $0.key, expectedVersion: 1, values: $0.values, changedSlots: Array($0.values.indices)) }
+        changes.updates = rows.values.map {
+            RowUpdate(key: $0.key, expectedVersion: 1, values: $0.values, changedSlots: Array($0.values.indices))
+        }
         try store.save(changes)
     }
 
@@ -95,7 +97,8 @@ import Testing
             }
         }
         for entity in slots {
-            for (index, relationship) in entity.toMany.enumerated() where relationship.declaration.isOrdered && !known.contains(relationship.name) {
+            for (index, relationship) in entity.toMany.enumerated()
+            where relationship.declaration.isOrdered && !known.contains(relationship.name) {
                 for (key, uid) in uids where key.entityIndex == entity.index {
                     let members = try store.read { try $0.destinations(of: key, toMany: index) }.map { uids[$0] ?? -1 }
                     let own = (evolution.links[relationship.name] ?? []).filter { $0.owner == uid }.map(\.member)
@@ -129,14 +132,17 @@ import Testing
                 model = try ResolvedModel(evolution.model)
                 let difference = ModelDifference(from: before.model, to: evolution.model)
                 guard difference.obstacles.isEmpty else {
-                    let error = #expect(throws: StoreError.self) { _ = try Library.store(url, model: model, options: Library.options(version: version)) }
+                    let error = #expect(throws: StoreError.self) {
+                        _ = try Library.store(url, model: model, options: Library.options(version: version))
+                    }
                     #expect(error?.code == .notInferable)
                     evolution = before
                     continue
                 }
                 let migrated = try Library.store(url, model: model, options: Library.options(version: version))
                 let known = Set(
-                    evolution.model.entities.flatMap(\.relationships).filter { orderedBefore.contains($0.renamingIdentifier ?? $0.name) }.map(\.name))
+                    evolution.model.entities.flatMap(\.relationships).filter { orderedBefore.contains($0.renamingIdentifier ?? $0.name) }
+                        .map(\.name))
                 try takeOrders(&evolution, migrated, model, known: known)
                 let (found, wanted) = (try contents(migrated, evolution, model), expected(evolution))
                 let (missing, extra) = (wanted.filter { !found.contains($0) }, found.filter { !wanted.contains($0) })

@@ -69,7 +69,8 @@ private struct PredicateGrammar {
             let value = pick([number(entity, base, depth), text(entity, base, depth), date(entity, base)])
             return test(value, pick([.equalTo, .notEqualTo]), .constant(.null))
         case 6:
-            let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in chance(5) ? PredicateValue.null : .string(pick(Self.words)) }
+            let members = (0..<Int.random(in: 0...4, using: &random)).map { _ in chance(5) ? PredicateValue.null : .string(pick(Self.words))
+            }
             return test(text(entity, base, depth), .in, .constant(.list(members)), pick(Self.options))
         case 7:
             let members = (0..<Int.random(in: 0...20, using: &random)).map { _ in numberValue() }
@@ -86,7 +87,10 @@ private struct PredicateGrammar {
     private mutating func mixed(_ entity: String, _ base: Term, _ depth: Int) -> Tree {
         let numeric = [PredicateValue.string("5"), .string("0"), .string("-1.5"), .string("NaN")]
         func value() -> Term {
-            pick([number(entity, base, depth), text(entity, base, depth), date(entity, base), .constant(pick(numeric)), .constant(.data(Data([1])))])
+            pick([
+                number(entity, base, depth), text(entity, base, depth), date(entity, base), .constant(pick(numeric)),
+                .constant(.data(Data([1]))),
+            ])
         }
         switch Int.random(in: 0..<5, using: &random) {
         case 0: return test(value(), .in, .aggregate([value(), value()]))
@@ -144,7 +148,8 @@ private struct PredicateGrammar {
     }
 
     private mutating func number(_ entity: String, _ base: Term, _ depth: Int) -> Term {
-        let plain: [Term] = (Self.shapes[entity]?.numbers ?? []).map { key(base, $0) } + [.constant(numberValue()), .constant(numberValue())]
+        let plain: [Term] =
+            (Self.shapes[entity]?.numbers ?? []).map { key(base, $0) } + [.constant(numberValue()), .constant(numberValue())]
         guard depth > 0, chance(2) else { return pick(plain) }
         func two(_ name: String) -> Term { .function(name, [number(entity, base, depth - 1), number(entity, base, depth - 1)]) }
         switch Int.random(in: 0..<9, using: &random) {
@@ -184,7 +189,8 @@ private struct PredicateGrammar {
     }
 
     private mutating func date(_ entity: String, _ base: Term) -> Term {
-        let plain: [Term] = (Self.shapes[entity]?.dates ?? []).map { key(base, $0) } + [.constant(.date(Double(Int.random(in: 0...3, using: &random))))]
+        let plain: [Term] =
+            (Self.shapes[entity]?.dates ?? []).map { key(base, $0) } + [.constant(.date(Double(Int.random(in: 0...3, using: &random))))]
         let date = pick(plain)
         return chance(4) ? .function("add:to:", [date, .constant(.int(1))]) : date
     }

@@ -32,7 +32,9 @@ import Testing
     }
 
     /// Instructions per item, for `count` items.
-    private func stepsForEach(_ count: Int, _ change: (ResolvedModel, _ lists: [RowKey], _ items: [RowKey], SQLiteStore, () -> Int) throws -> Int) throws -> Double {
+    private func stepsForEach(
+        _ count: Int, _ change: (ResolvedModel, _ lists: [RowKey], _ items: [RowKey], SQLiteStore, () -> Int) throws -> Int
+    ) throws -> Double {
         try Library.withFolder { folder in
             let recording = StatementRecording(folder)
             let model = try Self.model()
@@ -72,7 +74,8 @@ import Testing
                 var changes = StoreChanges()
                 let slot = model.slot("Item", "list")
                 changes.updates = items.map {
-                    RowUpdate(key: $0, expectedVersion: 1, values: model.values("Item", ["list": .reference(lists[1])]), changedSlots: [slot])
+                    RowUpdate(
+                        key: $0, expectedVersion: 1, values: model.values("Item", ["list": .reference(lists[1])]), changedSlots: [slot])
                 }
                 let before = steps()
                 try store.save(changes)

@@ -73,14 +73,19 @@ import Testing
         }
         func all(_ name: String) -> [RowKey] { keys[name] ?? [] }
         var changes = StoreChanges()
-        for name in ["List", "Tag", "Reader"] { changes.inserts += all(name).map { Row(key: $0, version: 1, values: model.values(name, [:])) } }
+        for name in ["List", "Tag", "Reader"] {
+            changes.inserts += all(name).map { Row(key: $0, version: 1, values: model.values(name, [:])) }
+        }
         for (name, prefix) in [("Item", "i"), ("SpecialItem", "s")] {
             changes.inserts += all(name).enumerated().map { index, key in
                 let list = StoredValue.reference(all("List")[index])
-                return Row(key: key, version: 1, values: model.values(name, ["list": list, "owner": list, "code": .string("\(prefix)\(index)")]))
+                return Row(
+                    key: key, version: 1, values: model.values(name, ["list": list, "owner": list, "code": .string("\(prefix)\(index)")]))
             }
         }
-        changes.inserts += all("Part").enumerated().map { Row(key: $1, version: 1, values: model.values("Part", ["item": .reference(all("Item")[$0])])) }
+        changes.inserts += all("Part").enumerated().map {
+            Row(key: $1, version: 1, values: model.values("Part", ["item": .reference(all("Item")[$0])]))
+        }
         let tags = model.toMany("Item", "tags"), friends = model.toMany("Item", "friends"), readers = model.toMany("List", "readers")
         for (index, item) in all("Item").enumerated() {
             changes.links.append(LinkChange(owner: item, relationship: tags, destination: all("Tag")[index], isAddition: true))
@@ -94,7 +99,9 @@ import Testing
             var change = StoreChanges()
             change.author = "author \(number)"
             change.inserts = [
-                Row(key: try store.write { try $0.allocateKeys(for: model.index("Tag"), count: 1)[0] }, version: 1, values: model.values("Tag", [:]))
+                Row(
+                    key: try store.write { try $0.allocateKeys(for: model.index("Tag"), count: 1)[0] }, version: 1,
+                    values: model.values("Tag", [:]))
             ]
             try store.save(change)
         }
@@ -139,7 +146,9 @@ import Testing
             RowUpdate(
                 key: item, expectedVersion: 1,
                 values: model.values("Item", ["title": .string("new"), "code": .string("other"), "list": .reference(all("List")[1])]),
-                changedSlots: [model.slot("Item", "title"), model.slot("Item", "code"), model.slot("Item", "list"), model.slot("Item", "owner")].sorted())
+                changedSlots: [
+                    model.slot("Item", "title"), model.slot("Item", "code"), model.slot("Item", "list"), model.slot("Item", "owner"),
+                ].sorted())
         ]
         changes.owners = [RowOwner(key: all("List")[2], expectedVersion: 1)]
         changes.links = [
@@ -199,12 +208,15 @@ import Testing
                 Relationship(name: "teams", destination: "Group", inverse: "team", isToMany: true),
                 Relationship(name: "badge", destination: "Badge", inverse: "member", deleteRule: .cascade),
             ])
-        member.indexes = [FetchIndex(name: "byTitleAndSize", elements: [.init(property: "title"), .init(property: "size", isAscending: false)])]
+        member.indexes = [
+            FetchIndex(name: "byTitleAndSize", elements: [.init(property: "title"), .init(property: "size", isAscending: false)])
+        ]
         let group = Entity(
             name: "Group",
             attributes: [
                 Attribute(name: "name", type: .string), derived("memberCount", .integer64, "members.@count"),
-                derived("total", .integer64, "members.@sum.size"), derived("teamCount", .integer64, "team.@count"), derived("changed", .date, "now()"),
+                derived("total", .integer64, "members.@sum.size"), derived("teamCount", .integer64, "team.@count"),
+                derived("changed", .date, "now()"),
             ],
             relationships: [
                 Relationship(name: "members", destination: "Member", inverse: "group", isToMany: true),
@@ -215,11 +227,14 @@ import Testing
             relationships: [Relationship(name: "member", destination: "Member", inverse: "badge")])
 
         var node = Entity(
-            name: "Node", isAbstract: true, attributes: [Attribute(name: "name", type: .string), Attribute(name: "code", type: .integer64)],
+            name: "Node", isAbstract: true,
+            attributes: [Attribute(name: "name", type: .string), Attribute(name: "code", type: .integer64)],
             relationships: [
                 Relationship(name: "parent", destination: "Node", inverse: "children"),
-                Relationship(name: "children", destination: "Node", inverse: "parent", isToMany: true, isOrdered: true, deleteRule: .cascade),
-                Relationship(name: "previous", destination: "Node", inverse: "next"), Relationship(name: "next", destination: "Node", inverse: "previous"),
+                Relationship(
+                    name: "children", destination: "Node", inverse: "parent", isToMany: true, isOrdered: true, deleteRule: .cascade),
+                Relationship(name: "previous", destination: "Node", inverse: "next"),
+                Relationship(name: "next", destination: "Node", inverse: "previous"),
                 Relationship(name: "sources", destination: "Node", inverse: "targets", isToMany: true, isOrdered: true),
                 Relationship(name: "targets", destination: "Node", inverse: "sources", isToMany: true, isOrdered: true),
                 Relationship(name: "peers", destination: "Node", inverse: "peers", isToMany: true),
@@ -229,7 +244,10 @@ import Testing
         folder.uniquenessConstraints = [["key"]]
         let special = Entity(name: "SpecialFolder", superentity: "Folder", attributes: [Attribute(name: "note", type: .string)])
         let document = Entity(name: "Document", superentity: "Node", attributes: [Attribute(name: "date", type: .date)])
-        return ["derived and external": Model(entities: [member, group, badge]), "a hierarchy that refers to itself": Model(entities: [node, folder, special, document])]
+        return [
+            "derived and external": Model(entities: [member, group, badge]),
+            "a hierarchy that refers to itself": Model(entities: [node, folder, special, document]),
+        ]
     }()
 
     /// The statements of one model, including those of its triggers.
@@ -248,7 +266,8 @@ import Testing
             #expect(statements.count > 30)
             #expect(triggers.isEmpty == !name.contains("derived"))
             let exceptions = Self.exceptions + (name.contains("derived") ? Self.exceptionsOfDerived : [])
-            let problems = try PlanCheck(path: url.path, broadColumns: ["Z_ENT"], functions: ["TARN_DERIVE": 2]).problems(statements, exceptions: exceptions)
+            let problems = try PlanCheck(path: url.path, broadColumns: ["Z_ENT"], functions: ["TARN_DERIVE": 2]).problems(
+                statements, exceptions: exceptions)
             #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
         }
     }
@@ -264,10 +283,13 @@ import Testing
         let count = 400
         let entities = model.entities.filter { !$0.declaration.isAbstract }
         var keys: [Int: [RowKey]] = [:]
-        try store.write { writer in for entity in entities { keys[entity.index] = try writer.allocateKeys(for: entity.index, count: count) } }
+        try store.write { writer in for entity in entities { keys[entity.index] = try writer.allocateKeys(for: entity.index, count: count) }
+        }
         /// Rows of an entity or one of its subentities.
         func rows(_ entity: Int) -> [RowKey] { model.entities[entity].hierarchy.compactMap { keys[$0] }.flatMap(\.self) }
-        func isDerived(_ slot: Slot) -> Bool { if case .attribute(let attribute) = slot { attribute.derivationExpression != nil } else { false } }
+        func isDerived(_ slot: Slot) -> Bool {
+            if case .attribute(let attribute) = slot { attribute.derivationExpression != nil } else { false }
+        }
         func value(_ attribute: Attribute, _ number: Int) -> StoredValue {
             switch attribute.type {
             case .string: .string("\(attribute.name) \(number)")
@@ -293,7 +315,8 @@ import Testing
             for (number, key) in (keys[entity.index] ?? []).enumerated() {
                 changes.inserts.append(Row(key: key, version: 1, values: values(entity, number)))
                 for (index, relationship) in entity.toMany.enumerated() where relationship.isLinked {
-                    changes.links.append(LinkChange(owner: key, relationship: index, destination: rows(relationship.destination)[number], isAddition: true))
+                    changes.links.append(
+                        LinkChange(owner: key, relationship: index, destination: rows(relationship.destination)[number], isAddition: true))
                 }
             }
         }
@@ -314,7 +337,9 @@ import Testing
             }
             var updates = StoreChanges()
             updates.updates = [
-                RowUpdate(key: own[9], expectedVersion: 1, values: values(entity, 9), changedSlots: entity.slots.indices.filter { !isDerived(entity.slots[$0]) })
+                RowUpdate(
+                    key: own[9], expectedVersion: 1, values: values(entity, 9),
+                    changedSlots: entity.slots.indices.filter { !isDerived(entity.slots[$0]) })
             ]
             try store.save(updates)
             var deletes = StoreChanges()
@@ -341,6 +366,7 @@ import Testing
     ]
 
     private static let exceptionsOfDerived = ["ZGROUP", "ZMEMBER"].map {
-        PlanException("UPDATE \($0) SET…", "SCAN \($0)", because: "A derived attribute is new in the model: it is computed for all rows, once.")
+        PlanException(
+            "UPDATE \($0) SET…", "SCAN \($0)", because: "A derived attribute is new in the model: it is computed for all rows, once.")
     }
 }
