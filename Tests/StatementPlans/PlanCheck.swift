@@ -63,7 +63,8 @@ package final class PlanCheck {
         self.database = database
         self.broadColumns = broadColumns
         for (name, count) in functions {
-            sqlite3_create_function_v2(database, name, count, SQLITE_UTF8, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil)
+            sqlite3_create_function_v2(
+                database, name, count, SQLITE_UTF8, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil)
         }
     }
 
@@ -148,7 +149,8 @@ package final class PlanCheck {
         if step.equalities.isEmpty, !step.hasRange {
             // The least or the greatest: at an end of an index, of the table itself, or found by reading all.
             let ends = primaryKey(of: table).flatMap { ["MAX(\($0.uppercased()))", "MIN(\($0.uppercased()))"] }
-            return step.index != nil || ends.contains(where: sql.uppercased().contains) ? nil : "reads all of \(table) for the least or the greatest"
+            return step.index != nil || ends.contains(where: sql.uppercased().contains)
+                ? nil : "reads all of \(table) for the least or the greatest"
         }
         if let index = step.index, isUnique(index, table), keyColumns(of: index).allSatisfy(step.equalities.contains) { return nil }
         if step.isPrimaryKey, primaryKey(of: table).allSatisfy(step.equalities.contains) { return nil }
@@ -161,11 +163,15 @@ package final class PlanCheck {
             let isKnown = equality.others.allSatisfy { other in
                 if let name = other.table { return name != step.table && (isList(block.tables[name]) || positioned.contains(name)) }
                 if known.contains(other.name) { return false }
-                return block.tables.keys.allSatisfy { $0 == step.table || positioned.contains($0) || !names(of: block.tables[$0] ?? "").contains(other.name) }
+                return block.tables.keys.allSatisfy {
+                    $0 == step.table || positioned.contains($0) || !names(of: block.tables[$0] ?? "").contains(other.name)
+                }
             }
             if isKnown { offered.insert(equality.column.name) }
         }
-        let unused = offered.subtracting(step.equalities).subtracting(broadColumns).filter { name in partial.map { !$0.contains(name) } ?? true }
+        let unused = offered.subtracting(step.equalities).subtracting(broadColumns).filter { name in
+            partial.map { !$0.contains(name) } ?? true
+        }
         if !unused.isEmpty {
             return "searches \(table) by \(list(step.equalities)), not by \(list(unused))"
         }

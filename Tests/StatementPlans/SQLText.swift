@@ -15,8 +15,10 @@ struct SQLToken: Hashable {
     func isSymbol(_ text: String) -> Bool { kind == .symbol && self.text == text }
 
     private static let reserved: Set<String> = [
-        "SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "IS", "NULL", "EXISTS", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE", "END",
-        "ORDER", "GROUP", "BY", "LIMIT", "OFFSET", "HAVING", "UNION", "ALL", "EXCEPT", "INTERSECT", "JOIN", "LEFT", "INNER", "CROSS", "OUTER",
+        "SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "IS", "NULL", "EXISTS", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE",
+        "END",
+        "ORDER", "GROUP", "BY", "LIMIT", "OFFSET", "HAVING", "UNION", "ALL", "EXCEPT", "INTERSECT", "JOIN", "LEFT", "INNER", "CROSS",
+        "OUTER",
         "ON", "USING", "AS", "SET", "VALUES", "RETURNING", "INDEXED", "DISTINCT", "INSERT", "UPDATE", "DELETE", "INTO", "ESCAPE", "COLLATE",
         "GLOB", "DO", "CONFLICT", "WITH",
     ]
@@ -227,7 +229,10 @@ struct SQLBlock {
     }
 
     private mutating func readEquality(_ groups: [Group]) {
-        guard let sign = groups.firstIndex(where: { $0.token?.isSymbol("=") == true || $0.token?.isSymbol("==") == true || $0.keyword == "IS" })
+        guard
+            let sign = groups.firstIndex(where: {
+                $0.token?.isSymbol("=") == true || $0.token?.isSymbol("==") == true || $0.keyword == "IS"
+            })
         else { return }
         let left = Array(groups[..<sign]), right = Array(groups[(sign + 1)...])
         if right.first?.keyword == "NOT" || left.first?.keyword == "NOT" { return }
@@ -241,7 +246,9 @@ struct SQLBlock {
         let tokens = groups.compactMap(\.token)
         guard tokens.count == groups.count else { return nil }
         if tokens.count == 1, tokens[0].isName { return Column(table: nil, name: tokens[0].text) }
-        if tokens.count == 3, tokens[0].isName, tokens[1].isSymbol("."), tokens[2].isName { return Column(table: tokens[0].text, name: tokens[2].text) }
+        if tokens.count == 3, tokens[0].isName, tokens[1].isSymbol("."), tokens[2].isName {
+            return Column(table: tokens[0].text, name: tokens[2].text)
+        }
         return nil
     }
 

@@ -36,7 +36,9 @@ package struct StatementList: Sendable {
 
     package init(_ kind: Kind) throws {
         self.kind = kind
-        statements = try String(contentsOf: Self.file(kind), encoding: .utf8).split(separator: "\n").map { StatementFragments.normalized($0) }
+        statements = try String(contentsOf: Self.file(kind), encoding: .utf8).split(separator: "\n").map {
+            StatementFragments.normalized($0)
+        }
     }
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -45,7 +47,8 @@ package struct StatementList: Sendable {
 
     private static func fragments(_ kind: Kind) throws -> [StatementFragment] {
         try kind.modules.flatMap { module in
-            try StatementFragments.all(in: folder.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/\(module)"))
+            try StatementFragments.all(
+                in: folder.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/\(module)"))
         }
     }
 
