@@ -14,7 +14,8 @@ import Testing
 
 @Suite struct SchemaCommandTests {
     /// The sentence a command failed with, or nil.
-    private func run<Command: AsyncParsableCommand>(_ type: Command.Type, _ folder: ScratchFolder, _ arguments: String...) async -> String? {
+    private func run<Command: AsyncParsableCommand>(_ type: Command.Type, _ folder: ScratchFolder, _ arguments: String...) async -> String?
+    {
         do {
             var command = try Command.parse(arguments + ["--container", "iCloud.org.example.notes", "--data", folder.path])
             try await command.run()

@@ -171,12 +171,14 @@ import Testing
 
     @Test func valuesOfEveryKindAreWritten() {
         let values: [StoredValue] = [
-            .int(-5), .double(0.5), .double(.infinity), .decimal(Decimal(string: "12.50") ?? 0), .date(0.25), .date(1e300), .data(Data([1, 2])),
+            .int(-5), .double(0.5), .double(.infinity), .decimal(Decimal(string: "12.50") ?? 0), .date(0.25), .date(1e300),
+            .data(Data([1, 2])),
             .url("https://example.com/"), .null,
         ]
         #expect(
             values.map { JSONText.value($0) } == [
-                "-5", "0.5", "\"inf\"", "\"12.5\"", "\"2001-01-01T00:00:00.250Z\"", "\"1e+300\"", "\"AQI=\"", "\"https://example.com/\"", "null",
+                "-5", "0.5", "\"inf\"", "\"12.5\"", "\"2001-01-01T00:00:00.250Z\"", "\"1e+300\"", "\"AQI=\"", "\"https://example.com/\"",
+                "null",
             ])
         #expect(JSONText.value(.int(1), isFlag: true) == "true")
     }
@@ -187,7 +189,8 @@ import Testing
         try StoreCommand.ModelOfStore.parse([path, folder.path + "/Notes.xcdatamodeld"]).run()
         try ModelCheckCommand.parse([folder.path + "/Notes.xcdatamodeld"]).run()
         let text = try String(contentsOfFile: folder.path + "/Notes.xcdatamodeld/Notes.xcdatamodel/contents", encoding: .utf8)
-        #expect(text.contains(#"<relationship name="folder" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Folder""#))
+        #expect(
+            text.contains(#"<relationship name="folder" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Folder""#))
         #expect(throws: CommandError.self) { try StoreCommand.ModelOfStore.parse([path, folder.path + "/Notes.xcdatamodeld"]).run() }
         #expect(throws: CommandError.self) { try StoreCommand.ModelOfStore.parse([path, folder.path + "/Notes"]).run() }
     }

@@ -64,7 +64,8 @@ import Testing
         let subscription = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "all", kind: .database))])
         #expect(await post(subscription, .private, .modifySubscriptions, server, token: token) == 200)
 
-        #expect(await run(UserCommand.Export.self, "nobody", "--to", copy, "--data", data)?.contains("The user nobody does not exist") == true)
+        #expect(
+            await run(UserCommand.Export.self, "nobody", "--to", copy, "--data", data)?.contains("The user nobody does not exist") == true)
         let exported = await CommandRun("user", "export", "amaryllis", "--to", copy, "--json", "--data", data)
         #expect(exported.status == 0, "\(exported.notes)")
         #expect(exported.output.contains(#""records":4,"#), "\(exported.output)")
