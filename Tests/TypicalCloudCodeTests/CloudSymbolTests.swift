@@ -8,7 +8,8 @@ import Testing
 @Suite struct CloudSymbolTests {
     @Test func everyTypeHasItsName() {
         let types: [Any.Type] = [
-            CKAcceptSharesOperation.self, CKAsset.self, CKContainer.self, CKDatabase.self, CKDatabaseNotification.self, CKDatabaseOperation.self,
+            CKAcceptSharesOperation.self, CKAsset.self, CKContainer.self, CKDatabase.self, CKDatabaseNotification.self,
+            CKDatabaseOperation.self,
             CKDatabaseSubscription.self, CKDiscoverAllUserIdentitiesOperation.self, CKDiscoverUserIdentitiesOperation.self, CKError.self,
             CKFetchDatabaseChangesOperation.self, CKFetchNotificationChangesOperation.self, CKFetchRecordChangesOperation.self,
             CKFetchRecordZoneChangesOperation.self, CKFetchRecordZonesOperation.self, CKFetchRecordsOperation.self,
@@ -19,7 +20,8 @@ import Testing
             CKQueryNotification.self, CKQueryOperation.self, CKQueryOperation.Cursor.self, CKQuerySubscription.self, CKRecord.self,
             CKRecord.ID.self, CKRecord.Reference.self, CKRecordZone.self, CKRecordZone.ID.self, CKRecordZoneNotification.self,
             CKRecordZoneSubscription.self, CKServerChangeToken.self, CKShare.self, CKShare.Metadata.self, CKShare.Participant.self,
-            CKSubscription.self, CKSubscription.NotificationInfo.self, CKSyncEngine.self, CKUserIdentity.self, CKUserIdentity.LookupInfo.self,
+            CKSubscription.self, CKSubscription.NotificationInfo.self, CKSyncEngine.self, CKUserIdentity.self,
+            CKUserIdentity.LookupInfo.self,
             CKAccountStatus.self, CKDatabase.Scope.self,
         ]
         #expect(Set(types.map { ObjectIdentifier($0) }).count == types.count)

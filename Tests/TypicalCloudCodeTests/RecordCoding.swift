@@ -96,7 +96,8 @@ struct Trip: CloudModel, Identifiable {
     }
 
     func makeRecord() -> CKRecord {
-        let record = systemFields.flatMap { CKRecord.fromSystemFields($0) }
+        let record =
+            systemFields.flatMap { CKRecord.fromSystemFields($0) }
             ?? CKRecord(recordType: Trip.recordType, recordID: id)
         record[.title] = title
         record["days"] = days as NSNumber

@@ -82,8 +82,11 @@ final class SharingController {
     func join(_ url: URL) async throws -> (title: String?, owner: String?, canWrite: Bool) {
         let metadata = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<CKShare.Metadata, Error>) in
             container.fetchShareMetadata(with: url) { metadata, error in
-                if let metadata = metadata { continuation.resume(returning: metadata) }
-                else { continuation.resume(throwing: error ?? CKError(.unknownItem)) }
+                if let metadata = metadata {
+                    continuation.resume(returning: metadata)
+                } else {
+                    continuation.resume(throwing: error ?? CKError(.unknownItem))
+                }
             }
         }
         guard metadata.participantStatus == .pending else { throw CKError(.participantAlreadyInvited) }

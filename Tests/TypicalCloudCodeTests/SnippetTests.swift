@@ -73,7 +73,9 @@ import Testing
         #expect((busy as NSError as Error).retryDelay == 4.5)
         #expect((CocoaError(.fileNoSuchFile) as Error).retryDelay == nil)
         #expect((busy as Error).cloudCode == .zoneBusy)
-        let errors: [AnyHashable: Error] = [CKRecord.ID(recordName: "a"): CKError(.batchRequestFailed), CKRecord.ID(recordName: "b"): CKError(.quotaExceeded)]
+        let errors: [AnyHashable: Error] = [
+            CKRecord.ID(recordName: "a"): CKError(.batchRequestFailed), CKRecord.ID(recordName: "b"): CKError(.quotaExceeded),
+        ]
         #expect(CloudProblem(CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])) == .quota)
     }
 
@@ -198,7 +200,8 @@ import Testing
         #expect(query.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnRecordUpdate])
 
         let push = Data(
-            #"{"aps":{"content-available":1},"ck":{"cid":"iCloud.a","qry":{"rid":"alps","sid":"new-Trip","fo":1,"zid":"_defaultZone","dbs":2,"af":{"title":"Alps"}}}}"#.utf8)
+            #"{"aps":{"content-available":1},"ck":{"cid":"iCloud.a","qry":{"rid":"alps","sid":"new-Trip","fo":1,"zid":"_defaultZone","dbs":2,"af":{"title":"Alps"}}}}"#
+                .utf8)
         let userInfo = try #require(try JSONSerialization.jsonObject(with: push) as? [AnyHashable: Any])
         #expect(ZoneSync.describe(userInfo) == "created alps Alps")
         #expect(ZoneSync.describe(["ck": ["met": ["sid": "all-changes", "dbs": 2]]]) == "database 2 all-changes")
