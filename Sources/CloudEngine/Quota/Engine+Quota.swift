@@ -64,7 +64,7 @@ extension Engine {
 }
 
 /// Rejects the operations of one request that exceed the quota. An operation that makes a database smaller, or leaves
-/// it as it is, is never refused.
+/// it as it is, is never refused. The database's counts are written by `RecordBatch`, with the records.
 struct QuotaCheck {
     private let left: Int64?
     private let zone: Int64

@@ -25,6 +25,9 @@ extension StoreSync {
 }
 
 extension MirrorFile {
+    /// Returns why each object is, or isn't, on the server. Reasons of rejections were stored when `ExportSettlement` settled
+    /// the batch; the whole store's reasons (quota, account, no connection) are in `SyncStatus`.
+    ///
     /// History is read first, so that the last save counts as pending.
     func states(of keys: [RowKey]) throws -> Committed<[RowKey: NSPersistentCloudKitContainer.ObjectSyncState]> {
         try write { writer, related in

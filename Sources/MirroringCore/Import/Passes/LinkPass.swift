@@ -5,6 +5,9 @@ import CloudWire
 package import ManagedModel
 
 /// Applies the page's join records, which stand for pairs of many-to-many relationships.
+///
+/// Pairs don't conflict: each is a record of its own, and the lists of two devices are merged to their union without the
+/// pairs that either side unlinked. The order of a list is `Ranking`'s.
 struct LinkPass {
     static func run(_ work: inout ImportWorkspace) {
         for record in work.records where record.recordType == MirrorNames.linkRecordType { apply(record, &work) }
