@@ -87,8 +87,7 @@ extension SQLiteStore {
         let fixed = ["journal_mode", "auto_vacuum", "locking_mode", "foreign_keys", "encoding", "page_size"]
         let isName = !name.isEmpty && name.allSatisfy { $0.isLetter || $0 == "_" }
         guard isName, !fixed.contains(name.lowercased()) else { return }
-        let quoted = value.replacingOccurrences(of: "'", with: "''")
-        try database.execute(sql: "PRAGMA \(name) = '\(quoted)'")
+        try database.execute(sql: "PRAGMA \(name) = \(textLiteral(value))")
     }
 
     static func configuration(_ options: Options) -> Configuration {

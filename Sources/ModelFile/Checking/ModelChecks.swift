@@ -13,7 +13,7 @@ struct ModelChecks {
 
     init(_ model: Model) {
         self.model = model
-        entities = Dictionary(model.entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        entities = Dictionary(keepingFirst: model.entities.map { ($0.name, $0) })
     }
 
     mutating func run() {

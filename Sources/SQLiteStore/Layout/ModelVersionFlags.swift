@@ -28,10 +28,10 @@ struct ModelVersionFlags: Codable, Equatable {
             let relationships = entity.relationships.map {
                 ($0.name, Property(isOptional: $0.isOptional, modifier: $0.versionHashModifier))
             }
-            let properties = Dictionary(attributes + relationships, uniquingKeysWith: { first, _ in first })
+            let properties = Dictionary(keepingFirst: attributes + relationships)
             return (entity.name, Entity(modifier: entity.versionHashModifier, properties: properties))
         }
-        entities = Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+        entities = Dictionary(keepingFirst: pairs)
     }
 
     /// - Parameter names: The entities to compare. Properties that only one of the two versions has are left out: tables show them.

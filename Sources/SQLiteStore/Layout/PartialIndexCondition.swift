@@ -61,7 +61,7 @@ struct PartialIndexCondition {
         case .int(let value): "\(value)"
         case .double(let value), .date(let value): value.isFinite ? "\(value)" : nil
         case .string(let value), .url(let value):
-            value.utf8.contains(0) ? nil : "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+            value.utf8.contains(0) ? nil : textLiteral(value)
         default: nil
         }
     }

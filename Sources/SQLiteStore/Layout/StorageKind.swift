@@ -63,6 +63,11 @@ enum StorageKind: String, Hashable, Sendable, Codable {
     }
 }
 
+/// A text as a literal of SQL, for statements that take no arguments: pragmas, and conditions of indexes.
+func textLiteral(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+}
+
 /// Quotes a name of a table or column for SQL.
 func identifier(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in

@@ -146,7 +146,7 @@ extension Connection {
 
     /// Upper case.
     func columnNames(of table: String) throws(StoreError) -> [String] {
-        try pairs("SELECT name, name FROM pragma_table_info('\(table.replacing("'", with: "''"))')").map { $0.0.uppercased() }
+        try pairs("SELECT name, name FROM pragma_table_info(\(textLiteral(table)))").map { $0.0.uppercased() }
     }
 
     func pairs(_ sql: String) throws(StoreError) -> [(String, String)] {

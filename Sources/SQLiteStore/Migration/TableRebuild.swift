@@ -15,7 +15,7 @@ struct TableRebuild {
     func inlineConstraints() throws(StoreError) -> [Set<String>] {
         let pairs = try connection.pairs(
             """
-            SELECT l.name, c.name FROM pragma_index_list('\(text(table))') l, pragma_index_info(l.name) c WHERE l.origin = 'u'
+            SELECT l.name, c.name FROM pragma_index_list(\(textLiteral(table))) l, pragma_index_info(l.name) c WHERE l.origin = 'u'
             """)
         return Dictionary(grouping: pairs, by: \.0).values.map { Set($0.map { $0.1.uppercased() }) }
     }
@@ -26,7 +26,7 @@ struct TableRebuild {
         var key: [(place: Int64, name: String)] = []
         var objects: [String] = []
         do {
-            try connection.query("SELECT name, type, pk FROM pragma_table_info('\(text(table))') ORDER BY cid") { row in
+            try connection.query("SELECT name, type, pk FROM pragma_table_info(\(textLiteral(table))) ORDER BY cid") { row in
                 guard let name = row.text(0), !columns.contains(name.uppercased()) else { return }
                 remainingColumns.append((name, row.text(1) ?? ""))
                 if row.int(2) > 0 { key.append((row.int(2), name)) }
@@ -34,7 +34,7 @@ struct TableRebuild {
             try connection.query(
                 """
                 SELECT m.type, m.sql, (SELECT group_concat(upper(c.name), char(10)) FROM pragma_index_info(m.name) c) FROM sqlite_master m \
-                WHERE m.tbl_name = '\(text(table))' COLLATE NOCASE AND m.type IN ('index', 'trigger') AND m.sql IS NOT NULL ORDER BY m.rowid
+                WHERE m.tbl_name = \(textLiteral(table)) COLLATE NOCASE AND m.type IN ('index', 'trigger') AND m.sql IS NOT NULL ORDER BY m.rowid
                 """
             ) { row in
                 let indexed = Set((row.text(2) ?? "").split(separator: "\n").map(String.init))
@@ -59,8 +59,6 @@ struct TableRebuild {
         try connection.execute("DROP TABLE \(copy)")
         for sql in objects { try connection.execute(sql) }
     }
-
-    private func text(_ name: String) -> String { name.replacing("'", with: "''") }
 }
 
 extension TableLayout {

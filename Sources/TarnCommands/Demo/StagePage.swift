@@ -36,19 +36,15 @@ struct StagePage: Sendable {
     var html: String {
         let frames = sides.map { side in
             """
-            <figure class="device \(Self.escaped(side.name.lowercased()))">
-              <iframe src="\(Self.escaped(side.address))" title="\(Self.escaped(side.name))"></iframe>
-              <figcaption>\(Self.escaped(side.name))</figcaption>
+            <figure class="device \(MarkupText.escaped(side.name.lowercased()))">
+              <iframe src="\(MarkupText.escaped(side.address))" title="\(MarkupText.escaped(side.name))"></iframe>
+              <figcaption>\(MarkupText.escaped(side.name))</figcaption>
             </figure>
             """
         }
         return Self.template
             .replacing("{{frames}}", with: frames.joined(separator: "\n"))
-            .replacing("{{server}}", with: Self.escaped(server))
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+            .replacing("{{server}}", with: MarkupText.escaped(server))
     }
 
     private static let template = """

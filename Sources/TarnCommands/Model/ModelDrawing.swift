@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ManagedModel
+
 /// A model as SVG: entities in a grid, the most connected ones in its middle rows, and a line per relationship.
 struct ModelDrawing {
     private struct Box {
@@ -80,7 +82,7 @@ struct ModelDrawing {
     }
 
     private static func cost(_ boxes: [Box], _ links: [(String, String)]) -> Int {
-        let byName = Dictionary(boxes.map { ($0.node.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: boxes.map { ($0.node.name, $0) })
         var (lines, cost) = ([(Point, Point)](), 0)
         for (source, destination) in links where source != destination {
             guard let from = byName[source], let to = byName[destination] else { continue }
@@ -117,7 +119,7 @@ struct ModelDrawing {
                 for next in (neighbours[name] ?? []).sorted() where seen.insert(next).inserted { queue.append(next) }
             }
         }
-        let nodes = Dictionary(graph.nodes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let nodes = Dictionary(keepingFirst: graph.nodes.map { ($0.name, $0) })
         return order.compactMap { nodes[$0] }
     }
 
@@ -146,7 +148,7 @@ struct ModelDrawing {
         let height = (boxes.map { $0.y + $0.height }.max() ?? 0) + Self.gap.y / 2
         var lines = [
             #"<svg xmlns="http://www.w3.org/2000/svg" width="\#(width)" height="\#(height)" viewBox="0 0 \#(width) \#(height)" role="img">"#,
-            "<title>Data model: \(Self.escaped(boxes.map(\.node.name).sorted().joined(separator: ", ")))</title>",
+            "<title>Data model: \(MarkupText.escaped(boxes.map(\.node.name).sorted().joined(separator: ", ")))</title>",
             """
             <style>
             svg { --paper: #ffffff; --ink: #1c1c1e; --faint: #6b6b70; --line: #3a6ea5; --head: #e6eef7; background: var(--paper) }
@@ -158,7 +160,7 @@ struct ModelDrawing {
             </style>
             """,
         ]
-        let byName = Dictionary(boxes.map { ($0.node.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: boxes.map { ($0.node.name, $0) })
         for (child, parent) in parents {
             guard let from = byName[child], let to = byName[parent] else { continue }
             lines.append(Self.line(from.border(towards: to.centre), to.border(towards: from.centre), "parent"))
@@ -207,17 +209,17 @@ struct ModelDrawing {
     }
 
     private static func end(_ text: String, _ place: (x: Double, y: Double)) -> String {
-        #"<text class="end" x="\#(number(place.x))" y="\#(number(place.y))">\#(escaped(text))</text>"#
+        #"<text class="end" x="\#(number(place.x))" y="\#(number(place.y))">\#(MarkupText.escaped(text))</text>"#
     }
 
     private static func drawn(_ box: Box) -> [String] {
         let name =
-            #"<text class="name\#(box.node.isAbstract ? " abstract" : "")" x="\#(box.x + padding)" y="\#(box.y + 19)">\#(escaped(box.node.name))</text>"#
+            #"<text class="name\#(box.node.isAbstract ? " abstract" : "")" x="\#(box.x + padding)" y="\#(box.y + 19)">\#(MarkupText.escaped(box.node.name))</text>"#
         let rows = box.node.attributes.enumerated().flatMap { index, attribute -> [String] in
             let y = box.y + headHeight + 16 + index * lineHeight
             return [
-                #"<text x="\#(box.x + padding)" y="\#(y)">\#(escaped(attribute.name))</text>"#,
-                #"<text class="type" x="\#(box.x + box.width - padding)" y="\#(y)">\#(escaped(attribute.type))\#(attribute.isRequired ? "!" : "")</text>"#,
+                #"<text x="\#(box.x + padding)" y="\#(y)">\#(MarkupText.escaped(attribute.name))</text>"#,
+                #"<text class="type" x="\#(box.x + box.width - padding)" y="\#(y)">\#(MarkupText.escaped(attribute.type))\#(attribute.isRequired ? "!" : "")</text>"#,
             ]
         }
         return [
@@ -230,9 +232,5 @@ struct ModelDrawing {
     private static func number(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(Double(tenths) / 10)"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 }

@@ -89,15 +89,9 @@ enum RecordCSV {
         let cells = columns.map { column -> String in
             guard let value = record.fields[column.name]?.value, value.type == column.type else { return "" }
             let text = RecordValueText.text(value, isComplete: true)
-            // An empty text is quoted: a missing value is not.
-            return text.isEmpty ? "\"\"" : quoted(text)
+            return CSVField.value(text)
         }
-        return ([quoted(record.recordName)] + cells).joined(separator: ",")
-    }
-
-    private static func quoted(_ text: String) -> String {
-        let isPlain = !text.utf8.contains { [UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13].contains($0) }
-        return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return ([CSVField.quoted(record.recordName)] + cells).joined(separator: ",")
     }
 
     /// A cell; nil for an empty one without quotation marks.

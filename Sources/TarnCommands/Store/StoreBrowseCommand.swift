@@ -110,7 +110,7 @@ enum StoreTable {
         // Subentities have properties of their own.
         let names = Set(rows.flatMap { $0.slots.map(\.name) }).sorted()
         let cells = [["_id"] + names] + rows.map { row in
-            let values = Dictionary(row.slots.map { ($0.name, cell(row, $0.value)) }, uniquingKeysWith: { first, _ in first })
+            let values = Dictionary(keepingFirst: row.slots.map { ($0.name, cell(row, $0.value)) })
             return [row.id] + names.map { values[$0] ?? "" }
         }
         let lines = cells.map { $0.map { cut(TerminalText.escaped($0)) } }

@@ -75,22 +75,16 @@ extension StoreCommand {
 /// Source: RFC 4180.
 enum CSVText {
     static func header(_ entity: ResolvedEntity) -> String {
-        (["_id"] + (stored(entity).map { entity.slots[$0].name } + entity.toMany.map(\.name)).map(field)).joined(separator: ",")
+        (["_id"] + (stored(entity).map { entity.slots[$0].name } + entity.toMany.map(\.name)).map(CSVField.value)).joined(separator: ",")
     }
 
     static func line(_ row: StoreRow) -> String {
-        let slots = stored(row.entity).map { row.plain(row.row.values[$0]).map(field) ?? "" }
-        let members = (row.members ?? []).map { keys in field(keys.map(row.text(of:)).joined(separator: " ")) }
+        let slots = stored(row.entity).map { row.plain(row.row.values[$0]).map(CSVField.value) ?? "" }
+        let members = (row.members ?? []).map { keys in CSVField.value(keys.map(row.text(of:)).joined(separator: " ")) }
         return ([row.id] + slots + members).joined(separator: ",")
     }
 
     private static func stored(_ entity: ResolvedEntity) -> [Int] { entity.slots.indices.filter { !entity.slots[$0].isTransient } }
-
-    /// An empty text is quoted: nil is not.
-    private static func field(_ text: String) -> String {
-        let isPlain = !text.isEmpty && !text.utf8.contains { [UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13].contains($0) }
-        return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
-    }
 }
 
 /// A file of an export, or standard output.
