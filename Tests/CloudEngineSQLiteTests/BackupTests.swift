@@ -44,7 +44,7 @@ import Testing
         #expect(try await restored.modify(.init(.create, .plant("new")))[0].word == "saved")
     }
 
-    @Test func whatAnEndedCopyLeftGoesWithTheNext() async throws {
+    @Test func filesOfAnInterruptedBackupAreRemovedByTheNext() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("first")))
         let copy = TemporaryFolder()

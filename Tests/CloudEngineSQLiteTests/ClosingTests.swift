@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct ClosingTests {
     /// Requests are in flight when a server ends: each gets a response or fails, and nothing else happens.
-    @Test func whoReadsOrWritesWhileTheStoreClosesIsAnsweredOrRefused() async throws {
+    @Test func readsAndWritesDuringCloseSucceedOrAreRejected() async throws {
         for _ in 0..<40 {
             let folder = TemporaryFolder()
             let store = try SQLiteServerStore(path: folder.path, use: .server)

@@ -93,7 +93,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test func whatLaterFormatsBroughtIsThere() async throws {
+    @Test func migratedDatabasesHaveTheColumnsOfLaterFormats() async throws {
         let bench = try await Self.open("format8")
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
         let mia = bench.call(user: owner)

@@ -56,7 +56,7 @@ import Testing
         #expect(Set(names ?? []) == Set((0..<60).filter { !$0.isMultiple(of: 3) }.map { "p\($0)" }))
     }
 
-    @Test func whatWasAnsweredIsInTheFilesAlready() async throws {
+    @Test func acknowledgedWritesAreInTheFiles() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))
         // The server is still running: a kill at this moment would leave this state.

@@ -130,7 +130,7 @@ import Testing
     }
 
     /// Only what writes by way of its key may come again with one: what keeps no answers would be done twice.
-    @Test func whatKeepsNoAnswerDoesNotComeAgain() {
+    @Test func operationsWithoutAStoredResponseAreNotReplayed() {
         let kept: [ServicePath.Operation] = [.modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions]
         let changing = kept + [.resolveRecords, .acceptRecords, .requestAccess, .restrictUser, .unrestrictUser]
         for operation in ServicePath.Operation.allCases {

@@ -94,7 +94,7 @@ import Testing
     }
 
     /// A client with the capability gets larger pages, up to the operator's limit and its own.
-    @Test func largePagesAreForWhoAsksForThem() async throws {
+    @Test func largePagesAreSentOnRequestOnly() async throws {
         var limits = Limits()
         (limits.recordsPerResponse, limits.recordsPerLargePage) = (2, 3)
         let bench = try await Bench.withGarden(limits: limits)

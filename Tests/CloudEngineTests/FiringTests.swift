@@ -69,7 +69,7 @@ import Testing
         #expect(picture(try await save(bench, .init(.forceDelete, .plant("root")))) == "gone:3:root gone:3:leaf")
     }
 
-    @Test func aSubscriptionThatFiresOnceGoes() async throws {
+    @Test func aSubscriptionThatFiresOnceIsDeleted() async throws {
         let bench = try await Bench.withGarden()
         #expect(try await subscribe(bench, "once", .plants(), once: true) == nil)
         #expect(picture(try await save(bench, .init(.create, .plant("a")), .init(.create, .plant("b")))) == "once:1:a")

@@ -17,7 +17,7 @@ import Testing
         return try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2).response.nextSyncToken }
     }
 
-    @Test func whoKnewTheZoneKnowsItAfterwards() async throws {
+    @Test func aCurrentTokenIsAdvancedByOwnChanges() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("a")))
         var known = try await token(bench)
@@ -37,7 +37,7 @@ import Testing
         #expect(try await next(bench, knowing: known, .init(.create, .plant("a")), .init(.create, .plant("c"))) != nil)
     }
 
-    @Test func nobodySkipsWhatOthersChanged() async throws {
+    @Test func changesOfOtherDevicesAreNotSkipped() async throws {
         let bench = try await Bench.withGarden()
         let known = try await token(bench)
         try await bench.modify(.init(.create, .plant("theirs")))
@@ -46,7 +46,7 @@ import Testing
         #expect(page.records.map(\.recordName) == ["theirs", "mine"])
     }
 
-    @Test func whatGoesAlongIsNotSkipped() async throws {
+    @Test func cascadedDeletionsAreNotSkipped() async throws {
         let bench = try await Bench.withGarden()
         let leaf = FieldValue.reference(RecordReference(recordName: "root", action: .deleteSelf))
         try await bench.modify(.init(.create, .plant("root")), .init(.create, .plant("leaf", ["on": leaf])))
@@ -56,7 +56,7 @@ import Testing
         #expect(Set(page.records.map(\.recordName)) == ["root", "leaf"])
     }
 
-    @Test func aPointThatIsNoneIsNoReasonToRefuseTheRequest() async throws {
+    @Test func anInvalidTokenDoesNotRejectTheRequest() async throws {
         let bench = try await Bench.withGarden()
         try await bench.makeZone(ZoneID(zoneName: "Shed"))
         let shed = try #require(try await bench.zoneChanges(in: ZoneID(zoneName: "Shed")).changes).syncToken

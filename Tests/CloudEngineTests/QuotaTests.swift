@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func whatIsKeptWithEachWriteIsWhatThereIs(_ seed: UInt64) async throws {
+    func countersOfUsageMatchTheStoredBytes(_ seed: UInt64) async throws {
         var random = SplitMix(seed: seed)
         let bench = try await Bench.withGarden()
         let zones = [Bench.garden, ZoneID(zoneName: "Field"), .defaultZone]
@@ -92,7 +92,7 @@ import Testing
         #expect(kept.assets > 0)
     }
 
-    @Test func whatGoesWithOthersIsCountedToo() async throws {
+    @Test func cascadedDeletionsReduceTheUsage() async throws {
         let bench = try await Bench.withGarden()
         let owner = FieldValue.reference(RecordReference(recordName: "bed", action: .deleteSelf))
         try await bench.modify(.init(.create, .plant("bed")), .init(.create, .plant("sage", ["bed": owner, "name": Self.text(500)])))
@@ -104,7 +104,7 @@ import Testing
         #expect(try await usage(bench) == StoredBytes())
     }
 
-    @Test func whatWouldTakeTooMuchIsRefusedAndNothingElse() async throws {
+    @Test func onlyOperationsAboveTheQuotaAreRejected() async throws {
         var limits = Limits()
         limits.userBytes = 1000
         let bench = try await Bench.withGarden(limits: limits)
@@ -158,7 +158,7 @@ import Testing
         #expect(try await usage(bench) == StoredBytes())
     }
 
-    @Test func theOperatorsWordForAUserGoesBeforeTheLimit() async throws {
+    @Test func aUsersOwnQuotaOverridesTheLimit() async throws {
         var limits = Limits()
         limits.userBytes = 9
         let bench = try Bench(limits: limits)

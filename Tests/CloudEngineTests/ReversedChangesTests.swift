@@ -70,7 +70,7 @@ import Testing
         #expect(error?.nativeCode == .changeTokenExpired)
     }
 
-    @Test func answersTellThePresentPointOfAZoneToWhoAsks() async throws {
+    @Test func responsesHaveTheCurrentTokenOnRequest() async throws {
         let bench = try await Bench.withGarden()
         var asking = bench.call()
         asking.wantsSyncToken = true

@@ -81,7 +81,7 @@ import Testing
         #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k2") } == nil)
     }
 
-    @Test func newsReachesTheOtherDeviceUntilItGoesOffline() async throws {
+    @Test func notificationsReachTheOtherDeviceUntilItIsOffline() async throws {
         let (cloud, tablet, phone) = try await devices()
         var events = client(phone).pushStream().makeAsyncIterator()
         #expect(try await events.next() == .connected)

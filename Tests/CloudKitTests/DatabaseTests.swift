@@ -43,7 +43,7 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         #expect(results.deleteResults.count == 1)
     }
 
-    @Test func savePoliciesDecideWhatIsSent() async throws {
+    @Test func savePoliciesDecideTheSentFields() async throws {
         let old = fetched("p", tag: "a", ["x": Field(.int64(1), isEncrypted: true), "y": Field(.int64(2))])
         old["y"] = 3
         let saved = ModifyRecordsResponse(results: [.record(Record(recordName: "p"))])

@@ -60,7 +60,7 @@ import Testing
         for device in [laptop, bo, mia] { try await device.discard() }
     }
 
-    @Test func whatWasNotSentIsKeptInACopy() async throws {
+    @Test func unsentChangesAreArchived() async throws {
         let (cloud, file) = try await minas(unsent: true)
         let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file)
         try await bo.container.sync(timeout: .seconds(600))
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// The device never requested its identity from the server; the first user's device must not send the post as theirs.
-    @Test func whatSomebodySavedWhoCameAndWentUnheardIsNotTheFirstUsers() async throws {
+    @Test func savesOfAnUnnoticedSecondUserAreNotTheFirstUsers() async throws {
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
         let first = try Device("tablet", mias)
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// The author of a save is unknown once the first user was signed in in between: then nothing is sent to the other account.
-    @Test func whatTheFirstUserSavedInBetweenIsNotSentAsTheOthers() async throws {
+    @Test func savesOfTheFirstUserAreNotSentByTheSecond() async throws {
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
         let first = try Device("tablet", mias)
@@ -245,7 +245,7 @@ import Testing
 
     /// - Parameter isTold: Whether the account change is notified, or found by the next save.
     @Test(arguments: [true, false])
-    func whoSignsInWhileTheAppRunsGetsNothingOfTheOthers(isTold: Bool) async throws {
+    func signingInWhileRunningShowsNoDataOfTheOtherUser(isTold: Bool) async throws {
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet")
         let laptop = try Device("laptop", try await cloud.addUser("bo", device: "laptop"))

@@ -113,7 +113,7 @@ extension AssetTests {
     }
 
     /// Long values that are sealed go piece by piece.
-    @Test func whatIsSealedInPiecesComesBackWhole() async throws {
+    @Test func assetsEncryptedInPiecesDecrypt() async throws {
         let cloud = try InProcessCloud()
         var model = Self.model
         for entity in [0, 3] {

@@ -110,7 +110,7 @@ import Testing
     }
 
     /// A batch with assets is uploaded in its turn, and planned once as well.
-    @Test func whatHasToBeUploadedIsPlannedOnce() async throws {
+    @Test func assetUploadsArePlannedOnce() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let names = Names()
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// A save, here one of something that was planned ahead, is sent as it is now.
-    @Test func whatChangesMeanwhileIsPlannedAnew() async throws {
+    @Test func concurrentChangesDiscardThePipelinedBatch() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// The server takes one item less than it was sent.
-    @Test func whatIsNotTakenWholeIsPlannedAnew() async throws {
+    @Test func aPartlyRejectedBatchDiscardsThePipelinedOne() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// The device dies when the batch that was planned ahead is kept, and before or after it arrived.
-    @Test(arguments: [false, true]) func whatWasPlannedAheadSurvives(isCarriedOut: Bool) async throws {
+    @Test(arguments: [false, true]) func aPipelinedBatchSurvivesAKill(isCarriedOut: Bool) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)

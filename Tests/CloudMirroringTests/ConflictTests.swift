@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Other devices would show it related to nothing, and this one to something that is not there.
-    @Test func nothingIsRelatedToWhatAnImportDeletedUnseen() async throws {
+    @Test func relationshipsToConcurrentlyDeletedObjectsAreCleared() async throws {
         let (tablet, phone) = try await pair()
         let view = phone.container.newBackgroundContext()
         let id = try phone.postID("Both")

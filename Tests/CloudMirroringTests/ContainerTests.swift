@@ -179,7 +179,7 @@ import Testing
         try await tablet.discard()
     }
 
-    @Test func whatTheServerRefusesStaysVisibleAndHoldsNothingElseUp() async throws {
+    @Test func rejectedObjectsStayVisibleAndBlockNothingElse() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let tablet = try Device("tablet", transport)

@@ -71,7 +71,7 @@ import Testing
         "users/caller", "zones/modify", "subscriptions/modify", "changes/zone", "records/modify", "assets/upload", "asset",
     ]
 
-    @Test(arguments: passing.indices) func whatPassesIsTriedAgainByItself(_ index: Int) async throws {
+    @Test(arguments: passing.indices) func transientFailuresAreRetried(_ index: Int) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -107,7 +107,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func anExpiredTokenFetchesAgainAndFindsWhatWasDeletedMeanwhile() async throws {
+    @Test func anExpiredTokenRefetchesAndFindsDeletions() async throws {
         let bench = try await Bench()
         for title in ["Stays", "Goes"] { try bench.save(title) }
         try await bench.tablet.container.sync(timeout: .seconds(600))
@@ -128,7 +128,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whatTheUserDeletedInSettingsGoesAndNewWorkStays() async throws {
+    @Test func deletionInSettingsRemovesObjectsAndKeepsUnsentOnes() async throws {
         let bench = try await Bench()
         try bench.save("Synced")
         try await bench.tablet.container.sync(timeout: .seconds(600))
@@ -165,7 +165,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whatOthersWriteArrivesWhileTheStorageIsFull() async throws {
+    @Test func importContinuesWhileTheQuotaIsExceeded() async throws {
         let bench = try await Bench()
         bench.faults.plan("records/modify", .refuse(status: 413, WireError(.quotaExceeded, "the storage is full")))
         try bench.save("Waits for room")
@@ -183,7 +183,7 @@ import Testing
         for device in [bench.tablet, phone] { try await device.discard() }
     }
 
-    @Test func whatIsDeletedMakesRoomInAFullStorage() async throws {
+    @Test func deletionsAreSentWhileTheQuotaIsExceeded() async throws {
         var limits = Limits()
         limits.userBytes = 900_000
         let bench = try await Bench(limits: limits)
@@ -225,7 +225,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func oneBadRecordStopsNobody() async throws {
+    @Test func oneRejectedRecordBlocksNoOther() async throws {
         let bench = try await Bench()
         try bench.tablet.edit { context in
             for number in 0..<20 { context.insert("Post", ["title": number == 11 ? "poison" : "fine \(number)"]) }
@@ -267,7 +267,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whoIsSignedOutKeepsTheQueueAndGoesOnWhenTheyAreBack() async throws {
+    @Test func signingOutKeepsPendingChangesUntilSignIn() async throws {
         let bench = try await Bench()
         bench.faults.plan("records/modify", .refuse(status: 401, WireError(.authenticationFailed, "the token was revoked")))
         try bench.save("Waits")
@@ -287,7 +287,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whoAsksForASyncInTimeIsToldWhatStoodInTheWay() async throws {
+    @Test func syncWithTimeoutReportsTheReason() async throws {
         let bench = try await Bench()
         bench.transport.goOffline()
         try bench.save("Waits")
@@ -302,7 +302,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whoAsksForASyncIsToldThatTheStorageIsFull() async throws {
+    @Test func syncReportsTheExceededQuota() async throws {
         let bench = try await Bench()
         let refusal = Faults.Fault.refuse(status: 413, WireError(.quotaExceeded, "the storage is full"))
         bench.faults.plan("records/modify", refusal, refusal)
@@ -318,7 +318,7 @@ import Testing
         try await bench.tablet.discard()
     }
 
-    @Test func whoAsksForASyncIsToldWhyTheServerCannotBeReached() async throws {
+    @Test func syncReportsTheUnreachableServer() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         transport.goOffline()

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// The import of a notification's changes ends before its begin could be stored.
-    @Test func whatANotificationBringsIsAnEventAsWell() async throws {
+    @Test func changesOfANotificationAreAnEvent() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))

@@ -71,7 +71,7 @@ import Testing
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
 
-    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat, thirteenthFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(
+    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat, thirteenthFormat]) func aStoreOfAnEarlierFormatResumesSync(
         _ statements: [String]
     ) async throws {
         let cloud = try InProcessCloud()

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func whatAnotherProcessSavesIsSentWithoutBeingAskedFor() async throws {
+    @Test func savesOfAnotherProcessAreExported() async throws {
         let pair = try await Pair()
         try await pair.agree()
         try saveElsewhere("elsewhere", on: pair.tablet)
@@ -76,7 +76,7 @@ import Testing
         try await pair.discard()
     }
 
-    @Test func whatIsSavedOnOneDeviceAppearsOnTheOther() async throws {
+    @Test func savesAppearOnTheOtherDevice() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { context in
             let tag = context.insert("Tag", ["name": "swift"])
@@ -98,7 +98,7 @@ import Testing
         try await pair.discard()
     }
 
-    @Test func whatIsTakenApartOnOneDeviceIsTakenApartOnTheOther() async throws {
+    @Test func unlinkingManyToManyPropagates() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { $0.insert("Post", ["title": "Hello", "tags": Set([$0.insert("Tag", ["name": "swift"])])]) }
         try await pair.phone.until { _ in try pair.phone.dump.contains("tags [") }

@@ -153,7 +153,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    @Test func whatIsNotOfACloudIsTheUsersOwn() async throws {
+    @Test func objectsOutsideOfTheCloudConfigurationAreLocal() async throws {
         let cloud = try InProcessCloud()
         let model: Model = {
             var model = Posts.model
@@ -276,7 +276,7 @@ import Testing
     }
 
     /// Links and relationships arrive before their targets, in saves and pages of their own.
-    @Test func whatComesBeforeItsTargetsIsConnectedWhenTheyCome() async throws {
+    @Test func deferredReferencesAreResolvedOnArrival() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try await tablet.container.sync(timeout: .seconds(600))

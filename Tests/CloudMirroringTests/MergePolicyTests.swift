@@ -117,7 +117,7 @@ import Testing
         try await pair.discard()
     }
 
-    @Test func whatOneDeviceChangedAloneIsTakenWhateverThePolicy() async throws {
+    @Test func oneSidedChangesAreTakenByEveryPolicy() async throws {
         let pair = try await Pair(Self.policies)
         try pair.set(pair.tablet, ["best": 10, "count": 100, "words": "a"])
         try await pair.meet()

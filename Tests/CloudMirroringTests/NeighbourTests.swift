@@ -114,7 +114,7 @@ import Testing
         try await again.discard()
     }
 
-    @Test func whatAnOlderVersionDeletesUnseenIsInItsLogForTheNewer() async throws {
+    @Test func lateValuesDeletedByAnOlderVersionAreInItsConflictLog() async throws {
         let cloud = try InProcessCloud()
         let new = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.newer)
         let oldTransport = try await cloud.addDevice("phone", of: "mia")

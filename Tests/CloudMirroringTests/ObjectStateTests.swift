@@ -44,7 +44,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    @Test func anObjectGoesFromWaitingToTheServer() async throws {
+    @Test func anObjectIsWaitingThenOnServer() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let gate = Gate()
@@ -72,7 +72,7 @@ import Testing
         try await tablet.discard()
     }
 
-    @Test func whatTheServerRefusesSaysWhy() async throws {
+    @Test func rejectedObjectsHaveTheServersReason() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)

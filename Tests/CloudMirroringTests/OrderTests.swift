@@ -145,7 +145,7 @@ import Testing
     }
 
     /// - Parameter isLater: Whether the move to another list is received last.
-    @Test(arguments: [false, true]) func whatGoesToAnotherListStandsWhereItWasPutThere(isLater: Bool) async throws {
+    @Test(arguments: [false, true]) func anItemMovedToAnotherListKeepsItsPosition(isLater: Bool) async throws {
         let pair = try await pair()
         try await makeMix(pair, "a b c")
         try pair.tablet.edit { context in
@@ -266,7 +266,7 @@ import Testing
         try await pair.discard()
     }
 
-    @Test func aStoreFromBeforeThereWereRanksGoesOn() async throws {
+    @Test func aStoreWithoutPositionKeysIsUpgraded() async throws {
         let pair = try await pair()
         try await makeMix(pair, "a b c")
         try await pair.tablet.kill()

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// A value arrives, its response does not; another device replaces the value.
-    @Test(arguments: [false, true]) func whatArrivedUnansweredDoesNotWinAgain(isKilled: Bool) async throws {
+    @Test(arguments: [false, true]) func anAcknowledgedReplayDoesNotOverwriteLaterEdits(isKilled: Bool) async throws {
         let cloud = try InProcessCloud()
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
         let transport = try await cloud.addDevice("tablet", of: "mia")
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The same request is replayed, although the objects changed concurrently; newer changes follow in the next one.
-    @Test func theSameRequestIsSentAgainAndThenWhatIsNew() async throws {
+    @Test func theOutboxIsReplayedBeforeNewChanges() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// An earlier version of the library kept one request, among the mirror's single values.
-    @Test func whatAnEarlierVersionSentIsSentAgain() async throws {
+    @Test func anOutboxOfAnEarlierVersionIsReplayed() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport), later = Faults(transport)
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// A request that is never answered is abandoned after some attempts, and the other requests continue.
-    @Test func whatNobodyAnswersIsGivenUp() async throws {
+    @Test func unansweredRequestsAreAbandoned() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)

@@ -21,7 +21,7 @@ import Testing
         return names
     }
 
-    @Test func whatADeviceSentDoesNotComeBackToIt() async throws {
+    @Test func ownChangesAreNotFetched() async throws {
         // New records have to be fetched, so that they can be counted.
         let cloud = try InProcessCloud(offered: Set(Capability.allCases).subtracting([.pushedChanges]))
         let transport = try await cloud.addUser("mia", device: "tablet")

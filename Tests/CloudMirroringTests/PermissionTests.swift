@@ -126,7 +126,7 @@ import Testing
 
 /// Users without a permission.
 extension PermissionTests {
-    @Test func whoMayDoNothingIsToldSoForTheStore() async throws {
+    @Test func missingPermissionsAreReportedForTheStore() async throws {
         let cloud = try InProcessCloud()
         try await cloud.importSchema(
             ["Post", "Tag", "Attachment", "ImageData"].reduce("DEFINE SCHEMA\n") {

@@ -75,7 +75,7 @@ import Testing
     }
 
     /// The clock stands still, and no poll is due.
-    @Test func whatOthersPublishComesAtOnce() async throws {
+    @Test func publishedRecordsArriveAtOnce() async throws {
         let cloud = try InProcessCloud()
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
         let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)

@@ -33,7 +33,7 @@ import Testing
         try device.read { try #require(try $0.post(titled: title)?.objectID) }
     }
 
-    @Test func whatOneUserPublishesEveryoneReads() async throws {
+    @Test func publishedRecordsAreReadByEveryUser() async throws {
         let cloud = try await cloud()
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
         try mia.edit { context in
@@ -123,7 +123,7 @@ import Testing
         try await mia.discard()
     }
 
-    @Test func whoIsNotSignedInReadsAndSendsLater() async throws {
+    @Test func anonymousClientsReadAndSendAfterSignIn() async throws {
         let cloud = try await cloud()
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
         try mia.edit { $0.insert("Post", ["title": "For all"]) }
@@ -241,7 +241,7 @@ import Testing
         for device in [mia, bo] { try await device.discard() }
     }
 
-    @Test func whatIsEncryptedCannotBePublic() throws {
+    @Test func encryptedAttributesCannotBePublic() throws {
         var model = Posts.model
         model.entities[0].attributes[0].allowsCloudEncryption = true
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))

@@ -22,7 +22,7 @@ import Testing
         return (cloud, tablet, faults, phone)
     }
 
-    @Test func whatANotificationBringsIsNotFetched() async throws {
+    @Test func changesOfANotificationAreNotFetched() async throws {
         let (_, tablet, faults, phone) = try await Self.pair()
         // The first one makes the types, and the list of zones the tablet's own.
         try phone.edit { $0.insert("Post", ["title": "one"]) }

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func whatNeedsEachOtherComesTogether() async throws {
+    @Test func objectsThatRequireEachOtherArriveTogether() async throws {
         let cloud = try InProcessCloud()
         let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// An older version of the app, without requirements, creates objects that the newer one cannot show.
-    @Test func whatLacksSomethingIsShownOnceItHasIt() async throws {
+    @Test func incompleteObjectsAreWithheldUntilComplete() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// Unsent objects stay when the user deletes the app's data elsewhere, unless they require a deleted object.
-    @Test func whatNeedsSomethingThatTheUserDeletedGoesWithItAndIsInTheLog() async throws {
+    @Test func objectsThatRequireADeletedOneAreDeletedAndLogged() async throws {
         let cloud = try InProcessCloud()
         let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in context.insert("Board", ["name": "old"]) }
@@ -153,7 +153,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    @Test func whatIsNeverCompleteStaysOnTheServerAndIsForgottenWhenItGoes() async throws {
+    @Test func objectsThatStayIncompleteAreForgottenWhenDeleted() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
@@ -171,7 +171,7 @@ import Testing
         for device in [old, phone] { try await device.discard() }
     }
 
-    @Test func whatWasPutOntoSomethingThatIsGoneIsShownWhereItIsForOthers() async throws {
+    @Test func anObjectUnderAConcurrentlyDeletedParentIsShownUnderItsNewOne() async throws {
         let cloud = try InProcessCloud()
         let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet")),
             phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
@@ -197,7 +197,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    @Test func whatLosesSomethingIsHiddenAndComesBackWithWhatItSays() async throws {
+    @Test func anObjectThatLosesARequiredValueIsWithheldAndRestored() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))

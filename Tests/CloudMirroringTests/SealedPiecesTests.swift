@@ -55,7 +55,7 @@ import Testing
         #expect(try seal(content) != sealed)
     }
 
-    @Test func whatWasTouchedDoesNotOpen() throws {
+    @Test func alteredPiecesDoNotDecrypt() throws {
         let sealed = try seal(Self.content(2 * Self.piece + 100))
         let whole = Self.piece + 16
         var changed = sealed, swapped = sealed

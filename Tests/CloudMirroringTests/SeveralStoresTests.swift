@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func eachObjectGoesIntoItsFileAndItsContainer() async throws {
+    @Test func eachObjectIsInItsStoreAndContainer() async throws {
         let cloud = try InProcessCloud()
         let one = try App(try await cloud.addUser("mia", device: "tablet"), configurations: ["Local", "Cloud", "Shared"])
         try one.edit { context in

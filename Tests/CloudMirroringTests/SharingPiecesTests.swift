@@ -32,7 +32,7 @@ import Testing
         try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == name })
     }
 
-    @Test func whatTwoSharedObjectsLeadToFollowsThemOnce() async throws {
+    @Test func anObjectReachedFromTwoSharedOnesIsSharedOnce() async throws {
         let (all, gate) = try await Self.sharers(sending: 2, holding: "both")
         try all.mia.edit { context in for title in ["One", "Two"] { context.insert("Post", ["title": title]) } }
         try all.mia.edit { context in
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Each zone counts how often it was read as a whole; the phone has read its home zone more often than the share's.
-    @Test func whatFollowedIntoAShareAndWasDeletedThereGoesWithAFullFetch() async throws {
+    @Test func objectsDeletedInAShareAreRemovedByAFullFetch() async throws {
         let cloud = try InProcessCloud()
         let mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"))
         let transport = try await cloud.addDevice("phone", of: "mia")
@@ -170,7 +170,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatAMovedObjectIsRelatedToInItsOldPlaceFollowsIt() async throws {
+    @Test func objectsRelatedInTheSourceZoneFollowARelocation() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let slow = Holding(deletionsOn: transport)
@@ -205,7 +205,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatIsDeletedBetweenItsMoveAndItsArrivalStaysDeleted() async throws {
+    @Test func deletionsBetweenRelocationAndArrivalHold() async throws {
         let all = try await Sharers()
         try await all.plan()
         _ = try await all.mia.share("Trip")
@@ -224,7 +224,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatANewerVersionOfTheAppWritesWhileAnOlderOneSharesGoesAlong() async throws {
+    @Test func fieldsOfANewerVersionSurviveARelocationByAnOlderOne() async throws {
         var newer = Posts.model
         newer.entities[0].attributes.append(Attribute(name: "mood", type: .string))
         let cloud = try InProcessCloud()

@@ -13,7 +13,7 @@ import Testing
 
 /// What happens at the same time as something is shared. Each was found by a simulation.
 @Suite(.timeLimit(.minutes(10))) struct SharingRaceTests {
-    @Test func whatWasRefusedIsSentByItselfOnceItIsAllowed() async throws {
+    @Test func rejectedChangesAreSentOncePermitted() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip", .readOnly)
@@ -32,7 +32,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whoMayOnlyReadAndTriesToSendAFileGoesOnReading() async throws {
+    @Test func aReadOnlyParticipantWithARejectedAssetContinuesToImport() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip", .readOnly)
@@ -51,7 +51,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func aLinkThatWhoSharedHadNotHeardOfGoesAlong() async throws {
+    @Test func aLinkUnknownToTheOwnerIsRelocated() async throws {
         let all = try await Sharers()
         try await all.plan()
         try all.mia.edit { context in
@@ -77,7 +77,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatIsDeletedBeforeItCanFollowIntoAShareStaysDeleted() async throws {
+    @Test func deletionsBeforeRelocationHold() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -102,7 +102,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatIsDeletedWhileAnEditOfItIsOnItsWayToItsOldPlaceStaysDeleted() async throws {
+    @Test func deletionsHoldAgainstEditsInFlightToTheSourceZone() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// The device that shared it may never delete the source record, from which the object would return.
-    @Test(arguments: [1, 200_000]) func whatIsDeletedBeforeTheShareIsHeardOfIsDeletedInBothPlaces(words: Int) async throws {
+    @Test(arguments: [1, 200_000]) func deletionsBeforeTheShareArrivesApplyToBothZones(words: Int) async throws {
         let (all, slow, _) = try await Self.walkInBothPlaces()
         let content = String(repeating: "City", count: words)
         try all.bo.set("Walk", "content", content)
@@ -146,7 +146,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasWrittenToTheOldPlaceDoesNotWinAgainstWhatWasWrittenInTheNewOne() async throws {
+    @Test func forwardedEditsDoNotWinAgainstTheDestinationZone() async throws {
         let (all, slow, client) = try await Self.walkInBothPlaces()
         try await Self.writeToOldPlace("Mountains", all, client)
         try all.bo.set("Walk", "content", "City")
@@ -159,7 +159,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasWrittenToTheOldPlaceIsShownThoughOthersChangedTheRecordInTheNewOne() async throws {
+    @Test func forwardedEditsAreVisibleBesideEditsInTheDestinationZone() async throws {
         let (all, slow, client) = try await Self.walkInBothPlaces()
         try all.bo.set("Walk", "title", "Journey")
         try await all.bo.sync()
@@ -174,7 +174,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasWrittenToTheOldPlaceStaysShownWhileOthersChangeTheRecordInTheNewOne() async throws {
+    @Test func forwardedEditsStayVisibleDuringEditsInTheDestinationZone() async throws {
         let (all, slow, client) = try await Self.walkInBothPlaces()
         try await Self.writeToOldPlace("Mountains", all, client)
         all.phone.container.resumeSyncing()
@@ -196,7 +196,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasWrittenToTheOldPlaceStaysShownWhereEverythingIsReadAnew() async throws {
+    @Test func forwardedEditsStayVisibleAfterAFullFetch() async throws {
         let (all, slow, client) = try await Self.walkInBothPlaces()
         try await Self.writeToOldPlace("Mountains", all, client)
         all.phone.container.resumeSyncing()
@@ -216,7 +216,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasReferredToInTheOldPlaceAndCameToTheNewOneBeforeIsReferredToThere() async throws {
+    @Test func referencesFromTheSourceZonePointToTheRelocatedObject() async throws {
         let (all, slow, client) = try await Self.walkInBothPlaces { context in
             context.insert("Attachment", ["thumbnail": Data([1]), "post": try #require(try context.post(titled: "Walk"))])
             context.insert("Post", ["title": "City"])

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Sharing and taking part
 
-    @Test func whatIsSharedGoesWithAllThatIsConnectedAndStaysWhatItIs() async throws {
+    @Test func sharingIncludesConnectedObjectsAndKeepsTheirIDs() async throws {
         let all = try await Sharers()
         try await all.plan()
         let before = try [all.mia.postID("Trip"), all.phone.postID("Trip")]
@@ -54,7 +54,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whoTakesPartHasTheObjectsAndBothEdit() async throws {
+    @Test func acceptedShareIsWritableByBothParticipants() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -86,7 +86,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatIsAddedToSharedObjectsIsSharedToo() async throws {
+    @Test func objectsAddedToSharedOnesAreShared() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -132,7 +132,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatBelongsToNoShareWaitsForOne() async throws {
+    @Test func objectsOutsideOfSharesStayPending() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -178,7 +178,7 @@ import Testing
 
     // MARK: Permissions
 
-    @Test func whoMayOnlyReadIsToldSoAndMayWriteLater() async throws {
+    @Test func readOnlyParticipantsAreRejectedUntilTheyMayWrite() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip", .readOnly)
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Ending
 
-    @Test func whoLeavesHasNothingOfItAndTheOthersKeepIt() async throws {
+    @Test func leavingAShareRemovesItsObjectsFromTheParticipantOnly() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -250,7 +250,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whoStopsSharingKeepsTheObjects() async throws {
+    @Test func stoppingAShareKeepsTheOwnersObjects() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -269,7 +269,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatTheOwnerPurgesGoesEverywhere() async throws {
+    @Test func purgedSharesAreRemovedFromAllDevices() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -284,7 +284,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWasMadeInAShareThatEndedIsNotLost() async throws {
+    @Test func objectsInsertedIntoAnEndedShareAreKept() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")
@@ -331,7 +331,7 @@ import Testing
         for device in [again, all.mia, all.bo] { try await device.discard() }
     }
 
-    @Test func whatOthersDoToObjectsWhileTheyMoveGoesToThem() async throws {
+    @Test func editsDuringARelocationAreForwarded() async throws {
         let all = try await Sharers()
         try await all.plan()
         // The phone edits an object that is about to be relocated, and connects a new one with it.
@@ -374,7 +374,7 @@ import Testing
     /// The deletion, or the unlinking, reaches the source zone after the object arrived in the destination: the relocating device
     /// does not know of it, and the deleting device does.
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
-    func whatAnotherDeviceTakesAwayBetweenTheTwoZonesStaysAway(isBeforeTheMovesEnd: Bool, isLink: Bool) async throws {
+    func deletionsAndUnlinkingDuringARelocationHold(isBeforeTheMovesEnd: Bool, isLink: Bool) async throws {
         let all = try await Sharers()
         try await all.plan()
         for device in [all.mia, all.phone] { try await device.kill() }
@@ -404,7 +404,7 @@ import Testing
         for device in [tablet, phone, all.bo] { try await device.discard() }
     }
 
-    @Test func whatCannotBeSharedSaysWhy() async throws {
+    @Test func sharingFailuresNameTheirReason() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")

@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The public database is read without an account, and written with one.
-    @Test func whatWaitsInAPublicStoreForAnAccountFailsTheCall() async throws {
+    @Test func changesPendingForAnAccountFailTheSyncCall() async throws {
         let cloud = try InProcessCloud()
         let kiosk = try device("kiosk", cloud.addVisitor(device: "kiosk"))
         let all = try store(kiosk, "Public.sqlite")

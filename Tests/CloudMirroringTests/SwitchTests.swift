@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Objects of both sides stay, with their links.
-    @Test func aStoreThatIsTakenOutAndLoadedAgainGoesOn() async throws {
+    @Test func aStoreThatIsRemovedAndAddedAgainResumesSync() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
@@ -66,7 +66,7 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
-    @Test func whatWasLocalAndWhatIsOnTheServerBecomeOne() async throws {
+    @Test func localAndServerObjectsAreMerged() async throws {
         let cloud = try InProcessCloud()
         let phone = try Device("phone", try await cloud.addUser("mia", device: "phone"))
         try phone.edit { $0.insert("Post", ["title": "there"]) }

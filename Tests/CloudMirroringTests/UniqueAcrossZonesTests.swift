@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whatASharedObjectWouldTakeFromOneThatIsNotSharedWaits() async throws {
+    @Test func aSharedObjectWithAUsedUniqueValueIsWithheld() async throws {
         let all = try await Self.sharers()
         let own = [all.mia, all.phone]
         try Self.addTag("mine", at: all.bo)
@@ -82,7 +82,7 @@ import Testing
         try await all.discard()
     }
 
-    @Test func whatWaitsForAValueComesWithAnotherOneOrGoes() async throws {
+    @Test func aWithheldObjectArrivesWithAnotherValueOrIsDeleted() async throws {
         let all = try await Self.sharers()
         let own = [all.mia, all.phone]
         try Self.addTag("mine", at: all.bo)
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The object with the value is deleted, and a device that was off reads everything again.
-    @Test func whatWaitedIsThereAfterTheOtherWasDeleted() async throws {
+    @Test func aWithheldObjectArrivesAfterTheOtherIsDeleted() async throws {
         let all = try await Self.sharers()
         try Self.addTag("sun", at: all.bo)
         try await all.sync()

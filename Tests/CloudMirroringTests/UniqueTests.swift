@@ -119,7 +119,7 @@ import Testing
     private func discard(_ devices: [Device]) async throws { for device in devices { try await device.discard() } }
 
     /// The names of the records follow from the names that the tags were made with: that of "t3" is smaller than that of "t0".
-    @Test func whatWasMergedIntoSomethingThatIsGoneGoesOnByItself() async throws {
+    @Test func aDuplicateOfADeletedObjectIsKept() async throws {
         let (cloud, devices) = try await devices("tablet", "phone")
         let (tablet, phone) = (devices[0], devices[1])
         try tablet.edit { $0.insert("Tag", ["name": "t3"]) }
@@ -170,7 +170,7 @@ import Testing
         try await discard(devices)
     }
 
-    @Test func whatGetsTheSameValuesLaterIsMerged() async throws {
+    @Test func objectsThatBecomeEqualLaterAreMerged() async throws {
         let (cloud, devices) = try await devices("tablet", "phone", "watch")
         try devices[0].edit { context in
             let cover = context.insert("Cover", ["text": "front"])
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The watch never sees both.
-    @Test func whoHearsOfAMergeLateFollowsWithWhatItMadeMeanwhile() async throws {
+    @Test func aLateDeviceFollowsAMergeWithItsEdits() async throws {
         let (_, devices) = try await devices("tablet", "phone", "watch")
         try devices[0].edit { $0.insert("Tag", ["name": "bird", "color": "brown"]) }
         try await sync(devices)
@@ -213,7 +213,7 @@ import Testing
 
     /// In one of the two cases the watch's tag is deleted, and its values do not lead to the survivor.
     @Test(arguments: [("bird", "swift"), ("swift", "bird")])
-    func whatWasMergedIntoWhatIsCalledOtherwiseByNowIsFound(known: String, new: String) async throws {
+    func aRedirectToARenamedRecordIsFollowed(known: String, new: String) async throws {
         let (cloud, devices) = try await devices("tablet", "phone", "watch", "desk")
         try devices[0].edit { $0.insert("Tag", ["name": known, "color": "brown"]) }
         try await sync(devices)
@@ -239,7 +239,7 @@ import Testing
         try await discard(devices + [witness])
     }
 
-    @Test func whatIsMadeAgainAfterItWasDeletedElsewhereStays() async throws {
+    @Test func anObjectInsertedAgainAfterARemoteDeletionStays() async throws {
         let (_, devices) = try await devices("tablet", "phone")
         pause([devices[1]])
         try devices[1].edit { $0.insert("Tag", ["name": "swift", "color": "red"]) }
@@ -286,7 +286,7 @@ import Testing
     }
 
     /// The join record is sent together with the tag's, which is rejected: by then another object has the name.
-    @Test func whatWasLinkedUnderANameThatIsAnothersIsLinkedUnderItsOwn() async throws {
+    @Test func linksOfACollidingNameFollowTheRename() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let late = Holding(transport) { path, body in path.hasSuffix("records/modify") && body.firstRange(of: Array("CDMR".utf8)) != nil }

@@ -122,7 +122,7 @@ import Testing
     }
 
     /// Objects that a participant or the owner saves together with shared objects are sent to the zone of the share.
-    @Test func aSaveInASharedZoneAppearsTogetherForAllWhoTakePart() async throws {
+    @Test func aSaveInASharedZoneAppearsWholeForAllParticipants() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         func device(_ name: String, _ transport: InProcessTransport) throws -> Device {
             try Device.sharing(name, transport, itemsMax: Self.requestItems, requestsMax: 20)

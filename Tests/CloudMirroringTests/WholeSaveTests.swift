@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A record that changes while pages are fetched moves behind them, and so do the other records of its save.
-    @Test(arguments: [4_000_000, 0]) func whatIsSavedWhilePagesArriveAppearsWithThem(stagingBytesMax: Int) async throws {
+    @Test(arguments: [4_000_000, 0]) func savesDuringAnImportAppearWithIt(stagingBytesMax: Int) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in for number in 0..<200 { context.insert("Post", ["title": "\(number)", "content": "old"]) } }
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
-    @Test func aKilledImportGoesOnWhereItWas() async throws {
+    @Test func aKilledImportResumes() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// Changes with an expired token are fetched from the beginning, and shown once they are complete.
-    @Test func aTokenThatExpiresBetweenPagesBeginsAnewWithoutShowingAPart() async throws {
+    @Test func aTokenThatExpiresBetweenPagesRestartsWithoutAPartialImport() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }

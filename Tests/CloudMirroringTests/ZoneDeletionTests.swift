@@ -56,7 +56,7 @@ import Testing
     private static let unsent = "Post  title Of the phone\nPost  title Of the tablet"
     private static let everything = unsent + "\nPost  title Sent  tags [\"tagged\"]\nTag  name tagged  posts [\"Sent\"]"
 
-    @Test(arguments: [ZoneDeletionReason.deleted, .purged]) func whatTheUserDeletedGoesEverywhereAndNewWorkStays(
+    @Test(arguments: [ZoneDeletionReason.deleted, .purged]) func aZoneDeletedByTheUserRemovesObjectsAndKeepsUnsentOnes(
         _ reason: ZoneDeletionReason
     ) async throws {
         let stage = try await Stage()
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The device that comes second finds a zone that was made again, and hears all the same why the one that it knew went.
-    @Test func whatWentWithTheUsersKeysIsSentAgainByAll() async throws {
+    @Test func aResetOfTheUsersKeysReuploadsAllObjects() async throws {
         let stage = try await Stage()
         // Only the phone has heard of this.
         try await stage.resume(stage.phone)
@@ -84,7 +84,7 @@ import Testing
         try await stage.discard()
     }
 
-    @Test func whatAServerLostWithoutKnowingWhyIsSentAgain() async throws {
+    @Test func aMissingZoneIsReuploaded() async throws {
         let stage = try await Stage()
         try await stage.delete(.deleted)
         // Its history starts again as well.
@@ -98,7 +98,7 @@ import Testing
         try await stage.discard()
     }
 
-    @Test func whatTheAppPurgesGoesFromItsOtherDevices() async throws {
+    @Test func aPurgeRemovesObjectsFromOtherDevices() async throws {
         let stage = try await Stage()
         let store = stage.tablet.container.persistentStoreCoordinator.persistentStores[0]
         let zoneID = try #require(
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// A share's zone goes with the keys, too: its objects are the user's own again.
-    @Test func whatWasSharedComesHomeWhenTheKeysAreReset() async throws {
+    @Test func aResetOfKeysReturnsSharedObjectsToTheHomeZone() async throws {
         let all = try await Sharers()
         try await all.plan()
         let share = try await all.mia.share("Trip")

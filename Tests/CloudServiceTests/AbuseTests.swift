@@ -130,7 +130,7 @@ import Testing
         #expect(seen.rootRecord == nil)
     }
 
-    @Test func anInvitationDoesNotTellWhoHasAnAccount() async throws {
+    @Test func anInvitationDoesNotRevealAccounts() async throws {
         let village = try Village()
         _ = try await village.villager("bo")
         let (mia, guid) = try await village.bed(with: [.invited("bo"), .invited("nobody")])

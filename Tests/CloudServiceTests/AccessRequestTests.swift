@@ -51,7 +51,7 @@ import Testing
         return response.results[0].outcome
     }
 
-    @Test func onlyWhoDecidesLearnsWhoAsked() async throws {
+    @Test func onlyDecidingParticipantsSeeRequesters() async throws {
         let village = try Village()
         let (bo, eva, kim) = (try await village.villager("bo"), try await village.villager("eva"), try await village.villager("kim"))
         let (mia, guid) = try await village.bed(with: [.invited("bo")])
@@ -117,7 +117,7 @@ import Testing
         #expect(try await request(eva, guid)?.code == .badRequest)
     }
 
-    @Test func linksForOneAreShownToWhoDecidesAndSurviveOtherClients() async throws {
+    @Test func personalLinksAreVisibleToDecidingParticipantsAndSurviveOtherClients() async throws {
         let village = try Village()
         let (bo, eva) = (try await village.villager("bo"), try await village.villager("eva"))
         let (mia, guid) = try await village.bed(with: [.invited("bo")])

@@ -41,7 +41,7 @@ import Testing
     }
 
     /// A page that has registered hears of what happens before it first waits.
-    @Test func whatHappensBeforeTheFirstWaitIsKept() async throws {
+    @Test func notificationsBeforeTheFirstPollAreKept() async throws {
         let (village, mia, courier) = try await Self.page()
         try await mia.modify([RecordOperation(.create, .plant("sage"))])
         #expect(try PushNotification(json: await Self.poll(village, courier).body).subscriptionID == "all")

@@ -38,7 +38,7 @@ import Testing
         try reader.checkEnd()
     }
 
-    @Test func whatIsNoFileHasALimit() throws {
+    @Test func partsThatAreNotFilesHaveALimit() throws {
         let piece = [UInt8](repeating: 0x61, count: 100_000)
         // Before the first part.
         var reader = try Self.reader()

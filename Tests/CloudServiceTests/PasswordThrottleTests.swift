@@ -62,7 +62,7 @@ import Testing
         #expect(mayTry("mia", from: "hotel", now: 900_001))
     }
 
-    @Test func whatWasRightLeavesTheNetworksFailures() {
+    @Test func aCorrectPasswordKeepsTheFailuresOfTheNetwork() {
         #expect(fail(19, { "nobody \($0)" }, from: { _ in "a" }) == 19)
         #expect(mayTry("own", from: "a", now: 0))
         #expect(fail(2, { "somebody \($0)" }, from: { _ in "a" }) == 1)

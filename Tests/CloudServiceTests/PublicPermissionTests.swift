@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Request.allCases, [true, false])
-    func aChangeOfThePublicPermissionHoldsForAllWhoJoinedByTheLink(_ request: Request, _ isZoneWide: Bool) async throws {
+    func aChangeOfThePublicPermissionAppliesToParticipantsByLink(_ request: Request, _ isZoneWide: Bool) async throws {
         let scene = try await Scene(open: .readWrite, isZoneWide: isZoneWide)
         let (ben, ann) = (scene.ben, scene.ann)
         for person in [ben, ann, scene.cay] { #expect(try await scene.rights(person) == "yyyyy") }
@@ -121,7 +121,7 @@ import Testing
         #expect(try await scene.rights(scene.zoe) == "ynnnn")
     }
 
-    @Test(arguments: [true, false]) func closingTheLinkRemovesAllWhoJoinedByIt(_ isZoneWide: Bool) async throws {
+    @Test(arguments: [true, false]) func closingTheLinkRemovesItsParticipants(_ isZoneWide: Bool) async throws {
         let scene = try await Scene(open: .readWrite, isZoneWide: isZoneWide)
         let zones = try await scene.ben.sharedZones()
         try await scene.set(.none, .echoesParticipants)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct RequestMemoryTests {
     private let memory = RequestMemory(bytesMax: 1000)
 
-    @Test func whatIsTakenIsGivenBack() throws {
+    @Test func reservedMemoryIsReleased() throws {
         let lease = memory.lease(for: "mia")
         try lease.take(100)
         try lease.take(50)

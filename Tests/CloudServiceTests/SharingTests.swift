@@ -294,7 +294,7 @@ import Testing
     }
 
     /// A share refers to the record as its sender read it.
-    @Test func aShareOfARecordThatChangedMeanwhileIsRefused() async throws {
+    @Test func aShareOfAConcurrentlyChangedRecordIsRejected() async throws {
         let village = try Village()
         let mia = try await village.villager("mia")
         let first = try #require(try await mia.modify([RecordOperation(.create, .plant("bed"))])[0].record?.recordChangeTag)

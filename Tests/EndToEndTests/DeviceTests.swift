@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func offlineBreaksWhatIsOpenAndRefusesWhatComes() async throws {
+    @Test func offlineClosesConnectionsAndRejectsNewOnes() async throws {
         let folder = try Folder()
         try await withRelay(in: folder) { relay, _ in
             let address = "http://127.0.0.1:\(relay.port)"

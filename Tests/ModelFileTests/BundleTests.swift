@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no markup", "<model><entity name=\"A\"></model>", "<model", "\u{0}\u{1}"])
-    func whatIsNotXMLIsRefusedAndSaysSo(text: String) throws {
+    func aFileThatIsNotXMLIsRejectedByName(text: String) throws {
         let model = try ModelFolder(versions: ["Shop": text])
         let error = #expect(throws: ModelFileError.self) { try model.read() }
         #expect(error?.diagnostics.count == 1)

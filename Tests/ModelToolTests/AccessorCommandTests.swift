@@ -69,7 +69,7 @@ import Testing
         #expect(complaints[1].contains("cannot read '/nowhere.swift'"))
     }
 
-    @Test func accessNotesNameWhatIsExposed() {
+    @Test func accessNotesNameExposedMembers() {
         var index = SourceIndex(module: "App")
         index.add(
             """

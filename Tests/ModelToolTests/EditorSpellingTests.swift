@@ -96,7 +96,7 @@ import Testing
         #expect(try ModelFileWriter(document).text().contains("customClassName=\"\(escaped)\""))
     }
 
-    @Test func customClassNameThatIsNoTypeIsReported() throws {
+    @Test func customClassNameThatIsNotATypeIsReported() throws {
         for spelling in ["NSArray<NSString *>", "a b", "[String", "1", "class", "any Codable", "."] {
             let text = spelling.replacing("<", with: "&lt;")
             let (made, warnings) = try attribute("attributeType=\"Transformable\" customClassName=\"\(text)\"")

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func keyValueCodingFindsWhatIsMarkedForObjectiveC() throws {
+    @Test func keyValueCodingFindsMembersMarkedForObjectiveC() throws {
         let context = try NoteModel.container().newBackgroundContext()
         try context.performAndWait {
             for title in ["Walden", "Emma", "Emil"] { Note(context: context).title = title }

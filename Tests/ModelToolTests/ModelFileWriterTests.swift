@@ -50,9 +50,9 @@ import Testing
         </model>
         """
 
-    @Test func whatIsUnknownOrWithoutEffectStays() throws { #expect(try rewritten(old) == old) }
+    @Test func unknownElementsStay() throws { #expect(try rewritten(old) == old) }
 
-    @Test func whatChangedInTheModelChangesInTheFile() throws {
+    @Test func changesOfTheModelAreWritten() throws {
         let new = try rewritten(old) { model in
             model.entities[0].attributes[0].defaultValue = .double(2.25)
             model.entities[0].attributes[1].defaultValue = .int(0)
@@ -89,7 +89,7 @@ import Testing
                 """)
     }
 
-    @Test func whatAFileCannotHoldIsNamed() throws {
+    @Test func valuesThatAFileCannotHoldAreNamed() throws {
         var blob = Attribute(name: "blob", type: .binaryData, defaultValue: .data(Data([1])))
         blob.userInfo = ["k": "\u{1}"]
         var inline = Attribute(name: "inline", type: .composite)

@@ -282,7 +282,7 @@ import Testing
         #expect(try #require(PortScan.obstacles(in: source, keepsAttributes: true)) == [])
     }
 
-    @Test func whatIsBehindACheckForItsFrameworkIsNotReported() throws {
+    @Test func codeBehindACheckForItsFrameworkIsNotReported() throws {
         let source = "#if canImport(UIKit)\nimport UIKit\n#endif\n#if os(iOS)\nimport SwiftUI\n#else\nimport AppKit\n#endif\n"
         #expect(try #require(PortScan.obstacles(in: source, keepsAttributes: true)).map(\.text) == ["import AppKit"])
     }

@@ -30,7 +30,7 @@ import Testing
         #expect(source.contains("    public var a: \(swift) {\n        get {"))
     }
 
-    @Test func compositesAreDictionariesAndFetchedPropertiesArraysThatNobodySets() throws {
+    @Test func compositesAreDictionariesAndFetchedPropertiesReadOnlyArrays() throws {
         let source = try ModelFolder(
             body: """
                 <entity name="Note" representedClassName="Note" codeGenerationType="class">

@@ -89,7 +89,7 @@ import Testing
     }
 
     /// Tables don't show what is optional; the store's archive of its model does.
-    @Test(arguments: 1...3) func versionsThatDifferInWhatIsOptionalAreToldApart(_ version: Int) throws {
+    @Test(arguments: 1...3) func versionsThatDifferInOptionalityAreDistinct(_ version: Int) throws {
         let copy = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: copy) }

@@ -266,7 +266,7 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
         #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
     }
 
-    @Test func oldHistoryGoesByDateAndTransaction() throws {
+    @Test func oldHistoryIsDeletedByDateAndTransaction() throws {
         let container = try Library.container(tracksHistory: true)
         let context = container.newBackgroundContext()
         for _ in 0..<3 { try Library.save("Note", in: context) }

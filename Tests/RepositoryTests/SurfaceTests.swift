@@ -29,7 +29,7 @@ import Testing
         #expect(files.sorted() == Self.lists.map { $0 + ".txt" })
     }
 
-    @Test func whatIsAbsentIsInTheLedger() throws {
+    @Test func absentAPIIsInTheLedger() throws {
         let rows = ParityLedger(try RepositoryFiles.text(at: "Documentation/Parity.md")).rows.filter(\.saysAbsent)
         for name in try Self.lists.flatMap({ try Self.list($0).absent }) {
             let last = name.split(separator: ".").last.map(String.init) ?? name

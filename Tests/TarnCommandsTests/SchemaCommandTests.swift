@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aSchemaGoesFromAFileToProductionAndBack() async throws {
+    @Test func aSchemaIsImportedDeployedAndExported() async throws {
         let folder = ScratchFolder("tarn-commands")
         try SQLiteServerStore(path: folder.path, use: .server).close()
         let (input, output) = (folder.path + "/in.ckdb", folder.path + "/out.ckdb")

@@ -62,7 +62,7 @@ import Testing
         #expect(await exitCode(folder.path + "/text") == 2)
     }
 
-    @Test func infoSaysWhatIsThere() async throws {
+    @Test func infoListsTheStoresContents() async throws {
         let folder = ScratchFolder("tarn-commands")
         let (store, path) = try makeStore(folder)
         let description = try StoreDescription(of: URL(fileURLWithPath: path))

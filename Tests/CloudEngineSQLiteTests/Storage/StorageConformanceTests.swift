@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func assetsAreCountedByWhoRefersToThem(_ kind: StorageKind) async throws {
+    func assetsAreCountedByReference(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
             let bytes = [UInt8](repeating: 7, count: 300_000)

@@ -9,7 +9,7 @@ import Testing
 
 /// Requests that go on with uploads.
 @Suite struct UploadTurnsTests {
-    @Test func whoCameLastWrites() throws {
+    @Test func aNewerUploadSupersedesAnOlderOne() throws {
         let turns = UploadTurns()
         let (older, newer) = (turns.take("film"), turns.take("film"))
         #expect(throws: WireError.self) { try older.run {} }

@@ -17,7 +17,7 @@ import Testing
         try await bench.write { _, unit, _ in try unit.subscriptions().map(\.subscriptionID) }
     }
 
-    @Test func whatAUnitWritesIsReadByTheNext() async throws {
+    @Test func aUnitReadsTheWritesOfTheOneBefore() async throws {
         let bench = try await Bench.withGarden()
         #expect(try await subscribed(bench).isEmpty)
         try await bench.write { _, unit, _ in try unit.save(Subscription(subscriptionID: "all", kind: .database)) }
@@ -26,7 +26,7 @@ import Testing
         #expect(try await subscribed(bench).isEmpty)
     }
 
-    @Test func whatAUnitReadOfItsOwnChangesGoesWithThem() async throws {
+    @Test func aRolledBackUnitLeavesNoCachedReads() async throws {
         let bench = try await Bench.withGarden()
         await #expect(throws: Thrown.self) {
             try await bench.write { _, unit, _ in
@@ -47,7 +47,7 @@ import Testing
         #expect(holds == "INT64")
     }
 
-    @Test func whatAnotherProcessCommittedIsSeenByTheNextRequest() async throws {
+    @Test func commitsOfAnotherProcessAreVisibleToTheNextRequest() async throws {
         let bench = try await Bench.withGarden()
         let other = try SQLiteServerStore(path: bench.folder.path, use: .command, passwordRounds: 1)
         defer { try? other.close() }

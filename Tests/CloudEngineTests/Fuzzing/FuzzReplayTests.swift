@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func whatWasFoundOnceIsFine(_ target: FuzzTarget) throws {
+    func inputsOfTheCorpusDoNotFail(_ target: FuzzTarget) throws {
         let corpus = try Self.corpus(of: target)
         try #require(corpus.count > 10)
         for entry in corpus {

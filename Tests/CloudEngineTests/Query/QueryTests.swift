@@ -249,7 +249,7 @@ import Testing
         #expect(try await bench.names(.plants(by: [QuerySort(.field("secret"))])).names.count == 4)
     }
 
-    @Test func everyStatementOfQueriesGoesAlongAPrimaryKey() async throws {
+    @Test func everyStatementOfQueriesSearchesAPrimaryKey() async throws {
         let bench = try Bench()
         let plans = try await bench.store.explainQueries()
         #expect(plans.count == 6)

@@ -206,7 +206,7 @@ struct QueryWorld {
         }
     }
 
-    @Test func aPageWhoseRecordsAreManyToLookAtIsShortAndGoesOn() async throws {
+    @Test func aPageThatExaminesManyRecordsIsShortAndContinues() async throws {
         var limits = Limits()
         limits.recordsScannedPerPage = 100
         let bench = try await Bench.withGarden(limits: limits)

@@ -41,7 +41,7 @@ extension Record {
         #expect(try await bench.modify(.init(.forceUpdate, child)).map(\.word) == ["saved"], "and was there")
     }
 
-    @Test func aRefusalReachesWhoReliedOnTheRefusedOperation() async throws {
+    @Test func aRejectionReachesOperationsThatDependOnIt() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("old")))
         let results = try await bench.modify(
@@ -84,7 +84,7 @@ extension Record {
         #expect(try await bench.lookup("leaf")[0].word == "NOT_FOUND")
     }
 
-    @Test func anAtomicBatchThatFailsTakesNobodyAlong() async throws {
+    @Test func anAtomicBatchThatFailsDeletesNothing() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("root")), .init(.create, .plant("leaf", .deleteSelf, to: "root")))
         let results = try await bench.modify(.init(.forceDelete, .plant("root")), .init(.update, .plant("none", tag: "1")))

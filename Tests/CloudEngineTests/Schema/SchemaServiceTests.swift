@@ -20,7 +20,7 @@ import Testing
         return call
     }
 
-    @Test func whatIsUsedInDevelopmentWorksInProductionOnceItIsDeployed() async throws {
+    @Test func typesOfDevelopmentWorkInProductionOnceDeployed() async throws {
         let bench = try await Bench.withGarden()
         let schemas = service(bench)
         let inProduction = production(bench.call())
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Records of several databases and zones are counted, more of them than one slice has.
-    @Test func whatAnImportDeletesIsCountedBefore() async throws {
+    @Test func recordsThatAnImportDeletesAreCountedFirst() async throws {
         let bench = try await Bench.withGarden()
         let schemas = service(bench)
         let slice = bench.engine.limits.operationsPerRequest

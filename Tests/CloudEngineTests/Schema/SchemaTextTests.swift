@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func whatIsPrintedReadsBack(_ seed: UInt64) throws {
+    func printedSchemasParse(_ seed: UInt64) throws {
         var world = SchemaWorld(random: SeededGenerator(seed: seed))
         let schema = world.schema()
         #expect(try ContainerSchema(text: schema.text) == schema)

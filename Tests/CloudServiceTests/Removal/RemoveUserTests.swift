@@ -172,7 +172,7 @@ import Testing
         "zones",
     ]
 
-    @Test(arguments: AccountRemoval.PublicRecords.allCases) func nothingOfAPersonRemains(_ choice: AccountRemoval.PublicRecords)
+    @Test(arguments: AccountRemoval.PublicRecords.allCases) func removalLeavesNoTraceOfAPerson(_ choice: AccountRemoval.PublicRecords)
         async throws
     {
         let life = try await Life()
