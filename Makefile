@@ -197,10 +197,11 @@ simulate: packages
 	@$(BUILD) -c release --product simulate
 	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
 
-## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on.
+## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on, or one SEED with its events.
 simulate-values: packages
 	@$(BUILD) -c release --product simulate-values
-	@$(SCRATCH)/release/simulate-values --seeds $(SEEDS) --first $(FIRST) $(if $(CANARY),--canary $(CANARY))
+	@$(SCRATCH)/release/simulate-values $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) \
+		$(if $(CANARY),--canary $(CANARY)) $(if $(FEATURES),--features $(FEATURES))
 
 ## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
 OUTPUT := .build-docs
