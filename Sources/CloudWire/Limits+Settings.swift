@@ -37,8 +37,8 @@ extension Limits {
             "bytes per second at which a request must arrive after its grace period; 0 for no minimum", least: 0, most: 1_000_000),
         Setting("bodyGraceSeconds", \.bodyGraceSeconds, "seconds for which a request may arrive at any speed", least: 0, most: 3600),
         Setting(
-            "concurrentRequests", \.concurrentRequests, "requests that run concurrently, half of them of one user; 0 for no limit", least: 0,
-            most: 10_000),
+            "concurrentRequests", \.concurrentRequests, "requests that run concurrently, half of them of one user; 0 for no limit",
+            least: 0, most: 10_000),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
         Setting("elementsPerList", \.elementsPerList, "elements of one list of a record", most: 1_000_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),

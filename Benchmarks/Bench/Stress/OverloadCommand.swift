@@ -92,8 +92,9 @@ struct OverloadCommand: ParsableCommand {
             values.isEmpty ? "-" : String(format: "%.1f", SaveProbe.percentile(share, of: values))
         }
         let cells = [
-            name + "×", String(format: "%.0f", rate), String(format: "%.0f", outcome.rate), cell(0.5, outcome.accepted), cell(0.99, outcome.accepted),
-            String(format: "%.0f", Double(outcome.refused.count) / outcome.seconds), cell(0.5, outcome.refused), cell(0.99, outcome.refused),
+            name + "×", String(format: "%.0f", rate), String(format: "%.0f", outcome.rate), cell(0.5, outcome.accepted),
+            cell(0.99, outcome.accepted), String(format: "%.0f", Double(outcome.refused.count) / outcome.seconds),
+            cell(0.5, outcome.refused), cell(0.99, outcome.refused),
             "\(outcome.failed)", "\(outcome.unsent)", String(format: "%.1f", outcome.lateness),
             String(format: "%.1f", server.residentMemory / 1_048_576), String(format: "%.1f", peak),
         ]

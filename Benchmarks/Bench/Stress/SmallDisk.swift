@@ -47,7 +47,9 @@ final class SmallDisk {
         probe.standardError = FileHandle.nullDevice
         guard (try? probe.run()) != nil else { return }
         probe.waitUntilExit()
-        guard probe.terminationStatus == 0, let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return }
+        guard probe.terminationStatus == 0,
+            let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        else { return }
         setenv(variable, "1", 1)
         let arguments = namespace + ["--", program] + CommandLine.arguments.dropFirst()
         var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]

@@ -132,7 +132,8 @@ struct StreamsCommand: ParsableCommand {
     private static func listen(_ number: Int, _ token: String?) -> [UInt8] {
         HTTPLoad.request(
             "GET", "/device/1/\(StressServer.container)/development/push/stream?database=public",
-            headers: ["X-Tarn-Capabilities: public-changes", "X-Tarn-Device: d\(number)"] + (token.map { ["Authorization: Bearer \($0)"] } ?? []))
+            headers: ["X-Tarn-Capabilities: public-changes", "X-Tarn-Device: d\(number)"]
+                + (token.map { ["Authorization: Bearer \($0)"] } ?? []))
     }
 
     private static func save(_ number: Int, _ token: String) -> [UInt8] {

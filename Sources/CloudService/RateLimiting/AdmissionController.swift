@@ -150,11 +150,10 @@ package struct AdmissionController: Sendable {
 
     private mutating func takeNext(at now: Duration) -> Ticket? {
         guard waitingCount > 0 else { return nil }
-        let mayRun = { [lanes, rules] (requester: String) in lanes[requester].map { $0.runningCount < rules.runningMaxPerRequester } == true }
         let requester: String
-        if let index = newTurns.firstIndex(where: mayRun) {
+        if let index = newTurns.firstIndex(where: hasSlot) {
             requester = newTurns.remove(at: index)
-        } else if let index = oldTurns.firstIndex(where: mayRun) {
+        } else if let index = oldTurns.firstIndex(where: hasSlot) {
             requester = oldTurns.remove(at: index)
         } else {
             return nil
@@ -169,6 +168,8 @@ package struct AdmissionController: Sendable {
         updateSharedQueue(at: now)
         return ticket
     }
+
+    private func hasSlot(_ requester: String) -> Bool { (lanes[requester]?.runningCount ?? 0) < rules.runningMaxPerRequester }
 
     private mutating func put(_ lane: Lane, for requester: String) {
         lanes[requester] = lane.waiting.isEmpty && lane.runningCount == 0 ? nil : lane

@@ -77,9 +77,9 @@ package final class AdmissionGate: Sendable {
                 if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
+            let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
                 // Before the continuation is stored, the task notices the cancellation itself.
-                guard let waiter = state.waiters[ticket], state.controller.cancel(ticket, of: requester) else { return nil as CheckedContinuation<Outcome, Never>? }
+                guard let waiter = state.waiters[ticket], state.controller.cancel(ticket, of: requester) else { return nil }
                 state.waiters[ticket] = nil
                 return waiter
             }
