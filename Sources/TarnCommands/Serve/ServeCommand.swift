@@ -258,7 +258,11 @@ struct LocalServer {
         }
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
+            let requests = service.admission.counts
             return [
+                ("tarn_requests_running", "Requests to databases that run now.", requests.running),
+                ("tarn_requests_waiting", "Requests to databases that wait to run.", requests.waiting),
+                ("tarn_requests_shed", "Requests to databases refused since the server started because of an overload.", requests.refused),
                 ("tarn_commits", "Commits since the server started.", store.commits),
                 ("tarn_listeners", "Devices that hold a push stream.", hub.listeners),
                 ("tarn_spans_dropped", "Spans of traces that could not be sent.", spans?.dropped ?? 0),

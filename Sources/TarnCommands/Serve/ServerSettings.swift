@@ -61,6 +61,7 @@ struct ServerSettings {
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
+        limits.concurrentRequests = 64
         return limits
     }
 
