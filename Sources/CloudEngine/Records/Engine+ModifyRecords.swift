@@ -33,7 +33,7 @@ extension Engine {
                 .quotaExceeded, "the records of one request have more than \(limits.requestRecordBytes) bytes",
                 nativeCode: .limitExceeded)
         }
-        let zone = try liveZone(request.zoneID, in: unit, call)
+        let zone = try zone(of: request, in: unit, call)
         guard request.clientChangeToken?.count ?? 0 <= Self.clientTokenBytes else {
             throw WireError(.badRequest, "a clientChangeToken has at most \(Self.clientTokenBytes) bytes")
         }
@@ -81,6 +81,19 @@ extension Engine {
         outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
+    }
+
+    /// The zone of a request. To a participant without access it does not exist, except for leaving its shares.
+    private func zone(of request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call) throws -> StoredZone {
+        do {
+            return try liveZone(request.zoneID, in: unit, call)
+        } catch let absence as WireError where call.isParticipant && absence.code == .zoneNotFound {
+            let operations = request.operations
+            guard let zone = try unit.zone(named: request.zoneID.zoneName), !zone.isDeleted, !operations.isEmpty else { throw absence }
+            let stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+            guard operations.allSatisfy({ stored[$0.record.recordName]?.record.isLeft(by: $0, call) == true }) else { throw absence }
+            return zone
+        }
     }
 
     /// The token after a request, for a caller that was up to date before it, if the response
