@@ -79,8 +79,7 @@ final class SealingKeys: Sendable {
     }
 
     /// Makes the first key.
-    static func make(_ db: Database) throws -> Ring {
-        let key = SymmetricKey(size: .bits256)
+    static func make(_ key: SymmetricKey, _ db: Database) throws -> Ring {
         try put(key.withUnsafeBytes { Data($0) }, firstKey, db)
         return Ring(current: 1, keys: [1: key], made: [:])
     }

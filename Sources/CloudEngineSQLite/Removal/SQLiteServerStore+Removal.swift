@@ -127,7 +127,7 @@ extension SQLiteServerStore: RemovalStorage {
         case part = "removed.part"
     }
 
-    private static func neverAgain(_ number: Int64, in kind: RowNumber, _ db: Database) throws {
+    static func neverAgain(_ number: Int64, in kind: RowNumber, _ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)",
             arguments: [kind.rawValue, number])

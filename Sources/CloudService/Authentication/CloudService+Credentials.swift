@@ -238,6 +238,6 @@ extension CloudService {
     package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
         try await accounts.userRecordName(
             account: account, containerIdentifier: containerIdentifier,
-            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+            proposal: engine.sealer.userRecordName(ofAccount: account, in: containerIdentifier))
     }
 }
