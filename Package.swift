@@ -251,7 +251,8 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
-            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
+            name: "CloudEngineTests",
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "PredicateKit", "StatementPlans", "SystemSupport"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
