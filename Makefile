@@ -122,6 +122,7 @@ tests-built: packages
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
 test: tests-built test-packages web-packages
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
+		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
 		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web

@@ -13,7 +13,7 @@ package struct Sealer: Sendable {
     /// A keyed function such as HMAC-SHA-256; it returns at least 16 bytes.
     package typealias Authentication = @Sendable ([UInt8]) -> [UInt8]
 
-    /// The current function, then the earlier ones. They may change between calls.
+    /// The current function, and the earlier ones in any order. They may change between calls.
     private let functions: @Sendable () -> (current: Authentication, earlier: [Authentication])
     private let identity: [UInt8]?
 
@@ -61,7 +61,7 @@ package struct Sealer: Sendable {
         let (current, earlier) = functions()
         return ([current] + earlier).reduce(false) { isCode, authenticate in
             let expected = Self.code(of: message, purpose, authenticate).prefix(bytes)
-            return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0 || isCode
+            return ConstantTime.areEqual(code, expected) || isCode
         }
     }
 

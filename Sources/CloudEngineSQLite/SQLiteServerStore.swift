@@ -34,7 +34,7 @@ package final class SQLiteServerStore: Sendable {
     let uploads = UploadTurns()
     /// Whether this process is the folder's server. Commands open the store as well.
     var isServer: Bool { serverLock != nil }
-    private let writeLock: FolderLock
+    let writeLock: FolderLock
     private let serverLock: FolderLock?
     let sealingKeys: SealingKeys
     /// Revocations when the keys were last read.
@@ -144,10 +144,14 @@ extension SQLiteServerStore: EngineStorage {
         do {
             let known = parts[partition]
             let account = terms.account
-            let (value, part) = try await writer.submit(terms) { db, memory, clock in
-                if let account { try Self.checkExistence(of: account, db, memory) }
-                let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
-                return (try body(unit), unit.writtenPart)
+            let (value, part) = try await PendingAudit.store { event in
+                try await writer.submit(terms) { db, memory, clock in
+                    if let account { try Self.checkExistence(of: account, db, memory) }
+                    let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
+                    let value = try body(unit)
+                    if let event { try Self.insert(event, db) }
+                    return (value, unit.writtenPart)
+                }
             }
             if known == nil { parts[partition] = part }
             return value

@@ -52,7 +52,7 @@ struct ConsolePages {
                 "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
-        if visit.isPost, !CloudService.areEqual(visit.fields["form"] ?? "", visit.form) {
+        if visit.isPost, !ConstantTime.areEqual(visit.fields["form"] ?? "", visit.form) {
             try await audit(visit, outcome: .refused)
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }

@@ -113,10 +113,20 @@ extension SQLiteServerStore: RemovalStorage {
         try await truncateLog()
     }
 
-    private func truncateLog() async throws {
-        let pool = pool
-        // A reader of another process may keep it from it; the log is overwritten in time.
-        try await DiskQueue.run { _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
+    /// Moves the write-ahead log into the database and empties it, since it has pages with content that was deleted.
+    ///
+    /// - Returns: `false` if readers prevented it for ten seconds: the log has the pages until it is overwritten.
+    @discardableResult
+    func truncateLog() async throws -> Bool {
+        let (pool, lock) = (pool, writeLock)
+        return try await DiskQueue.run {
+            do {
+                // Checkpoints exclude the writes of other processes: see `FolderLock`.
+                return try lock.withLock { try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }.walFrameCount == 0
+            } catch is DatabaseError {
+                return false
+            }
+        }
     }
 
     // MARK: Numbers
