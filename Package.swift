@@ -263,7 +263,10 @@ let package = Package(
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "PredicateKit", "SystemSupport", "TestBasics"],
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "PredicateKit", "SystemSupport",
+                "TestBasics",
+            ],
             exclude: ["Fuzzing/Corpus"]),
         .testTarget(
             name: "CloudServiceTests",

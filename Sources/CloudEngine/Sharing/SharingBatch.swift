@@ -224,12 +224,12 @@ struct SharingBatch {
     ///   asked for take more than before.
     mutating func finish(
         _ written: [StoredRecord], lastChange number: Int64, before: (String) -> Record?
-    ) throws -> (change: Int64, news: [ShareNews], bytes: Int64) {
-        guard call.partition.scope == .private, !zone.isDefault else { return (number, [], 0) }
+    ) throws -> (change: Int64, news: [ShareNews], bytes: Int64, deletions: [ChangeLogEntry.Change]) {
+        guard call.partition.scope == .private, !zone.isDefault else { return (number, [], 0, []) }
         let concerns = written.contains { stored in
             stored.record.sharingIsPresent || before(stored.record.recordName)?.sharingIsPresent == true
         }
-        guard hadShares || concerns else { return (number, [], 0) }
+        guard hadShares || concerns else { return (number, [], 0, []) }
         let membersBefore = try unit.members(inZone: zone.key)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
         for stored in written {
@@ -245,7 +245,7 @@ struct SharingBatch {
         }
         for stored in written { try effects.place(stored) }
         let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
-        return (effects.number, news, effects.bytes)
+        return (effects.number, news, effects.bytes, effects.deletions)
     }
 }
 

@@ -71,6 +71,7 @@ extension SQLiteServerStore: RemovalStorage {
             for table in tables where table.hasUser { try await remove(table, user: name, willRun) }
             try await forgetName(name, willRun)
             try await forgetVersions(containing: name, removal, willRun)
+            try await forgetChangeLog(of: name, willRun)
         }
         // Answers have shares in them, and thus addresses.
         for address in [removal.emailAddress, removal.phoneNumber].compactMap({ $0 }) {

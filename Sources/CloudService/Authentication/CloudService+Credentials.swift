@@ -223,6 +223,7 @@ extension CloudService {
             caller, baseURL: request.baseURL)
         call.requester = credentials.requester(from: request.network)
         call.capabilities = capabilities(askedBy: request)
+        call.requestUUID = request.requestUUID
         call.form = AnswerForm(
             hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)
         return call

@@ -3,6 +3,7 @@
 
 import CloudEngineSQLite
 @testable import CloudService
+import ServiceFixtures
 import Testing
 
 /// One rule for new passwords, wherever they are set.
