@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
 import CloudEngineSQLite
-import CloudIdentity
 import CloudService
-import CloudWire
 import Foundation
-import Synchronization
+import ServiceFixtures
 import Testing
 
-/// Changes and failures while a sign-in is between its steps.
+/// Changes while a sign-in is between its steps.
 @Suite struct SignInChangeTests {
     private static func challenge(_ page: String) throws -> String {
         let start = try #require(page.range(of: "name=\"challenge\" value=\""))
@@ -48,44 +45,5 @@ import Testing
         #expect(page.status == 409)
         #expect(page.text.contains("The second factor is on already."))
         #expect(page.text.contains("name=\"code\""), "the page with the form that turns it off")
-    }
-
-    // MARK: The provider's documents
-
-    @Test func aFailedFetchIsRetriedWithBackoff() async throws {
-        let provider = ProviderFixture()
-        let village = try Village(identitySignIn: provider.signIn())
-        provider.state.withLock { $0.failures = 2 }
-        let browser = OpenIDTests.Browser(village)
-        #expect(await browser.get("/signin/provider")?.status == 303)
-        #expect(provider.state.withLock { $0.pauses } == [.milliseconds(250), .milliseconds(500)])
-        #expect(provider.state.withLock { $0.requests.count } == 3)
-    }
-
-    @Test func fetchesEndAfterThreeAttempts() async throws {
-        for status in [500, 503, 429] {
-            let provider = ProviderFixture()
-            let village = try Village(identitySignIn: provider.signIn())
-            provider.state.withLock { $0.response = ProviderResponse(status: status, body: []) }
-            #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 503)
-            #expect(provider.state.withLock { $0.requests.count } == 3)
-        }
-        // Another response is no better the next time.
-        let provider = ProviderFixture()
-        let village = try Village(identitySignIn: provider.signIn())
-        provider.state.withLock { $0.response = ProviderResponse(status: 404, body: []) }
-        #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 503)
-        #expect(provider.state.withLock { $0.requests.count } == 1)
-    }
-
-    @Test func theLastDiscoveryDocumentIsUsedForADay() async throws {
-        let provider = ProviderFixture()
-        let village = try Village(identitySignIn: provider.signIn())
-        #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 303)
-        provider.state.withLock { $0.response = ProviderResponse(status: 503, body: []) }
-        provider.clock.advance(seconds: 7200)
-        #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 303)
-        provider.clock.advance(seconds: 86_400)
-        #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 503)
     }
 }
