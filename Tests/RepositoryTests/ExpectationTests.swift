@@ -42,7 +42,7 @@ import Testing
 
     @Test func testsHaveNoRealClockOrRandomSource() throws {
         let source =
-            /\bDate\(\)|Date\.now|ContinuousClock|SuspendingClock|\.random\((in: [^,)]*)?\)|shuffled\(\)|randomElement\(\)|SystemRandomNumberGenerator|timeIntervalSinceNow/
+            /\bDate\(\)|Date\.now|ContinuousClock|SuspendingClock|\.random\((in: [^,()]*)?\)|shuffled\(\)|randomElement\(\)|SystemRandomNumberGenerator|timeIntervalSinceNow/
         var used: Set<String> = []
         for folder in ["Tests", "Sources/TestSupport"] {
             for file in try RepositoryFiles.swift(in: folder)

@@ -136,7 +136,7 @@ import Testing
 
     @Test func consoleShowsAndReplacesTokens() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
-        let page = "\(ConsoleTests.base)/tokens"
+        let page = "/console/c/\(Village.container)/development/tokens"
         #expect(await visitor.post(page, ["do": "add-token", "label": "page", "days": "0"]).status == 400)
         #expect(await visitor.post(page, ["do": "add-token", "label": "page", "days": "30"]).status == 200)
         let first = try #require(try await village.store.apiTokens().first)
