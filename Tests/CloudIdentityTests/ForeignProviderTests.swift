@@ -10,6 +10,8 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
+import ServiceFixtures
+import TestBasics
 import Testing
 
 @testable import TarnCommands
