@@ -51,7 +51,7 @@ RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInP
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz requests attack soak \
+.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz requests attack overload streams soak \
 	bench bench-anchors simulate simulate-values statements packages test-packages web-packages static-packages
 .DEFAULT_GOAL := build
 
@@ -122,6 +122,7 @@ tests-built: packages
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
 test: tests-built test-packages web-packages
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
+		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
 		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web
@@ -170,11 +171,23 @@ attack: packages
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench attack --tarn $(SCRATCH)/release/tarn $(OPTIONS)
 
+## Four times the load that a release server can serve: latency of accepted and refused requests, and memory.
+overload: packages
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench overload --tarn $(SCRATCH)/release/tarn $(OPTIONS)
+
+## 1,000 and 10,000 held push streams: memory, and the time until a change reaches all. The limit of open files must allow them.
+streams: packages
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench streams --tarn $(SCRATCH)/release/tarn $(OPTIONS)
+
 ## A server under load that is killed, whose disk fills up and whose clock jumps; fails if an acknowledged change is missing.
 ## SEED repeats a run.
 SECONDS := 600
 soak: packages
-	@.ci/install-packages faketime
+	@.ci/install-packages faketime || echo "Without faketime the clock does not jump." >&2
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench soak --tarn $(SCRATCH)/release/tarn --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
@@ -197,10 +210,11 @@ simulate: packages
 	@$(BUILD) -c release --product simulate
 	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
 
-## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on.
+## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on, or one SEED with its events.
 simulate-values: packages
 	@$(BUILD) -c release --product simulate-values
-	@$(SCRATCH)/release/simulate-values --seeds $(SEEDS) --first $(FIRST) $(if $(CANARY),--canary $(CANARY))
+	@$(SCRATCH)/release/simulate-values $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) \
+		$(if $(CANARY),--canary $(CANARY)) $(if $(FEATURES),--features $(FEATURES))
 
 ## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
 OUTPUT := .build-docs

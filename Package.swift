@@ -263,7 +263,10 @@ let package = Package(
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "SystemSupport", "TestBasics"],
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "PredicateKit", "SystemSupport",
+                "TestBasics",
+            ],
             exclude: ["Fuzzing/Corpus"]),
         .testTarget(
             name: "CloudServiceTests",
@@ -284,9 +287,12 @@ let package = Package(
             name: "CloudIdentityTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudService", "CloudWire", "ServiceFixtures",
-                "TestBasics",
+                "TarnCommands", "TestBasics",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(
@@ -348,7 +354,7 @@ if Context.environment["TARN_BENCH"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CMalloc", "CloudKit", "CloudKitTesting", "CloudWire", "CoreData", "TarnCommands",
+                "CMalloc", "CZlib", "CloudKit", "CloudKitTesting", "CloudWire", "CoreData", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

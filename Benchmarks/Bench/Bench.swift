@@ -8,7 +8,8 @@ import Foundation
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync, compared with other systems.",
         subcommands: [
-            MeasureCommand.self, ScaleCommand.self, WaitsCommand.self, AttackCommand.self, SoakCommand.self, BareServer.self,
+            MeasureCommand.self, ScaleCommand.self, WaitsCommand.self, AttackCommand.self, OverloadCommand.self,
+            StreamsCommand.self, SoakCommand.self, BareServer.self,
             DeviceProgram.self,
         ], defaultSubcommand: MeasureCommand.self)
 }

@@ -30,19 +30,23 @@ package struct Console: PageResponder {
     /// Milliseconds since 1970 UTC.
     let started: Int64
     let settings: [(name: String, value: String)]
+    /// Base of the protocol's URLs, if the console's own address does not have them.
+    let serviceAddress: String?
     private let measures: @Sendable () async -> ServerMeasures?
     private(set) var part = Part.all
 
     /// - Parameters:
     ///   - settings: Names and values for the page of settings, without secrets.
+    ///   - serviceAddress: Base of the protocol's URLs for the console on an address of its own; nil for the address of each request.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
-        measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
+        serviceAddress: String? = nil, measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
         self.storage = storage
         self.settings = settings
+        self.serviceAddress = serviceAddress
         self.measures = measures
         started = service.now
     }
@@ -70,11 +74,16 @@ package struct Console: PageResponder {
         case .all: return await page(for: request)
         case .apps: return isConsole ? nil : await page(for: request)
         case .console:
-            if Self.servicePaths.contains(where: request.path.hasPrefix) { return nil }
+            if Self.servicePaths.contains(where: request.path.hasPrefix) || Self.isPushStream(request.path) { return nil }
             let isFile = request.method == "GET" && WebFile(rawValue: String(request.path.dropFirst())) != nil
             guard isConsole || isFile else { return Page.problem("this address has the console only", status: 404) }
             return await page(for: request) ?? Page.problem("the page does not exist", status: 404)
         }
+    }
+
+    /// `tarn watch --server` listens where it sends an operator's requests.
+    private static func isPushStream(_ path: String) -> Bool {
+        DevicePath.isOne(path) && (try? DevicePath(parsing: path))?.operation == .pushStream
     }
 
     private func page(for request: ServiceRequest) async -> ServiceResponse? {

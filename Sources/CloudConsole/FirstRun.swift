@@ -49,7 +49,7 @@ final class FirstRun: Sendable {
     func check(_ secret: String, _ service: CloudService) -> Verdict {
         let (hash, now) = (service.sha256(Array(secret.utf8.prefix(200))), service.now)
         return state.withLock { state in
-            if let expected = state.hash, now < state.expires, Self.areEqual(expected, hash) { return .valid }
+            if let expected = state.hash, now < state.expires, ConstantTime.areEqual(expected, hash) { return .valid }
             if state.minute != now / 60_000 { (state.minute, state.failures) = (now / 60_000, 0) }
             state.failures += 1
             return state.failures > Self.failuresPerMinute ? .throttled : .invalid
@@ -58,11 +58,6 @@ final class FirstRun: Sendable {
 
     /// Ends the link.
     func close() { state.withLock { $0.hash = nil } }
-
-    /// Compares in a time that does not depend on where the bytes differ.
-    private static func areEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-        a.count == b.count && zip(a, b).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
-    }
 }
 
 extension Console {

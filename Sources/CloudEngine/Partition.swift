@@ -70,6 +70,8 @@ package struct Call: Sendable {
     package var baseURL: String
     /// Scheduling key of the sender: an account, a server-to-server key or a network. Empty for the server itself.
     package var requester = ""
+    /// The identifier of the request in the server's log; empty for a call without one.
+    package var requestUUID = ""
     /// What to call the caller where others see it; filled in where it is needed.
     package var callerName = NameComponents()
     /// Whether the response contains the current token of the zone.

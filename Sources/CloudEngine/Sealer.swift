@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// Makes and checks message authentication codes with keys that only the storage knows.
 ///
 /// Codes are made with the current key. Codes of earlier keys are valid until their key is retired.
@@ -11,7 +13,7 @@ package struct Sealer: Sendable {
     /// A keyed function such as HMAC-SHA-256; it returns at least 16 bytes.
     package typealias Authentication = @Sendable ([UInt8]) -> [UInt8]
 
-    /// The current function, then the earlier ones. They may change between calls.
+    /// The current function, and the earlier ones in any order. They may change between calls.
     private let functions: @Sendable () -> (current: Authentication, earlier: [Authentication])
     private let identity: [UInt8]?
 
@@ -34,6 +36,15 @@ package struct Sealer: Sendable {
     /// The identity of the server's data: the same for its life, whatever keys there are.
     package var serverIdentity: [UInt8] { identity ?? code(of: [], purpose: .serverIdentity) }
 
+    /// Returns the record name of an account in a container that it uses for the first time.
+    ///
+    /// It follows from the key: a server that was restored from a backup without the name makes the same one again. Devices would take
+    /// another name for another user, and archive their stores.
+    package func userRecordName(ofAccount account: Int64, in containerIdentifier: String) -> String {
+        let number = withUnsafeBytes(of: account.bigEndian) { Array($0) }
+        return "_" + Hex.text(code(of: number + Array(containerIdentifier.utf8), purpose: .userRecordName))
+    }
+
     package func code(of message: [UInt8], purpose: Purpose) -> [UInt8] { Self.code(of: message, purpose, functions().current) }
 
     private static func code(of message: [UInt8], _ purpose: Purpose, _ authenticate: Authentication) -> [UInt8] {
@@ -50,7 +61,7 @@ package struct Sealer: Sendable {
         let (current, earlier) = functions()
         return ([current] + earlier).reduce(false) { isCode, authenticate in
             let expected = Self.code(of: message, purpose, authenticate).prefix(bytes)
-            return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0 || isCode
+            return ConstantTime.areEqual(code, expected) || isCode
         }
     }
 
@@ -67,5 +78,6 @@ package struct Sealer: Sendable {
         case serverIdentity = 9
         case signInChallenge = 10
         case identityProvider = 11
+        case userRecordName = 12
     }
 }

@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudService
+import Crypto
 import Foundation
 import GRDB
 import Synchronization
@@ -33,7 +34,7 @@ package final class SQLiteServerStore: Sendable {
     let uploads = UploadTurns()
     /// Whether this process is the folder's server. Commands open the store as well.
     var isServer: Bool { serverLock != nil }
-    private let writeLock: FolderLock
+    let writeLock: FolderLock
     private let serverLock: FolderLock?
     let sealingKeys: SealingKeys
     /// Revocations when the keys were last read.
@@ -44,8 +45,10 @@ package final class SQLiteServerStore: Sendable {
     /// Opens the store, and makes it if the folder is new.
     ///
     /// - Throws: `StorageFailure` with `.notWritable`, `.inUse`, `.corrupt`, `.newerFormat` or `.unavailable`.
-    /// - Parameter passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
-    package init(path: String, use: Use, passwordRounds: Int? = nil) throws {
+    /// - Parameters:
+    ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
+    ///   - firstKey: The authentication key of a new folder, 32 bytes; nil for a random one. Simulations take a reproducible one.
+    package init(path: String, use: Use, passwordRounds: Int? = nil, firstKey: [UInt8]? = nil) throws {
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         folder = try DataFolder(path: path)
         switch use {
@@ -61,7 +64,7 @@ package final class SQLiteServerStore: Sendable {
         writeLock = try FolderLock(path: folder.writeLock)
         do {
             let ring: SealingKeys.Ring
-            (pool, ring) = try writeLock.withLock { try Self.open(folder.database) }
+            (pool, ring) = try writeLock.withLock { try Self.open(folder.database, firstKey) }
             sealingKeys = SealingKeys(ring)
             var configuration = Configuration()
             configuration.label = "tarn.lookups"
@@ -94,7 +97,7 @@ package final class SQLiteServerStore: Sendable {
     /// Commits so far.
     package var commits: Int { writer.commits }
 
-    private static func open(_ path: String) throws -> (DatabasePool, SealingKeys.Ring) {
+    private static func open(_ path: String, _ firstKey: [UInt8]?) throws -> (DatabasePool, SealingKeys.Ring) {
         var configuration = Configuration()
         configuration.label = "tarn"
         configuration.busyMode = .timeout(10)
@@ -103,7 +106,7 @@ package final class SQLiteServerStore: Sendable {
             // Set after the pool chose NORMAL for its journal: a server that acknowledges writes needs FULL.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try DatabaseFormat.prepare(db)
-            return try SealingKeys.read(db) ?? SealingKeys.make(db)
+            return try SealingKeys.read(db) ?? SealingKeys.make(firstKey.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256), db)
         }
         return (pool, ring)
     }
@@ -141,10 +144,14 @@ extension SQLiteServerStore: EngineStorage {
         do {
             let known = parts[partition]
             let account = terms.account
-            let (value, part) = try await writer.submit(terms) { db, memory, clock in
-                if let account { try Self.checkExistence(of: account, db, memory) }
-                let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
-                return (try body(unit), unit.writtenPart)
+            let (value, part) = try await PendingAudit.store { event in
+                try await writer.submit(terms) { db, memory, clock in
+                    if let account { try Self.checkExistence(of: account, db, memory) }
+                    let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
+                    let value = try body(unit)
+                    if let event { try Self.insert(event, db) }
+                    return (value, unit.writtenPart)
+                }
             }
             if known == nil { parts[partition] = part }
             return value

@@ -4,6 +4,7 @@
 package import CloudService
 import Foundation
 import JWTKit
+import SystemSupport
 
 /// A provider of OpenID Connect: authorization code flow with PKCE, as a confidential or a public client.
 ///
@@ -18,7 +19,8 @@ import JWTKit
 ///        │◀── web session ────┤
 ///
 /// Nothing of the provider's is trusted before it is bounded and checked. Its documents are fetched again after an hour, and its keys
-/// when a token names one that is not there, at most once a minute.
+/// when a token names one that is not there, at most once a minute. A fetch that fails is retried with exponential backoff and jitter;
+/// while the discovery document cannot be fetched, the last one is used for a day.
 package actor OpenIDProvider: IdentityProvider {
     package struct Settings: Sendable {
         package var issuer: String
@@ -38,19 +40,33 @@ package actor OpenIDProvider: IdentityProvider {
     package typealias Fetch = @Sendable (ProviderRequest) async throws -> ProviderResponse
 
     private static let documentMilliseconds: Int64 = 3_600_000
+    private static let staleMilliseconds: Int64 = 86_400_000
+    /// A person waits for the sign-in page meanwhile.
+    private static let fetchesMax = 3
+    private static let backoff = Backoff(firstSeconds: 0.25, longestSeconds: 1)
     private static let retryMilliseconds: Int64 = 60_000
 
     package nonisolated let settings: Settings
     private let fetch: Fetch
     private let now: @Sendable () -> Int64
+    private let pause: @Sendable (Duration) async throws -> Void
+    private let jitter: @Sendable () -> Double
     private var metadata: (value: ProviderMetadata, fetched: Int64)?
     private var keys: (value: ProviderKeys, fetched: Int64)?
 
     /// - Parameters:
     ///   - now: Milliseconds since 1970 UTC, for the age of documents.
-    package init(_ settings: Settings, now: @escaping @Sendable () -> Int64, fetch: @escaping Fetch) {
+    ///   - pause: Waits before a document is fetched again.
+    ///   - jitter: A random number from 0 to 1; see ``Backoff``.
+    package init(
+        _ settings: Settings, now: @escaping @Sendable () -> Int64,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }, fetch: @escaping Fetch
+    ) {
         self.settings = settings
         self.now = now
+        self.pause = pause
+        self.jitter = jitter
         self.fetch = fetch
     }
 
@@ -116,7 +132,13 @@ package actor OpenIDProvider: IdentityProvider {
     private func currentMetadata() async throws -> ProviderMetadata {
         if let metadata, abs(now() - metadata.fetched) < Self.documentMilliseconds { return metadata.value }
         let base = settings.issuer.hasSuffix("/") ? String(settings.issuer.dropLast()) : settings.issuer
-        let response = try await get(base + "/.well-known/openid-configuration", bytesMax: ProviderMetadata.bytesMax)
+        let response: ProviderResponse
+        do {
+            response = try await get(base + "/.well-known/openid-configuration", bytesMax: ProviderMetadata.bytesMax)
+        } catch {
+            guard let metadata, abs(now() - metadata.fetched) < Self.staleMilliseconds else { throw error }
+            return metadata.value
+        }
         let value = try decode(ProviderMetadata.self, response)
         // Source: *OpenID Connect Discovery 1.0*, section 4.3.
         guard value.issuer == settings.issuer else { throw IdentityProviderFailure.unavailable("the document is of another issuer") }
@@ -142,9 +164,23 @@ package actor OpenIDProvider: IdentityProvider {
 
     private static let unknownKey = IdentityProviderFailure.refused("the ID token is signed with a key that the provider does not have")
 
+    /// Fetches a document, with retries if the provider cannot be reached, is overloaded or fails.
+    ///
+    /// - Throws: ``IdentityProviderFailure`` with `.unavailable` after the last attempt.
     private func get(_ address: String, bytesMax: Int) async throws -> ProviderResponse {
-        try await send(ProviderRequest(address: address, headers: ["Accept": "application/json"], form: nil, bytesMax: bytesMax))
+        let request = ProviderRequest(address: address, headers: ["Accept": "application/json"], form: nil, bytesMax: bytesMax)
+        for attempt in 1..<Self.fetchesMax {
+            if let response = try? await send(request), !Self.isTransient(response.status) { return response }
+            try await pause(Self.backoff.delay(attempt: attempt, jitter: jitter()))
+        }
+        let response = try await send(request)
+        guard !Self.isTransient(response.status) else {
+            throw IdentityProviderFailure.unavailable("the response has status \(response.status)")
+        }
+        return response
     }
+
+    private static func isTransient(_ status: Int) -> Bool { status >= 500 || status == 429 }
 
     private func send(_ request: ProviderRequest) async throws -> ProviderResponse {
         let response: ProviderResponse

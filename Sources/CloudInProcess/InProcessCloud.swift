@@ -27,6 +27,7 @@ package final class InProcessCloud: Sendable {
     private let limits: Limits
     private let offered: Mutex<Set<Capability>>
     private let random: SeededBytes
+    private let firstKey: [UInt8]?
     private let running: Mutex<Running?>
 
     private struct Running: Sendable {
@@ -36,11 +37,13 @@ package final class InProcessCloud: Sendable {
     }
 
     /// - Parameters:
-    ///   - seed: Determines identifiers and the users' record names.
+    ///   - seed: Determines identifiers.
+    ///   - firstKey: The server's authentication key, 32 bytes, which determines change tokens and the users' record names.
+    ///     nil for a random one, so that each server has its own identity.
     ///   - start: Milliseconds since 1970 UTC.
     ///   - offered: The extensions of the documented protocol. A server of another vendor offers none.
     package init(
-        limits: Limits = Limits(), seed: UInt64 = 1, start: Int64 = 1_900_000_000_000,
+        limits: Limits = Limits(), seed: UInt64 = 1, firstKey: [UInt8]? = nil, start: Int64 = 1_900_000_000_000,
         offered: Set<Capability> = Set(Capability.allCases)
     ) throws {
         self.offered = Mutex(offered)
@@ -48,6 +51,7 @@ package final class InProcessCloud: Sendable {
         folder = ScratchFolder("tarn-cloud")
         self.limits = limits
         random = SeededBytes(seed: seed)
+        self.firstKey = firstKey
         running = Mutex(nil)
         try self.start()
     }
@@ -149,7 +153,8 @@ package final class InProcessCloud: Sendable {
             throw StorageFailure.unknownUser
         }
         return try await store.userRecordName(
-            account: account, containerIdentifier: containerIdentifier, proposal: "_" + Hex.text(random.next(16)))
+            account: account, containerIdentifier: containerIdentifier,
+            proposal: store.sealer.userRecordName(ofAccount: account, in: containerIdentifier))
     }
 
     // MARK: Content
@@ -200,7 +205,7 @@ package final class InProcessCloud: Sendable {
             offered = offering ?? offered
             return offered
         }
-        let store = try SQLiteServerStore(path: folder.path, use: .server)
+        let store = try SQLiteServerStore(path: folder.path, use: .server, firstKey: firstKey)
         let hub = PushHub()
         let (clock, random) = (clock, random)
         let service = CloudService(

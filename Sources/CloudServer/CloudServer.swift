@@ -15,21 +15,24 @@ package enum CloudServer {
     /// - Parameters:
     ///   - identity: The TLS certificate and key; nil serves plain HTTP.
     ///   - port: 0 binds an ephemeral port, which `onListening` receives.
+    ///   - publicAddress: Base of the URLs in responses; requests for other hosts are refused.
+    ///   - refusesOtherNames: Without a public address, refuses hosts other than `host`, `localhost` and literal addresses.
     ///   - spans: Exports a trace span per request; nil disables tracing.
     ///   - onListening: Called once when the socket accepts connections.
     package static func application(
         service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, identity: TLSIdentity? = nil,
         metrics: RequestMetrics = RequestMetrics(), spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(),
         proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, logger: Logger,
+        publicAddress: PublicAddress? = nil, refusesOtherNames: Bool = false, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) throws -> Application<ServiceResponder> {
         let idleSeconds = service.engine.limits.idleSeconds
+        let hostRule = HostRule(publicAddress: publicAddress, refusesOtherNames: refusesOtherNames, listenHost: host)
         let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds)
         return Application(
             responder: ServiceResponder(
                 service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
-                publicAddress: publicAddress, logger: logger, speaksTLS: identity != nil),
+                hostRule: hostRule, logger: logger, speaksTLS: identity != nil),
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },

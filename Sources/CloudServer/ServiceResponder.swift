@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-package import CloudService
+import CloudService
 import CloudWire
 package import Hummingbird
-package import Logging
+import Logging
 import NIOCore
 
 /// Translates requests from Hummingbird to the service, and responses back. It contains no rules of the service.
@@ -24,10 +24,10 @@ package struct ServiceResponder: HTTPResponder {
     private let logger: Logger
     private let running = RunningRequests()
 
-    package init(
+    init(
         service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
         spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, logger: Logger, speaksTLS: Bool = false
+        hostRule: HostRule = HostRule(publicAddress: nil), logger: Logger, speaksTLS: Bool = false
     ) {
         self.service = service
         self.pages = pages
@@ -37,7 +37,7 @@ package struct ServiceResponder: HTTPResponder {
         self.access = access
         self.proxies = proxies
         self.speaksTLS = speaksTLS
-        hostRule = HostRule(publicAddress: publicAddress)
+        self.hostRule = hostRule
         self.logger = logger
     }
 
@@ -122,7 +122,8 @@ package struct ServiceResponder: HTTPResponder {
     /// Rejects a request that has no `Host`, several, or another one than the configured host.
     private func refusal(hosts: [String]) -> Response {
         guard hosts.count == 1 else { return text("The request needs one Host header.", .badRequest) }
-        return text("This server does not answer for the host of the request: the setting public-address names another.", .misdirectedRequest)
+        let setting = hostRule.refusesOtherNames ? "console-public-address" : "public-address"
+        return text("This server does not answer for the host of the request: the setting \(setting) names its own.", .misdirectedRequest)
     }
 
     private func text(_ sentence: String, _ status: HTTPResponse.Status) -> Response {

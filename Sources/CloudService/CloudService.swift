@@ -41,6 +41,7 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
+    package let admission: AdmissionGate
     let reservations = UploadReservations()
 
     package init(
@@ -60,6 +61,7 @@ package struct CloudService: Sendable {
         self.offered = offered
         self.containerRules = containerRules
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
+        admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 

@@ -36,6 +36,9 @@ extension Limits {
             "bodyBytesPerSecond", \.bodyBytesPerSecond,
             "bytes per second at which a request must arrive after its grace period; 0 for no minimum", least: 0, most: 1_000_000),
         Setting("bodyGraceSeconds", \.bodyGraceSeconds, "seconds for which a request may arrive at any speed", least: 0, most: 3600),
+        Setting(
+            "concurrentRequests", \.concurrentRequests, "requests that run concurrently, half of them of one user; 0 for no limit",
+            least: 0, most: 10_000),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
         Setting("elementsPerList", \.elementsPerList, "elements of one list of a record", most: 1_000_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),
@@ -45,6 +48,10 @@ extension Limits {
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
         Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
         Setting("queryBytesPerPage", \.queryBytesPerPage, "bytes scanned for one page of a query", least: 1_000_000, most: 1 << 30),
+        Setting(
+            "queueMilliseconds", \.queueMilliseconds, "milliseconds that a request waits for others; a twentieth in an overload",
+            least: 20, most: 60_000
+        ),
         Setting(
             "readMilliseconds", \.readMilliseconds, "milliseconds of processor time of a unit of work that reads", least: 100, most: 600_000
         ),

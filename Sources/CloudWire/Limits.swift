@@ -59,6 +59,10 @@ package struct Limits: Hashable, Sendable {
     package var recordsTakenAlong = 10_000
     /// Requests of one user per minute, which is also the size of a burst; 0 means no limit.
     package var requestsPerMinute = 0
+    /// Requests to databases that run concurrently, half of them at most of one sender; 0 means no limit. More requests wait, and are
+    /// refused once they have waited ``queueMilliseconds``, or a twentieth of it while there is a standing queue.
+    package var concurrentRequests = 0
+    package var queueMilliseconds = 200
     /// Bytes of records and assets in a user's private database of one container and environment, and in the public
     /// database; 0 means no limit. The operator may set another number for a user.
     package var userBytes = 0

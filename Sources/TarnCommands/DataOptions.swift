@@ -16,7 +16,8 @@ struct DataOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - name: The account that the command is about, for its errors.
-    ///   - audited: The audit log's entry, written after the command succeeded; nil for a command that only reads.
+    ///   - audited: The audit log's entry, which the command's first transaction has, too; without a transaction it is written at the end.
+    ///     Nil for a command that only reads.
     func withStore<Value>(
         mustExist: Bool, name: String = "", audited: CommandAudit? = nil, _ body: (SQLiteServerStore) async throws -> Value
     ) async throws -> Value {
@@ -29,8 +30,11 @@ struct DataOptions: ParsableArguments {
             if isNew { Output.note("Made the new data folder \(data). The server of this data is 'tarn serve --data \(data)'.") }
             let value: Value
             do {
-                value = try await body(store)
-                if let audited { try await store.append(audited.event) }
+                if let audited {
+                    value = try await store.recording(audited.event) { try await body(store) }
+                } else {
+                    value = try await body(store)
+                }
             } catch let failure as StorageFailure where failure == .unknownUser {
                 let names = (try? await store.users().map(\.name)) ?? []
                 try? store.close()

@@ -16,7 +16,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: (1...15).map { "format\($0)" })
+    @Test(arguments: ((1...15) + [17]).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -45,7 +45,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: (5...15).map { "format\($0)" })
+    @Test(arguments: ((5...15) + [17]).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -107,6 +107,20 @@ import Testing
         #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
         let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }
         #expect(refused?.nativeCode == .userDeletedZone)
+        try bench.store.close()
+    }
+
+    /// The log begins with the new format: a record of an old folder has a history from its next change on.
+    @Test func historiesOfOldRecordsBeginWithTheirNextChange() async throws {
+        let bench = try await Self.open("format17")
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let mia = bench.call(user: owner)
+        let before = try await bench.biography("p2", as: mia)
+        #expect(before.events.isEmpty && before.isCut)
+        try await bench.modify(.init(.forceUpdate, .plant("p2", ["name": .string("Savory")])), as: mia)
+        let after = try await bench.biography("p2", as: mia)
+        #expect(after.events.map(\.change.kind) == [.saved] && after.isCut)
+        #expect(after.events.first?.change.fields == ["name"])
         try bench.store.close()
     }
 

@@ -71,6 +71,35 @@ import Testing
         func index(of name: String) -> Int? { names.withLock { $0.firstIndex(of: name) } }
     }
 
+    private final class LongReads: Sendable {
+        let running = Atomic(0), isOver = Atomic(false), endedEarly = Atomic(0)
+    }
+
+    /// Reads that use all processors until a save of another user and a read of a third have ended.
+    @Test func longReadsLeaveOthersAThread() async throws {
+        let bench = try await Bench.withGarden()
+        let partition = bench.call().partition
+        let reads = LongReads()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                group.addTask {
+                    try await bench.store.read(partition, WorkTerms(requester: "ann\(number % 2)", milliseconds: nil)) { _ in
+                        reads.running.add(1, ordering: .relaxed)
+                        let end = UnitClock.threadTime + 20_000_000_000
+                        while !reads.isOver.load(ordering: .relaxed), UnitClock.threadTime < end {}
+                        if !reads.isOver.load(ordering: .relaxed) { reads.endedEarly.add(1, ordering: .relaxed) }
+                    }
+                }
+            }
+            while reads.running.load(ordering: .relaxed) < 2 { await Task.yield() }
+            try await bench.store.write(partition, WorkTerms(requester: "bob", milliseconds: nil)) { _ in }
+            try await bench.store.read(partition, WorkTerms(requester: "eve", milliseconds: nil)) { _ in }
+            reads.isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(reads.endedEarly.load(ordering: .relaxed) == 0, "a read waited until the others gave up")
+    }
+
     /// Fifty units of ann's wait, ten milliseconds each; bob's comes last.
     @Test func anotherUsersSaveDoesNotWaitForAllOfOne() async throws {
         let bench = try await Bench.withGarden()

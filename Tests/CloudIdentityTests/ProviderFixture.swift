@@ -63,6 +63,10 @@ final class ProviderFixture: Sendable {
         var changeMetadata: @Sendable (inout [String: Any]) -> Void = { _ in }
         /// Takes the place of all responses.
         var response: ProviderResponse?
+        /// Requests that fail from now on.
+        var failures = 0
+        /// Between attempts to fetch a document.
+        var pauses: [Duration] = []
     }
 
     let state = Mutex(State())
@@ -78,7 +82,10 @@ final class ProviderFixture: Sendable {
     func signIn(_ accounts: IdentitySignIn.Accounts = .linked) -> IdentitySignIn {
         let settings = OpenIDProvider.Settings(issuer: Self.issuer, clientID: "tarn", clientSecret: "s3cret", name: "Example ID")
         return IdentitySignIn(
-            provider: OpenIDProvider(settings, now: { [clock] in clock.now }, fetch: { [self] in try fetch($0) }), accounts: accounts)
+            provider: OpenIDProvider(
+                settings, now: { [clock] in clock.now }, pause: { [self] delay in state.withLock { $0.pauses.append(delay) } },
+                jitter: { 1 },
+                fetch: { [self] in try fetch($0) }), accounts: accounts)
     }
 
     /// The browser's part at the provider: the user signs in.
@@ -100,6 +107,10 @@ final class ProviderFixture: Sendable {
     private func fetch(_ request: ProviderRequest) throws -> ProviderResponse {
         try state.withLock { state in
             state.requests.append(request)
+            if state.failures > 0 {
+                state.failures -= 1
+                throw Refused()
+            }
             if let response = state.response { return response }
             switch request.address {
             case Self.issuer + "/.well-known/openid-configuration":

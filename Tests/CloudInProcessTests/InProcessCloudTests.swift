@@ -160,6 +160,57 @@ import Testing
         }
     }
 
+    /// A copy of a request may arrive after a restore, and the restored server does not know that it was executed.
+    @Test func aRequestForTheHistoryBeforeARestoreIsRejected() async throws {
+        let (cloud, tablet, _) = try await devices()
+        let client = client(tablet)
+        let start = try await changes(client, since: nil, saved: nil).get().syncToken
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        let backup = folder.url.appendingPathComponent("copy").path
+        try await cloud.backUp(to: backup)
+        var request = sage
+        request.historyToken = start
+        _ = try await client.modifyRecords(request, idempotencyKey: "k1")
+        try await cloud.restore(from: backup)
+        let late = request
+        #expect(await code { try await client.modifyRecords(late, idempotencyKey: "k1") } == .serverRecordChanged)
+        // The token is in the backup: it stays valid for fetching, and the page has one of the new history.
+        request.historyToken = try await changes(client, since: start, saved: nil).get().syncToken
+        let answer = try await client.modifyRecords(request, idempotencyKey: "k2")
+        guard case .record = answer.results[0] else {
+            Issue.record("the record was rejected")
+            return
+        }
+    }
+
+    /// The user's database, and the name of the user, were made after the backup.
+    @Test func aDatabaseThatABackupLacksHasAnotherHistoryAndTheSameOwner() async throws {
+        let cloud = try InProcessCloud()
+        let client = client(try await cloud.addUser("mia", device: "tablet"))
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        let backup = folder.url.appendingPathComponent("copy").path
+        try await cloud.backUp(to: backup)
+        func makeZone() async throws { _ = try await client.modifyZones(ZonesModifyRequest(operations: [.create(Self.garden)])) }
+        let user = try await client.caller(asking: []).identity.userRecordName
+        try await makeZone()
+        let token = try await changes(client, since: nil, saved: nil).get().syncToken
+        try await cloud.restore(from: backup)
+        #expect(try await client.caller(asking: []).identity.userRecordName == user)
+        try await makeZone()
+        guard case .failure(let error) = try await changes(client, since: token, saved: nil) else {
+            Issue.record("the token is of a history that the server lost")
+            return
+        }
+        #expect(error.isHistoryLost)
+        // No account takes the number, and with it the record name, of one that the backup lacks.
+        let lost = try await self.client(try await cloud.addUser("bo", device: "bo's")).caller(asking: []).identity.userRecordName
+        try await cloud.restore(from: backup)
+        let other = try await self.client(try await cloud.addUser("eve", device: "eve's")).caller(asking: []).identity.userRecordName
+        #expect(other != lost)
+    }
+
     private func changes(_ client: CloudDatabaseClient, since token: String?, saved: String?) async throws -> Result<ZoneChanges, WireError>
     {
         var query = ZoneChangesQuery(zoneID: Self.garden, syncToken: token)

@@ -221,8 +221,13 @@ import Testing
         #expect(archives.first?.objectCount == 2)
         #expect(archives.first?.pendingCount == 1)
         #expect(bo.container.syncStatus.accountChange == change)
+        var updates = bo.container.syncStatusUpdates.makeAsyncIterator()
+        #expect(await updates.next()?.accountChange == change)
         try bo.container.acknowledgeAccountChanges(in: store)
         #expect(try bo.container.accountChanges(in: store).isEmpty)
+        // Without another event of sync.
+        while let status = await updates.next(), status.accountChange != nil {}
+        #expect(bo.container.syncStatus.accountChange == nil)
         try await bo.container.sync(timeout: .seconds(600))
         try await bo.discard()
     }

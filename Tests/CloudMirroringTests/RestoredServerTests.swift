@@ -79,6 +79,24 @@ import Testing
         try await stage.discard()
     }
 
+    /// The backup is older than the user's first contact with the app's container.
+    @Test func objectsOfAnAppThatTheBackupLacksAreSentAgain() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let backup = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-backup-\(UUID().uuidString)").path
+        try await cloud.backUp(to: backup)
+        let tablet = try Device("tablet", transport)
+        try tablet.edit { $0.insert("Post", ["title": "After"]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await cloud.restore(from: backup)
+        try await tablet.container.sync(timeout: .seconds(600))
+        #expect(try tablet.dump == "Post  title After")
+        #expect(tablet.container.syncStatus.accountChange == nil)
+        #expect(try await cloud.records(ofType: "CD_Post").count == 1)
+        try await tablet.discard()
+        try FileManager.default.removeItem(atPath: backup)
+    }
+
     /// One backup is restored twice: tokens of the first restored history are unknown to the second.
     @Test func aSecondRestoreOfTheSameBackupIsRecognised() async throws {
         let stage = try await Stage()

@@ -63,6 +63,28 @@ import Testing
         for device in [all.mia, all.phone] { try await device.discard() }
     }
 
+    /// The owner closed the link: the participant has no access, and is still listed in the share.
+    @Test func aParticipantWithoutAccessLeavesTheShare() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .readWrite)
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        let zone = try #require(try all.bo.container.fetchShares(in: all.bo.others).first).recordID.zoneID
+        try await allow(.none, all)
+        try await all.bo.until { [bo = all.bo] _ in (try? bo.dump.contains("Trip")) == false }
+        #expect(try all.bo.container.fetchShares(in: all.bo.others).isEmpty)
+
+        try await all.bo.container.purgeObjectsAndRecordsInZone(with: zone, in: try all.bo.others)
+        try await all.mia.sync()
+        #expect(try #require(try all.mia.container.fetchShares(in: all.mia.own).first).participants.map(\.role) == [.owner])
+        #expect(try all.mia.dump.contains("Trip"))
+        // For a user that is not listed there is nothing to leave.
+        try await all.bo.container.purgeObjectsAndRecordsInZone(with: zone, in: try all.bo.others)
+        try await all.discard()
+    }
+
     /// The owner changes only the permission of the link.
     private func allow(_ permission: CKShare.ParticipantPermission, _ all: Sharers) async throws {
         let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)

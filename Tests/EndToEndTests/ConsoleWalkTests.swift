@@ -23,7 +23,9 @@ import Testing
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
             log: URL(fileURLWithPath: folder.path("serve.log")))
-        let link = try await server.line(after: "tarn: no operator yet. Make one within an hour at this one-time link: ")
+        let file = try await server.line(
+            after: "tarn: no operator yet. Make one within an hour at this one-time link, in a file that only its owner can read: ")
+        let link = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         let address = try #require(link.components(separatedBy: "/console/").first)
         try await addPlant(address, device)
         let ended = try await Browser.run("console_test.py", [address, token, Self.container, link], in: folder)

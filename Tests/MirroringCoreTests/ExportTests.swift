@@ -125,7 +125,7 @@ import ValueSimulation
     }
 
     @Test func eachRefusalHasItsOwnConsequence() {
-        let cases: [(CloudFailure.Code, BatchVerdict)] = [
+        let cases: [(AppErrorCode, BatchVerdict)] = [
             (.serverRecordChanged, verdict { $0.needImport = 1 }), (.batchRequestFailed, verdict { $0.postponed = 1 }),
             (.zoneBusy, verdict { $0.postponed = 1 }),
             (.limitExceeded, verdict { ($0.postponed, $0.isTooLarge) = (1, true) }),

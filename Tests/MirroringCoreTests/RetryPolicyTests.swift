@@ -7,18 +7,18 @@ import SystemSupport
 import Testing
 
 @Suite struct RetryPolicyTests {
-    private func decide(_ code: CloudFailure.Code, attempt: Int = 1, jitter: Double = 1, retryAfter: Double? = nil) -> RetryPolicy.Decision {
+    private func decide(_ code: AppErrorCode, attempt: Int = 1, jitter: Double = 1, retryAfter: Double? = nil) -> RetryPolicy.Decision {
         RetryPolicy.decide(CloudFailure(code, "r", retryAfterSeconds: retryAfter), attempt: attempt, jitter: jitter)
     }
 
     @Test func eachCodeHasItsDecision() {
-        let waiting: Set<CloudFailure.Code> = [
+        let waiting: Set<AppErrorCode> = [
             .internalError, .partialFailure, .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited,
             .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .constraintViolation, .operationCancelled,
-            .batchRequestFailed, .zoneBusy, .quotaExceeded, .serverResponseLost, .assetNotAvailable,
+            .batchRequestFailed, .zoneBusy, .quotaExceeded, .serverResponseLost, .assetNotAvailable, .resultsTruncated,
         ]
-        let stopping: Set<CloudFailure.Code> = [.badContainer, .missingEntitlement, .badDatabase]
-        for code in CloudFailure.Code.allCases {
+        let stopping: Set<AppErrorCode> = [.badContainer, .missingEntitlement, .badDatabase]
+        for code in AppErrorCode.allCases {
             switch decide(code) {
             case .wait(_, let isOffline, "r"):
                 #expect(waiting.contains(code), "\(code)")
@@ -78,5 +78,12 @@ import Testing
         }
         #expect(CloudFailure(WireError(.badRequest, "w", nativeCode: .changeTokenExpired)).code == .changeTokenExpired)
         #expect(CloudFailure(WireError(.exists, "w")).code == .serverRecordChanged)
+    }
+
+    /// Both codes are one to an app. A fault ends, a rejection doesn't.
+    @Test func faultOfTheServerIsNotARejectionOfTheItem() {
+        #expect(AppErrorCode(WireError(.internalError, "w")) == .serverRejectedRequest)
+        #expect(RetryPolicy.itemDecision(CloudFailure(WireError(.internalError, "w"))) == .later)
+        #expect(RetryPolicy.itemDecision(CloudFailure(.serverRejectedRequest, "r")) == .giveUp)
     }
 }

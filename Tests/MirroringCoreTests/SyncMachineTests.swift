@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 import MirroringCore
 import Testing
@@ -35,7 +36,7 @@ import Testing
         }
 
         mutating func finish(_ outcome: SyncMachine.Outcome) -> [String] { operation.map { tell(.finished($0, outcome)) } ?? [] }
-        mutating func fail(_ code: CloudFailure.Code, retryAfter: Duration? = nil) -> [String] {
+        mutating func fail(_ code: AppErrorCode, retryAfter: Duration? = nil) -> [String] {
             finish(.failed(CloudFailure(code, "reason", retryAfter: retryAfter)))
         }
         mutating func fire() -> [String] { timer.map { tell(.timerFired($0)) } ?? [] }
@@ -386,8 +387,8 @@ import Testing
         #expect(script.tell(.accountChanged) == ["cancel", "setUp", "[starting 1 pending]"])
     }
 
-    @Test(arguments: [CloudFailure.Code.badContainer, .notAuthenticated, .networkUnavailable])
-    func anAccountChangeEndsEveryHalt(_ code: CloudFailure.Code) {
+    @Test(arguments: [AppErrorCode.badContainer, .notAuthenticated, .networkUnavailable])
+    func anAccountChangeEndsEveryHalt(_ code: AppErrorCode) {
         var script = Script()
         _ = script.tell(.started)
         _ = script.fail(code)

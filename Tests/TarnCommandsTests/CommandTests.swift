@@ -47,7 +47,7 @@ import Testing
         let folder = ScratchFolder("tarn-commands")
         let path = folder.path
         #expect(await run(UserCommand.List.self, "--data", path)?.contains("name the data folder with --data") == true)
-        #expect(await run(UserCommand.Add.self, "no space", "--data", path)?.contains(UserName.rule) == true)
+        #expect(await run(UserCommand.Add.self, "no space", "--data", path)?.contains(AccountName.rule) == true)
         #expect(await run(UserCommand.Add.self, "mia", "--data", path) == nil)
         #expect(await run(UserCommand.Add.self, "mia", "--data", path)?.contains("tarn user token mia") == true)
         #expect(await run(UserCommand.Token.self, "bo", "--data", path)?.contains("The user bo does not exist") == true)

@@ -31,7 +31,7 @@ import Testing
         #expect(grades(fresh)["data folder"] == "ok")
         #expect(grades(fresh)["database"] == "ok")
         #expect(grades(fresh)["operators"] == "warning")
-        #expect(fresh.output.contains("open the one-time link that 'tarn serve' prints"), "\(fresh.output)")
+        #expect(fresh.output.contains("open the one-time link of 'tarn serve'"), "\(fresh.output)")
         #expect(grades(fresh)["containers"] == "warning")
         _ = await CommandRun("user", "profile", "mia", "--operator", "--data", folder.path)
         _ = await CommandRun("record", "put", "n1", "title=1", "--type", "Note", "--container", Self.container, "--data", folder.path)

@@ -5,7 +5,7 @@ import { Page } from "./page.mjs";
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
-const logIDs = ["rows", "state", "pause", "search", "kind"];
+const logIDs = ["rows", "state", "pause", "search", "kind", "none"];
 
 test("the log shows what its filters select, of requests that are there and of new ones", async () => {
   const note = (number, status, milliseconds, place) => ({ number, time: 0, method: "POST", endpoint: "records/modify", status, milliseconds, place, request: "r" + number });
@@ -27,6 +27,29 @@ test("the log shows what its filters select, of requests that are there and of n
   await page.elapse(1000);
   await turn();
   assert.equal(shown(), "r4");
+});
+
+test("the log opens with the request of an address, and says if it isn't there", async () => {
+  const note = number => ({ number, time: 0, method: "POST", endpoint: "records/modify", status: 200, milliseconds: 1, request: "R" + number });
+  const page = new Page({ ids: logIDs, answers: [{ notes: [note(1), note(2)] }, { notes: [note(3)] }], address: "https://cloud.example/console/log?request=R3" }).run("console.js");
+  await turn();
+  assert.equal(page.elements.get("search").value, "R3");
+  assert.equal(page.elements.get("none").hidden, false);
+  await page.elapse(1000);
+  await turn();
+  assert.equal(page.elements.get("none").hidden, true);
+  assert.deepEqual(page.elements.get("rows").children.filter(row => !row.hidden).map(row => row.lastElementChild.textContent), ["R3"]);
+});
+
+test("keys mean a page after g, and an action without it", () => {
+  const page = new Page().run("console-keys.js");
+  const step = (isPrefixed, key) => JSON.parse(page.evaluate(`JSON.stringify(keyStep({ isPrefixed: ${isPrefixed} }, ${JSON.stringify(key)}))`));
+  assert.deepEqual(step(false, "g"), { isPrefixed: true, action: null });
+  assert.deepEqual(step(true, "j"), { isPrefixed: false, action: { kind: "go", key: "j" } });
+  assert.deepEqual(step(true, "g"), { isPrefixed: false, action: { kind: "go", key: "g" } });
+  assert.deepEqual(step(false, "j"), { isPrefixed: false, action: { kind: "row", by: 1 } });
+  assert.deepEqual(step(false, "?"), { isPrefixed: false, action: { kind: "help" } });
+  for (const key of ["x", "Shift", "constructor", "Enter"]) assert.deepEqual(step(false, key), { isPrefixed: false, action: null });
 });
 
 test("the log shows the newest request first and asks for later ones only", async () => {

@@ -25,6 +25,8 @@ extension Attack {
     // Large texts are made once: the attackers' processor time is taken from the server.
     private static let manyNumbers = String(repeating: "1,", count: 7_900_000) + "1"
     private static let someNumbers = String(repeating: "1,", count: 490_000) + "1"
+    /// 200 MB of spaces in 200 kB of gzip.
+    private static let manySpaces = CompressedBody.spaces(megabytes: 200)
     private static let manyFilters = Array(
         repeating: #"{"fieldName":"a","comparator":"EQUALS","fieldValue":{"type":"INT64","value":1}}"#, count: 10_000
     ).joined(separator: ",")
@@ -49,8 +51,9 @@ extension Attack {
             post(sender, "records/query", String(repeating: #"{"query":["#, count: 40_000))
         },
         .repeated("compressed bodies", threads: 4) { sender, _ in
-            StressServer.request(
-                "records/query", String(repeating: "\u{1F}", count: 200_000), token: sender.token, headers: ["Content-Encoding: gzip"])
+            HTTPLoad.request(
+                "POST", StressServer.path("records/query"),
+                headers: ["Authorization: Bearer \(sender.token)", "Content-Encoding: gzip", "Accept-Encoding: gzip"], body: manySpaces)
         },
         Attack(name: "slow bodies", threads: 1) { sender in
             let head = "POST /database/1/\(StressServer.container)/development/public/records/query HTTP/1.1\r\nHost: 127.0.0.1\r\n"

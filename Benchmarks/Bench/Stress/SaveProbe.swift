@@ -70,8 +70,10 @@ final class SaveProbe: Sendable {
 
     private static func milliseconds(since start: ContinuousClock.Instant) -> Double { (ContinuousClock.now - start).nanoseconds / 1e6 }
 
-    static func percentile(_ share: Double, of samples: [Sample]) -> Double {
-        let times = samples.map(\.milliseconds).sorted()
+    static func percentile(_ share: Double, of samples: [Sample]) -> Double { percentile(share, of: samples.map(\.milliseconds)) }
+
+    static func percentile(_ share: Double, of times: [Double]) -> Double {
+        let times = times.sorted()
         guard !times.isEmpty else { return .infinity }
         return times[min(times.count - 1, Int((Double(times.count) * share).rounded(.down)))]
     }

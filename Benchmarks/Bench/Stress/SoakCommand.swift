@@ -12,8 +12,9 @@ struct SoakCommand: ParsableCommand {
         commandName: "soak", abstract: "Kill a server under load, fill its disk, change its clock, and check all acknowledged saves.",
         discussion: """
             Two thirds of the time are faults, from the seed. In the last third nothing is disturbed, and memory and descriptors are \
-            measured. The disk is a small tmpfs if this process may mount one; otherwise the size of files is limited (ulimit -f). The \
-            clock is moved with libfaketime if it is installed. Ends with 1 if an acknowledged change is missing, or memory or \
+            measured. The disk is a small tmpfs, in a user namespace if this process may not mount one, which fills up under the running \
+            server. Where no namespace can be made, the size of files is limited (ulimit -f) from a start of the server until it is \
+            killed. The clock is moved with libfaketime if it is installed. Ends with 1 if an acknowledged change is missing, or memory or \
             descriptors grow.
             """)
 
@@ -40,13 +41,14 @@ struct SoakCommand: ParsableCommand {
     }
 
     func run() throws {
+        SmallDisk.startInNamespace()
         let seed = seed ?? UInt64.random(in: 1...UInt64(UInt32.max))
         print("seed \(seed)")
         fflush(nil)
         let scratch = try Scratch()
         let disk = SmallDisk(scratch.newFile().deletingPathExtension(), mebibytes: 256)
         defer { disk.unmount() }
-        print(disk.isMounted ? "The disk is a tmpfs of 256 MB." : "No tmpfs can be mounted: the size of files is limited instead.")
+        print("The disk is \(disk.kind.rawValue).")
         let hasClock = FileManager.default.fileExists(atPath: faketime)
         if !hasClock { print("libfaketime is not installed: the clock does not jump.") }
         let server = try StressServer(tarn: tarn, folder: disk.folder.appendingPathComponent("data"))

@@ -29,6 +29,20 @@ final class StressConnection {
     }
 
     var isOpen: Bool { socket >= 0 }
+    /// The socket, for `poll`; negative while no connection is open.
+    var descriptor: Int32 { socket }
+
+    /// Waits for bytes of a response without an end.
+    ///
+    /// - Returns: Nil if the connection was closed, or nothing arrives in time.
+    func receive() -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 1 << 12)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            return count > 0 ? Array(buffer[..<count]) : nil
+        }
+    }
 
     /// Connects unless a connection is open.
     func open() -> Bool {

@@ -74,8 +74,12 @@ final class StressServer {
 
     static func request(_ operation: String, _ body: String, token: String?, scope: String = "private", headers: [String] = []) -> [UInt8] {
         HTTPLoad.request(
-            body.isEmpty ? "GET" : "POST", "/database/1/\(container)/development/\(scope)/\(operation)",
+            body.isEmpty ? "GET" : "POST", path(operation, scope: scope),
             headers: headers + (token.map { ["Authorization: Bearer \($0)"] } ?? []), body: Array(body.utf8))
+    }
+
+    static func path(_ operation: String, scope: String = "private") -> String {
+        "/database/1/\(container)/development/\(scope)/\(operation)"
     }
 
     private static func freePort() throws -> Int {

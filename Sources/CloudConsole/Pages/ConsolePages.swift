@@ -52,7 +52,7 @@ struct ConsolePages {
                 "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
-        if visit.isPost, !CloudService.areEqual(visit.fields["form"] ?? "", visit.form) {
+        if visit.isPost, !ConstantTime.areEqual(visit.fields["form"] ?? "", visit.form) {
             try await audit(visit, outcome: .refused)
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
@@ -220,17 +220,21 @@ struct ConsolePages {
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
         environment: CloudEnvironment = .development, scripts: [String] = [], status: Int = 200
     ) -> ServiceResponse {
-        var menu: [(String, String)] = [("Containers", "/console")]
+        // Each page has a letter of its own, for the keyboard.
+        var menu = [MenuItem("Containers", "/console", key: "c")]
         if let container {
             let base = "/console/c/\(container)/\(environment.rawValue)"
             menu += [
-                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"), ("Subscriptions", base + "/subscriptions"),
-                ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
+                MenuItem("Types", base + "/types", key: "t"), MenuItem("Records", base + "/records", key: "r"),
+                MenuItem("Zones", base + "/zones", key: "z"), MenuItem("Subscriptions", base + "/subscriptions", key: "b"),
+                MenuItem("Schema", base + "/schema", key: "s"), MenuItem("Roles", base + "/roles", key: "o"),
+                MenuItem("Tokens", base + "/tokens", key: "k"),
             ]
         }
         menu += [
-            ("Users", "/console/users"), ("Log", "/console/log"), ("Status", "/console/status"), ("Audit", "/console/audit"),
-            ("Settings", "/console/settings"), ("Second factor", "/console/second-factor"),
+            MenuItem("Users", "/console/users", key: "u"), MenuItem("Log", "/console/log", key: "l"),
+            MenuItem("Status", "/console/status", key: "h"), MenuItem("Audit", "/console/audit", key: "a"),
+            MenuItem("Settings", "/console/settings", key: "i"), MenuItem("Second factor", "/console/second-factor", key: "f"),
         ]
         var values = values
         if let container {
@@ -244,10 +248,26 @@ struct ConsolePages {
         }
         return Page.html(
             template, values, title: title, status: status,
-            menu: menu.map { name, address -> [String: Any] in
-                let isAbove = address != "/console" && visit.request.path.hasPrefix(address + "/")
-                return ["name": name, "address": address, "isHere": visit.request.path == address || isAbove]
+            menu: menu.map { item -> [String: Any] in
+                let isAbove = item.address != "/console" && visit.request.path.hasPrefix(item.address + "/")
+                return [
+                    "name": item.name, "address": item.address, "key": item.key, "isHere": visit.request.path == item.address || isAbove,
+                ]
             },
             person: visit.profile.accountName, form: visit.form, scripts: scripts, headers: visit.headers)
+    }
+}
+
+/// A page in the menu.
+private struct MenuItem {
+    let name: String
+    let address: String
+    /// The letter that opens it after `g`.
+    let key: String
+
+    init(_ name: String, _ address: String, key: String) {
+        self.name = name
+        self.address = address
+        self.key = key
     }
 }

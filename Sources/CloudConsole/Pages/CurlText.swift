@@ -9,7 +9,7 @@ import CloudWire
 enum CurlText {
     static func command(_ operation: ServicePath.Operation, _ scope: DatabaseScope, _ body: [UInt8], _ parent: ContainerPages) -> String {
         let path = ServicePath(containerIdentifier: parent.container, environment: parent.environment, scope: scope, operation: operation)
-        let address = parent.visit.request.baseURL + path.path
+        let address = (parent.pages.console.serviceAddress ?? parent.visit.request.baseURL) + path.path
         return
             "curl -X \(operation.method) \(quoted(address)) \\\n  -H \"Authorization: Bearer $TARN_TOKEN\" \\\n  -d \(quoted(String(decoding: body, as: UTF8.self)))"
     }

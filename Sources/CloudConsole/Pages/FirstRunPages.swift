@@ -7,9 +7,6 @@ import CloudWire
 
 /// The page behind the one-time link: it makes the first operator and signs in.
 struct FirstRunPages {
-    static let passwordCharactersMin = 12
-    private static let passwordBytesMax = 1024
-
     let pages: ConsolePages
 
     private var console: Console { pages.console }
@@ -52,15 +49,13 @@ struct FirstRunPages {
     }
 
     private func problem(_ name: String, _ password: String, again: String) -> String? {
-        guard UserPages.isAccountName(name) else { return UserPages.nameRule }
-        guard password.count >= Self.passwordCharactersMin, password.utf8.count <= Self.passwordBytesMax else {
-            return "An operator's password has at least \(Self.passwordCharactersMin) characters."
-        }
+        guard AccountName.isValid(name) else { return AccountName.rule }
+        if let problem = PasswordRule.problem(password, accountName: name, isOperator: true) { return problem }
         return password == again ? nil : "The two passwords differ."
     }
 
     private func page(_ secret: String, name: String = "", problem: String? = nil) -> ServiceResponse {
-        var values: [String: Any] = ["secret": secret, "name": name, "least": Self.passwordCharactersMin]
+        var values: [String: Any] = ["secret": secret, "name": name, "least": PasswordRule.operatorCharactersMin]
         if let problem { values["problem"] = problem }
         return Page.html(
             "firstrun", values, title: "Make the first operator", status: problem == nil ? 200 : 400, scripts: ["/console-firstrun.js"])

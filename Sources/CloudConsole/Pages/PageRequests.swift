@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Requests of the protocol that the console's own pages send with `/cloudkit.js`: below `/console/api`, as the
 /// operator of the session.
@@ -29,7 +30,7 @@ struct PageRequests {
     func respond() async throws -> ServiceResponse {
         do {
             // Browsers send no bearer token by themselves, so a request with one needs no code.
-            guard visit.isByKey || CloudService.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
+            guard visit.isByKey || ConstantTime.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
             try pages.console.service.takeBudget(ofAccount: visit.account)

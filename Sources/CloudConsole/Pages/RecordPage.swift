@@ -173,6 +173,7 @@ struct RecordPage {
             values["curl"] = CurlText.command(.lookupRecords, scope, request.encoded(), parent)
             let sources = sources(of: current, schema)
             if !sources.isEmpty { values["references"] = ["sources": sources] }
+            if scope != .shared { values["history"] = address(of: current.recordName) + "/history" }
         }
         if let share = current?.sharing.share { values["share"] = share }
         if let parent = current?.sharing.parent { values["parent"] = parent }

@@ -5,7 +5,8 @@ import CloudEngine
 import CloudService
 import CloudWire
 
-/// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one.
+/// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one. Below a record is its
+/// `history`.
 ///
 /// A list without filters and sorts is read from the change feed, newest first, and needs no index. Queries use any field in
 /// development; in production those that the schema marks.
@@ -29,6 +30,7 @@ struct RecordPages {
         case (2, "export.json"?): return try await ExportPages(parent: parent, list: self).json()
         case (2, "export.csv"?): return try await ExportPages(parent: parent, list: self).csv()
         case (2, "import"?): return try await ImportPage(parent: parent, list: self).respond()
+        case (5, _): return try await BiographyPage(parent: parent).respond()
         case (3, _), (4, _): return try await RecordPage(parent: parent).respond()
         default: return Page.problem("This page does not exist.", status: 404)
         }

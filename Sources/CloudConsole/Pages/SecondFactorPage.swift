@@ -36,6 +36,10 @@ struct SecondFactorPage {
             let isPassword = visit.fields["do"] == "begin"
             return try await page(
                 ["problem": isPassword ? SignInPages.sentence(error) : SignInPages.sentence(ofCode: error)], status: error.code.httpStatus)
+        } catch let failure as StorageFailure where failure.code == .nameTaken {
+            // Another tab or browser turned it on.
+            let problem = "The second factor is on already. Turn it off with a code before you set up another."
+            return try await page(["problem": problem], status: 409)
         }
         return Page.redirect("/console/second-factor")
     }

@@ -25,8 +25,9 @@ struct UserPages {
         }
         switch fields["do"] {
         case "password":
-            guard let password = fields["password"], password.count >= 8 else {
-                throw WireError(.badRequest, "A password has at least 8 characters.")
+            let password = fields["password"] ?? ""
+            if let problem = PasswordRule.problem(password, accountName: account, isOperator: profile.isOperator) {
+                throw WireError(.badRequest, problem)
             }
             try await storage.setPassword(password, ofUser: account)
         case "profile":
@@ -113,9 +114,7 @@ struct UserPages {
         var values: [String: Any] = [:]
         if visit.isPost {
             let name = visit.fields["account"] ?? ""
-            guard Self.isAccountName(name) else {
-                throw WireError(.badRequest, Self.nameRule)
-            }
+            guard AccountName.isValid(name) else { throw WireError(.badRequest, AccountName.rule) }
             values["secret"] = try await storage.addUser(
                 name: name, deviceLabel: "first device", now: pages.console.service.now)
             values["made"] = "The account \(name) was made."
@@ -133,15 +132,5 @@ struct UserPages {
             ]
         }
         return pages.page("users", values, title: "Users", visit)
-    }
-
-    static let nameRule = "A user name has 1 to 64 letters, digits and the signs . _ - @"
-
-    static func isAccountName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
-                    || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "@")].contains(byte)
-            }
     }
 }

@@ -179,11 +179,13 @@ struct ZonePages {
                 "changes", ["problem": "The token has expired: begin again.", "next": address, "isMore": true], title: zone)
         }
         let rows = changes.records.map { record -> [String: Any] in
-            [
+            var row: [String: Any] = [
                 "name": record.recordName, "type": record.recordType, "tag": record.recordChangeTag ?? "",
                 "isGone": record.isDeleted, "address": RecordPages.address(parent.base, scope, zone, record.recordName),
                 "what": record.isDeleted ? "deleted" : "modified \(FieldText.date(record.modified?.timestamp))",
             ]
+            if scope != .shared { row["history"] = RecordPages.address(parent.base, scope, zone, record.recordName) + "/history" }
+            return row
         }
         let title = scope == .public ? "The public database" : zone
         var values: [String: Any] = [

@@ -31,7 +31,16 @@ const show = record => {
     cell(row, link);
   }
   cell(row, record.recordType || "");
-  cell(row, element("code", record.recordChangeTag || ""));
+  const tag = element("code", record.recordChangeTag || "");
+  if (rows.dataset.scope === "shared") {
+    cell(row, tag);
+  } else {
+    const history = document.createElement("a");
+    history.href = rows.dataset.records + encodeURIComponent(record.recordName) + "/history";
+    history.setAttribute("aria-label", "History of " + record.recordName);
+    history.append(tag);
+    cell(row, history);
+  }
   cell(row, record.deleted ? "deleted" : "modified " + when(record.modified), "time");
   // The newest change is the first.
   rows.prepend(row);

@@ -5,6 +5,9 @@ const pause = document.getElementById("pause");
 const search = document.getElementById("search");
 const kind = document.getElementById("kind");
 const slowMilliseconds = 100;
+const none = document.getElementById("none");
+// The history of a record links to the request of a change.
+search.value = new URL(location.href).searchParams.get("request") || "";
 let last = 0;
 let isPaused = false;
 pause.addEventListener("click", () => {
@@ -23,8 +26,10 @@ const matches = row => {
   if (kind.value === "slow" && Number(row.dataset.milliseconds) < slowMilliseconds) return false;
   return row.dataset.text.includes(search.value.trim().toLowerCase());
 };
+const tell = () => { none.hidden = [...rows.children].some(row => !row.hidden); };
 const filter = () => {
   for (const row of rows.children) row.hidden = !matches(row);
+  tell();
 };
 search.addEventListener("input", filter);
 kind.addEventListener("change", filter);
@@ -51,6 +56,7 @@ const ask = async () => {
       rows.prepend(row);
       while (rows.children.length > 500) rows.lastElementChild.remove();
     }
+    tell();
     state.textContent = "Live.";
   } catch {
     state.textContent = "The server cannot be reached.";

@@ -33,7 +33,8 @@ extension Engine {
                 .quotaExceeded, "the records of one request have more than \(limits.requestRecordBytes) bytes",
                 nativeCode: .limitExceeded)
         }
-        let zone = try liveZone(request.zoneID, in: unit, call)
+        let zone = try zone(of: request, in: unit, call)
+        try checkHistory(request.historyToken, of: zone, in: unit, call)
         guard request.clientChangeToken?.count ?? 0 <= Self.clientTokenBytes else {
             throw WireError(.badRequest, "a clientChangeToken has at most \(Self.clientTokenBytes) bytes")
         }
@@ -81,6 +82,35 @@ extension Engine {
         outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
+    }
+
+    /// The zone of a request. To a participant without access it does not exist, except for leaving its shares.
+    private func zone(of request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call) throws -> StoredZone {
+        do {
+            return try liveZone(request.zoneID, in: unit, call)
+        } catch let absence as WireError where call.isParticipant && absence.code == .zoneNotFound {
+            let operations = request.operations
+            guard let zone = try unit.zone(named: request.zoneID.zoneName), !zone.isDeleted, !operations.isEmpty else { throw absence }
+            let stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+            guard operations.allSatisfy({ stored[$0.record.recordName]?.record.isLeft(by: $0, call) == true }) else { throw absence }
+            return zone
+        }
+    }
+
+    /// Rejects a request that was made for another history of the zone.
+    ///
+    /// A token from before the backup is valid for fetching. A request with it may be a late copy of one whose execution, and whose
+    /// response, the restored server lacks. A token that can't be read says nothing.
+    ///
+    /// - Throws: `WireError` with `.conflict`.
+    private func checkHistory(_ token: String?, of zone: StoredZone, in view: any PartitionReader, _ call: Call) throws {
+        guard let token, call.partition.scope == .private, !zone.isDefault,
+            let known = try? ChangeToken(opening: token, for: try call.feed(of: zone, in: view), by: sealer)
+        else { return }
+        guard try known.epoch == view.state().epoch else {
+            throw WireError(
+                .conflict, "the server was restored from a backup since the request was made: fetch the zone's changes, then save again")
+        }
     }
 
     /// The token after a request, for a caller that was up to date before it, if the response

@@ -145,12 +145,14 @@ struct RecordBatch {
             try unit.learn(fields, ofType: recordType)
         }
         try unit.save(written, in: zone.key, at: call.now)
+        let logged = logged(written)
         let before = stored
         let effects = try sharing.finish(written, lastChange: number) { name in
             before[name].flatMap { $0.record.isDeleted ? nil : $0.record }
         }
         news = effects.news
         usage.records += effects.bytes
+        try engine.log(logged + effects.deletions, in: unit, call)
         links = links.filter { $0.value != 0 }
         if !links.isEmpty { usage.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
         var zone = zone
@@ -163,6 +165,19 @@ struct RecordBatch {
         let references = written.flatMap { $0.record.referenceChanges(after: present($0.record.recordName)) }
         if !references.isEmpty { try unit.apply(references, in: zone.key) }
         return changes
+    }
+
+    /// The written records as the change log names them.
+    private func logged(_ written: [StoredRecord]) -> [ChangeLogEntry.Change] {
+        let cascaded = Set(cascaded.map(\.record.recordName))
+        return written.map { item in
+            let name = item.record.recordName
+            let previous = stored[name].flatMap { $0.change > 0 ? $0.change : nil }
+            guard item.record.isDeleted else {
+                return ChangeLogEntry.Change(number: item.change, previous: previous, from: present(name), to: item.record)
+            }
+            return ChangeLogEntry.Change(number: item.change, previous: previous, kind: cascaded.contains(name) ? .cascaded : .deleted)
+        }
     }
 
     private func size(_ record: Record?) -> Int64 { record.map { Int64(RecordSize.bytes(of: $0)) } ?? 0 }

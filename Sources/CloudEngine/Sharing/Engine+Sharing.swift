@@ -194,6 +194,8 @@ extension Engine {
             timestamp: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID)
         let stored = StoredRecord(record: record, change: number)
         try unit.save([stored], in: zone.key, at: call.now)
+        let previous = old.recordChangeTag.flatMap { Int64($0, radix: 36) }
+        try log([ChangeLogEntry.Change(number: number, previous: previous, from: old, to: record)], in: unit, call)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
         if let details = record.sharing.details {
             try effects.save(details, of: record.recordName, before: old.sharing.details)

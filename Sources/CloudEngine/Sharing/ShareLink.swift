@@ -39,8 +39,7 @@ struct ShareLink: Hashable, Sendable {
     /// Returns `true` for a text with a valid code, and for the text that the share itself has stored.
     static func isLink(_ text: String, to share: Record, by sealer: Sealer) -> Bool {
         if Self(text, by: sealer) != nil { return true }
-        guard let stored = share.sharing.shortGUID, stored.utf8.count == text.utf8.count else { return false }
-        return zip(stored.utf8, text.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+        return share.sharing.shortGUID.map { ConstantTime.areEqual($0, text) } ?? false
     }
 }
 

@@ -51,6 +51,8 @@ struct SharingBatch {
         guard access.isParticipant else { return }
         let name = operation.record.recordName
         if let current {
+            // Also without access: the participant stays listed in the share.
+            if current.isLeft(by: operation, call) { return }
             guard try canSee(current) else {
                 // As for a free name, where the participant may not create: the error must not tell that the record exists.
                 if [.create, .forceUpdate, .forceReplace].contains(operation.kind) { _ = try shareOfNewRecord(operation) }
@@ -58,8 +60,6 @@ struct SharingBatch {
                     ? WireError(.accessDenied, "the participant may not write here") : WireError(.notFound, "record not found")
             }
             if current.recordType == ShareDetails.recordType {
-                // Deleting the share in the shared database leaves it.
-                if operation.kind == .delete || operation.kind == .forceDelete { return }
                 guard access.membership(ofShare: name)?.isAdministrator == true else {
                     throw WireError(.accessDenied, "only the owner and administrators change a share")
                 }
@@ -101,9 +101,7 @@ struct SharingBatch {
 
     /// The share after the caller has left it; nil if the operation does not leave a share.
     func left(_ operation: RecordOperation, _ current: Record?) -> Record? {
-        guard access.isParticipant, operation.kind == .delete || operation.kind == .forceDelete, var share = current,
-            share.recordType == ShareDetails.recordType
-        else { return nil }
+        guard access.isParticipant, var share = current, share.isLeft(by: operation, call) else { return nil }
         share.sharing.details?.participants.removeAll {
             $0.kind != .owner && $0.identity.userRecordName == call.caller.userRecordName
         }
@@ -226,12 +224,12 @@ struct SharingBatch {
     ///   asked for take more than before.
     mutating func finish(
         _ written: [StoredRecord], lastChange number: Int64, before: (String) -> Record?
-    ) throws -> (change: Int64, news: [ShareNews], bytes: Int64) {
-        guard call.partition.scope == .private, !zone.isDefault else { return (number, [], 0) }
+    ) throws -> (change: Int64, news: [ShareNews], bytes: Int64, deletions: [ChangeLogEntry.Change]) {
+        guard call.partition.scope == .private, !zone.isDefault else { return (number, [], 0, []) }
         let concerns = written.contains { stored in
             stored.record.sharingIsPresent || before(stored.record.recordName)?.sharingIsPresent == true
         }
-        guard hadShares || concerns else { return (number, [], 0) }
+        guard hadShares || concerns else { return (number, [], 0, []) }
         let membersBefore = try unit.members(inZone: zone.key)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
         for stored in written {
@@ -247,6 +245,16 @@ struct SharingBatch {
         }
         for stored in written { try effects.place(stored) }
         let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
-        return (effects.number, news, effects.bytes)
+        return (effects.number, news, effects.bytes, effects.deletions)
+    }
+}
+
+extension Record {
+    /// Whether an operation of a participant leaves this share: its deletion in the shared database does.
+    func isLeft(by operation: RecordOperation, _ call: Call) -> Bool {
+        guard call.isParticipant, operation.kind == .delete || operation.kind == .forceDelete, !isDeleted,
+            recordType == ShareDetails.recordType, let details = sharing.details
+        else { return false }
+        return details.participants.contains { $0.kind != .owner && $0.identity.userRecordName == call.caller.userRecordName }
     }
 }

@@ -11,6 +11,8 @@ struct SharingEffects {
     private(set) var number: Int64
     /// Bytes that shares which went with their roots leave free, as a negative number.
     private(set) var bytes: Int64 = 0
+    /// Shares that went with their roots.
+    private(set) var deletions: [ChangeLogEntry.Change] = []
     /// Users whose visible records changed otherwise than by changes of records.
     private var regenerated: Set<String> = []
 
@@ -73,10 +75,10 @@ struct SharingEffects {
     /// The share of a root that was deleted goes with it.
     private mutating func delete(_ share: StoredShare) throws {
         try removeShare(named: share.name)
-        if let old = try unit.records(named: [share.name], in: zone)[share.name]?.record, !old.isDeleted {
-            bytes -= Int64(RecordSize.bytes(of: old))
-        }
+        let stored = try unit.records(named: [share.name], in: zone)[share.name]
+        if let old = stored?.record, !old.isDeleted { bytes -= Int64(RecordSize.bytes(of: old)) }
         number = try unit.raiseCounter(by: 1)
+        deletions.append(ChangeLogEntry.Change(number: number, previous: stored?.change, kind: .cascaded))
         let tombstone = Record(
             recordName: share.name, recordType: ShareDetails.recordType, recordChangeTag: String(number, radix: 36),
             isDeleted: true)

@@ -58,6 +58,9 @@ package protocol PartitionReader {
     /// The records of a zone, deleted or not, at a time; without tombstones whose earlier versions are not stored.
     func records(ofZone key: Int64, at time: Int64) throws -> [String: Record]
 
+    /// The entry of the change log with a number, or the next one behind it; nil if the log has none from there on.
+    func changeLog(at number: Int64) throws -> ChangeLogEntry?
+
     func subscriptions() throws -> [Subscription]
     func subscription(id: String) throws -> Subscription?
 

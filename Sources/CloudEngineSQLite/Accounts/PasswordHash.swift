@@ -5,6 +5,7 @@ import Crypto
 import CryptoExtras
 import Dispatch
 import Foundation
+import SystemSupport
 
 /// A password as it is stored: scrypt over it with its own salt and parameters.
 ///
@@ -56,9 +57,7 @@ struct PasswordHash: Sendable {
     }
 
     func isHash(of password: String) async throws -> Bool {
-        let other = try await Self.derive(password, salt, parameters)
-        guard other.count == hash.count else { return false }
-        return zip(other, hash).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+        ConstantTime.areEqual(try await Self.derive(password, salt, parameters), hash)
     }
 
     private static func derive(_ password: String, _ salt: Data, _ parameters: Parameters) async throws -> Data {

@@ -152,7 +152,13 @@ extension SQLiteServerStore {
     /// Writes outside partitions.
     func writing<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await writer.submit(.maintenance) { db, _, _ in try body(db) }
+            return try await PendingAudit.store { event in
+                try await writer.submit(.maintenance) { db, _, _ in
+                    let value = try body(db)
+                    if let event { try Self.insert(event, db) }
+                    return value
+                }
+            }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

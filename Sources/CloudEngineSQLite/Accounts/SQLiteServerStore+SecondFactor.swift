@@ -79,6 +79,19 @@ extension SQLiteServerStore: SecondFactorStorage {
         }
     }
 
+    package func passwordVersion(ofAccount account: Int64) async throws -> [UInt8] {
+        let row = try await reading { db in
+            try Row.fetchOne(
+                db, sql: "SELECT salt, password FROM accounts WHERE account = ? AND password IS NOT NULL", arguments: [account]
+            )
+            .map { row -> (salt: Data, hash: Data) in (row[0], row[1]) }
+        }
+        guard let row else { return [] }
+        return Array(SHA256.hash(data: Data("tarn password version".utf8) + row.salt + row.hash).prefix(Self.passwordVersionBytes))
+    }
+
+    private static let passwordVersionBytes = 16
+
     package func removeSecondFactor(ofUser name: String) async throws {
         try await writing { db in
             let account = try Self.requiredAccount(named: name, db)

@@ -137,7 +137,7 @@ extension SQLiteServerStore: AssetStorage {
 extension SQLiteServerStore {
     /// How long answers, uploads and files that nothing refers to are kept.
     private static let unusedMilliseconds: Int64 = 24 * 60 * 60 * 1000
-    /// How long deletions are remembered. A device that was away for longer starts again from the beginning.
+    /// How long deletions, and the log of changes, are remembered. A device that was away for longer starts again from the beginning.
     private static let deletedMilliseconds: Int64 = 90 * 24 * 60 * 60 * 1000
 
     /// Removes expired rows and files: at start, and every hour.
@@ -149,6 +149,7 @@ extension SQLiteServerStore {
             try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
             try db.execute(sql: "DELETE FROM staged_requests WHERE at < ?", arguments: [unused])
             try Self.removeExpiredHistory(db, now: now)
+            try Self.removeExpiredChangeLog(db, before: now - Self.deletedMilliseconds)
             let files = try Row.fetchAll(
                 db,
                 sql: """

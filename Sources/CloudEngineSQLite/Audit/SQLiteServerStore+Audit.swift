@@ -14,12 +14,12 @@ extension SQLiteServerStore: AuditStorage {
         CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
         """
 
-    package func append(_ event: AuditEvent) async throws {
-        try await writing { db in
-            try db.cachedStatement(
-                sql: "INSERT INTO audit (time, actor, network, action, subject, outcome) VALUES (?, ?, ?, ?, ?, ?)"
-            ).execute(arguments: [event.time, event.actor, event.network, event.action, event.subject, event.outcome.rawValue])
-        }
+    package func append(_ event: AuditEvent) async throws { try await writing { try Self.insert(event, $0) } }
+
+    static func insert(_ event: AuditEvent, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO audit (time, actor, network, action, subject, outcome) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [event.time, event.actor, event.network, event.action, event.subject, event.outcome.rawValue])
     }
 
     package func auditEvents(before number: Int64?, limit: Int) async throws -> [(number: Int64, event: AuditEvent)] {

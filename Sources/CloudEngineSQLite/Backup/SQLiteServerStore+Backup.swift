@@ -88,9 +88,21 @@ extension SQLiteServerStore {
                         SELECT part, epoch, counter, MAX(epoch + 1, ?) FROM partitions
                         """, arguments: [now])
                 try db.execute(sql: "UPDATE partitions SET epoch = MAX(epoch + 1, ?)", arguments: [now])
+                // The replaced data may have had accounts that the backup lacks. Record names follow from numbers of accounts.
+                try Self.neverAgain(now, in: .account, db)
+                let first = max(try Self.firstEpoch(db) + 1, now)
+                try db.execute(sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", arguments: [Self.firstEpochKey, first])
             }
             try restored.close()
         }
+    }
+
+    private static let firstEpochKey = "epoch.first"
+
+    /// The epoch of partitions that are made from now on. The replaced data may have had partitions that the backup lacks: those that
+    /// take their place are of another history.
+    static func firstEpoch(_ db: Database) throws -> Int64 {
+        try db.row("SELECT value FROM meta WHERE key = ?", [firstEpochKey]).map { $0[0] } ?? PartitionState().epoch
     }
 
     private static func copyAssets(of database: DatabaseQueue, from source: DataFolder, to copy: DataFolder) throws -> Int {

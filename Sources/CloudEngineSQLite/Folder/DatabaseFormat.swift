@@ -43,6 +43,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case signIn = 16
     /// A database knows how many bytes its stored answers have.
     case answerUsage = 17
+    /// A log of the changes of records, by request.
+    case changeLog = 18
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -66,6 +68,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .boundedIndexes: Self.indexReset
         case .signIn: Self.signInTables
         case .answerUsage: Self.answerUsageColumn
+        case .changeLog: SQLiteUnit.changeLogTable
         }
     }
 

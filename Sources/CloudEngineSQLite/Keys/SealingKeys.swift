@@ -43,7 +43,7 @@ final class SealingKeys: Sendable {
             functions: { [self] in
                 let ring = value
                 guard let current = ring.keys[ring.current] else { preconditionFailure("a ring has its current key") }
-                let earlier = ring.keys.filter { $0.key != ring.current }.sorted { $0.key > $1.key }
+                let earlier = ring.keys.filter { $0.key != ring.current }
                 return (Self.authentication(current), earlier.map { Self.authentication($0.value) })
             }, identity: value.identity)
     }
@@ -79,8 +79,7 @@ final class SealingKeys: Sendable {
     }
 
     /// Makes the first key.
-    static func make(_ db: Database) throws -> Ring {
-        let key = SymmetricKey(size: .bits256)
+    static func make(_ key: SymmetricKey, _ db: Database) throws -> Ring {
         try put(key.withUnsafeBytes { Data($0) }, firstKey, db)
         return Ring(current: 1, keys: [1: key], made: [:])
     }
@@ -150,8 +149,10 @@ extension SQLiteServerStore {
 
     /// Ends the codes of an earlier key: change tokens, web tokens, and addresses of assets, couriers and participants.
     ///
+    /// - Returns: `false` if the key is still in the write-ahead log, since readers prevented that it was emptied.
     /// - Throws: `StorageFailure` with `.unknownName` for the current key, and one that does not exist.
-    package func retireSealingKey(_ number: Int) async throws {
+    @discardableResult
+    package func retireSealingKey(_ number: Int) async throws -> Bool {
         let ring = try await writing { db in
             try db.execute(sql: "PRAGMA secure_delete = ON")
             let ring = try SealingKeys.retire(number, db)
@@ -159,6 +160,7 @@ extension SQLiteServerStore {
             return ring
         }
         sealingKeys.set(ring)
+        return try await truncateLog()
     }
 
     /// Reads the ring again, which another process may have changed.

@@ -71,6 +71,7 @@ extension SQLiteServerStore: RemovalStorage {
             for table in tables where table.hasUser { try await remove(table, user: name, willRun) }
             try await forgetName(name, willRun)
             try await forgetVersions(containing: name, removal, willRun)
+            try await forgetChangeLog(of: name, willRun)
         }
         // Answers have shares in them, and thus addresses.
         for address in [removal.emailAddress, removal.phoneNumber].compactMap({ $0 }) {
@@ -113,10 +114,20 @@ extension SQLiteServerStore: RemovalStorage {
         try await truncateLog()
     }
 
-    private func truncateLog() async throws {
-        let pool = pool
-        // A reader of another process may keep it from it; the log is overwritten in time.
-        try await DiskQueue.run { _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
+    /// Moves the write-ahead log into the database and empties it, since it has pages with content that was deleted.
+    ///
+    /// - Returns: `false` if readers prevented it for ten seconds: the log has the pages until it is overwritten.
+    @discardableResult
+    func truncateLog() async throws -> Bool {
+        let (pool, lock) = (pool, writeLock)
+        return try await DiskQueue.run {
+            do {
+                // Checkpoints exclude the writes of other processes: see `FolderLock`.
+                return try lock.withLock { try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }.walFrameCount == 0
+            } catch is DatabaseError {
+                return false
+            }
+        }
     }
 
     // MARK: Numbers
@@ -127,7 +138,7 @@ extension SQLiteServerStore: RemovalStorage {
         case part = "removed.part"
     }
 
-    private static func neverAgain(_ number: Int64, in kind: RowNumber, _ db: Database) throws {
+    static func neverAgain(_ number: Int64, in kind: RowNumber, _ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)",
             arguments: [kind.rawValue, number])

@@ -52,7 +52,7 @@ extension SQLiteServerStore {
 
     /// A unit of work, and a rest as long as it: the lock between processes is not fair, and a server's writes come first.
     @discardableResult
-    private func removalUnit<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func removalUnit<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let start = ContinuousClock.now
         let value = try await writing(body)
         if !isServer { try await Task.sleep(for: min(ContinuousClock.now - start, .milliseconds(100))) }

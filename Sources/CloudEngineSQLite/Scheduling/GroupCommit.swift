@@ -43,7 +43,8 @@ final class GroupCommit: Sendable {
     private let pool: DatabasePool
     private let lock: FolderLock
     private let memory = WriterMemory()
-    private let queue = DispatchQueue(label: "tarn.writer", target: .global(qos: .userInitiated))
+    /// Has a thread of its own: Dispatch's global queues have one per core, which long reads would take from the writer.
+    private let queue = DispatchQueue(label: "tarn.writer", qos: .userInitiated)
     private let state = Mutex(State())
 
     init(_ pool: DatabasePool, lock: FolderLock) {

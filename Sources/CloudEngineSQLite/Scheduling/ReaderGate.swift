@@ -21,20 +21,24 @@ final class ReaderGate: Sendable {
 
     private struct State {
         var isClosed = false
-        var runningCount = 0
+        /// Queues without a running job.
+        var idleQueues: [DispatchQueue]
         var queue = FairQueue<Job>()
     }
 
     private let pool: DatabasePool
     private let connections: Int
     private var connectionsPerRequester: Int { max(1, connections * 3 / 5) }
-    private let queue = DispatchQueue(label: "tarn.readers", attributes: .concurrent, target: .global(qos: .userInitiated))
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let readers = DispatchGroup()
 
     init(_ pool: DatabasePool) {
         self.pool = pool
         connections = max(1, pool.configuration.maximumReaderCount)
+        // Serial queues have a thread each while they run. Dispatch's global queues have one per core, so that long reads of one
+        // requester would take the threads from all others.
+        let queues = (0..<connections).map { DispatchQueue(label: "tarn.reader.\($0)", qos: .userInitiated) }
+        state = Mutex(State(idleQueues: queues))
     }
 
     /// Reads from one state of the database.
@@ -73,30 +77,28 @@ final class ReaderGate: Sendable {
 
     /// Starts waiting jobs on connections that are free.
     private func startJobs() {
-        while let started = nextJob() { queue.async { self.run(started) } }
+        while let (queue, requester, job) = nextJob() { queue.async { self.run(job, for: requester, on: queue) } }
     }
 
-    private func nextJob() -> (requester: String, job: Job)? {
+    private func nextJob() -> (queue: DispatchQueue, requester: String, job: Job)? {
         state.withLock { state in
-            guard state.runningCount < connections, let next = state.queue.next(runningMax: connectionsPerRequester) else { return nil }
-            state.runningCount += 1
-            return next
+            guard let queue = state.idleQueues.last, let next = state.queue.next(runningMax: connectionsPerRequester) else { return nil }
+            state.idleQueues.removeLast()
+            return (queue, next.requester, next.job)
         }
     }
 
     /// Runs a job, and those that wait.
-    private func run(_ first: (requester: String, job: Job)) {
-        var next: (requester: String, job: Job)? = first
+    private func run(_ first: Job, for requester: String, on queue: DispatchQueue) {
+        var next: (requester: String, job: Job)? = (requester, first)
         while let (requester, job) = next {
             let before = UnitClock.threadTime
             job.run()
             let used = UnitClock.threadTime - before
             next = state.withLock { state in
                 state.queue.end(requester, nanoseconds: used)
-                guard let next = state.queue.next(runningMax: connectionsPerRequester) else {
-                    state.runningCount -= 1
-                    return nil
-                }
+                let next = state.queue.next(runningMax: connectionsPerRequester)
+                if next == nil { state.idleQueues.append(queue) }
                 return next
             }
         }

@@ -45,8 +45,8 @@ struct SQLiteUnit: PartitionWriter {
         let greatest: Int64 = try db.row("SELECT max(part) FROM partitions", []).map { $0[0] } ?? 0
         let number = max(removed, greatest) + 1
         try db.run(
-            "INSERT INTO partitions (part, container, environment, scope, owner) VALUES (?, ?, ?, ?, ?)",
-            [number] + Self.key(of: partition)
+            "INSERT INTO partitions (part, epoch, container, environment, scope, owner) VALUES (?, ?, ?, ?, ?, ?)",
+            [number, try SQLiteServerStore.firstEpoch(db)] + Self.key(of: partition)
         )
         self.part = number
     }

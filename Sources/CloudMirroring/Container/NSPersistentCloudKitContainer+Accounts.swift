@@ -31,6 +31,7 @@ extension NSPersistentCloudKitContainer {
             state.details.accountChange = nil
             state.details.accountChangeEvent = nil
         }
+        mirror.reportAgain()
     }
 
     /// Decides on a store that a policy `keep` left unchanged, and resumes its sync. The decision is stored in the file, for the account

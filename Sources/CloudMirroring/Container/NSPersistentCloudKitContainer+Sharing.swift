@@ -141,8 +141,12 @@ extension NSPersistentCloudKitContainer {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
         for mirror in mirrors where mirror.file.scope != .public {
             do {
-                guard let zone = try await mirror.onQueue({ try mirror.file.zone(zoneID.wire) })?.zone else { continue }
-                try await mirror.cloud.open().leave(zone.id, key: environment.makeName())
+                let zone = try await mirror.onQueue({ try mirror.file.zone(zoneID.wire) })?.zone
+                // A participant whose access was removed has no objects of the zone, and is still listed in the share.
+                let isOthers = mirror.file.scope == .shared && zoneID.ownerName != CKCurrentUserDefaultName
+                guard let id = zone?.id ?? (isOthers ? zoneID.wire : nil) else { continue }
+                try await mirror.cloud.open().leave(id, key: environment.makeName())
+                guard let zone else { continue }
                 let removed = try await mirror.onQueue { try mirror.file.remove(zone, keeping: .nothing) }
                 mirror.mergeDeletions(of: removed)
             } catch {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudKit
+import CloudWire
 import MirroringCore
 public import ObjectGraph
 import Synchronization

@@ -427,7 +427,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     }
 
     /// Deletes a zone with all its records and objects: a zone of the user for all participants, a zone of another user only for this user,
-    /// who leaves its share.
+    /// who leaves its share. A participant whose access was removed has no objects of the zone any more, and leaves the share, too.
     ///
     /// - Parameter persistentStore: nil for all stores with the zone.
     /// - Throws: `CKError` if the server could not be reached, or rejected the request; then nothing has changed.

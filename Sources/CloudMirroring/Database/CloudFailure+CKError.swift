@@ -12,13 +12,13 @@ extension CloudFailure {
         switch error {
         case let failure as CloudFailure: self = failure
         case let error as CKError:
-            self.init(Code(rawValue: error.errorCode) ?? .internalError, error.localizedDescription, retryAfterSeconds: error.retryAfterSeconds)
+            self.init(AppErrorCode(rawValue: error.errorCode) ?? .internalError, error.localizedDescription, retryAfterSeconds: error.retryAfterSeconds)
             didResetEncryptedData = error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil
             isHistoryLost = error.userInfo[CKError.historyLostKey] != nil
         case is CancellationError: self.init(.operationCancelled, "the operation was cancelled")
         case let error as StoreError:
             let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
-            let code: Code =
+            let code: AppErrorCode =
                 switch error.code {
                 case .busy: .serviceUnavailable
                 case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable, .modelOfOthers: .incompatibleVersion

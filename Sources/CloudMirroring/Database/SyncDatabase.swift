@@ -183,13 +183,15 @@ struct SyncDatabase: Sendable {
                     operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: batch.zone.id, atomic: false,
                     desiredKeys: assetFields)
                 request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic)
+                request.historyToken = batch.historyToken
                 return request.encoded()
             }
         }
         let records = items.map(\.record)
         let sealed = try items.map { try sealer.sealed($0.record, versions: $0.versions, in: place(batch.zone.id)) }
         let request = ExportBatch.Request(key: key, bodies: bodies(sealed), plainBodies: sealed == records ? nil : bodies(records), counts: counts)
-        return ExportBatch(items: items, zone: batch.zone, syncToken: batch.syncToken, phase: .written(request))
+        return ExportBatch(
+            items: items, zone: batch.zone, syncToken: batch.syncToken, historyToken: batch.historyToken, phase: .written(request))
     }
 
     /// The server's response to a batch: the outcome of each item; and the sync token behind the batch, if nothing but the batch lies

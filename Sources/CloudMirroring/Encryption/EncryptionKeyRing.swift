@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudKit
+import CloudWire
 import Crypto
 import Foundation
 import MirroringCore

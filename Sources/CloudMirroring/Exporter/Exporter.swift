@@ -195,7 +195,7 @@ struct Exporter: Sendable {
         } catch {
             let failure = CloudFailure(error)
             // If the file cannot be written, the request stays in the outbox, which is safe.
-            try? await sync.onQueue { [file] in try file.note(failure, ofRequest: request.key) }
+            try? await sync.onQueue { [file] in try file.note(failure, ofRequest: request.key, in: batch.zone) }
             if failure.code == .notAuthenticated { sync.permissions.signIn(nil) }
             throw error
         }

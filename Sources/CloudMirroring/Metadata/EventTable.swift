@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 import MirroringCore
 import SQLiteStore
@@ -54,7 +55,7 @@ enum EventTable {
     static func endAll(at now: Double, _ writer: StoreWriter) throws {
         try writer.execute(
             "UPDATE TARN_EVENT SET ended = ?, code = ?, reason = ? WHERE ended IS NULL",
-            [.double(now), .int(Int64(CloudFailure.Code.operationCancelled.rawValue)), .text("the app ended before this step did")])
+            [.double(now), .int(Int64(AppErrorCode.operationCancelled.rawValue)), .text("the app ended before this step did")])
     }
 
     /// - Parameter instant: Events that began later; nil for all. None for a store that was never mirrored.
@@ -66,7 +67,7 @@ enum EventTable {
             [.double(instant ?? -.greatestFiniteMagnitude)]
         ) { row in
             guard let identifier = row.text(0).flatMap({ UUID(uuidString: $0) }), let started = row.optionalDouble(2) else { return }
-            let code = row.optionalInt(4).flatMap { CloudFailure.Code(rawValue: Int($0)) }
+            let code = row.optionalInt(4).flatMap { AppErrorCode(rawValue: Int($0)) }
             rows.append(
                 Row(
                     identifier: identifier, type: Int(row.int(1)), started: started, ended: row.optionalDouble(3),

@@ -24,7 +24,7 @@ extension MirrorFile {
             let metadata = reader(writer, zone: sent.zone.number)
             let plan = try batch(itemsMax: itemsMax, sent.zone, writer, metadata, passingOver: Set(sent.items.map(\.recordName)))
             guard plan.changes.isEmpty, !plan.items.isEmpty else { return nil }
-            let planned = ExportBatch(items: plan.items, zone: sent.zone, syncToken: sent.syncToken)
+            let planned = ExportBatch(items: plan.items, zone: sent.zone, syncToken: sent.syncToken, historyToken: sent.historyToken)
             let written = try write(planned)
             if let written, let request = written.request { try put(written, request, writer) }
             return PipelinedBatch(batch: written ?? planned, version: try writer.fileVersion())

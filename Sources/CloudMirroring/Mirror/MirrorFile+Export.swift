@@ -33,7 +33,8 @@ extension MirrorFile {
                     if !batch.items.isEmpty {
                         // The count may lack items of the last save.
                         let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
-                        let planned = ExportBatch(items: batch.items, zone: zone, syncToken: exportToken(row))
+                        let planned = ExportBatch(
+                            items: batch.items, zone: zone, syncToken: exportToken(row), historyToken: historyToken(row))
                         let written = try writeRequest(planned)
                         if let written, let request = written.request { try put(written, request, writer) }
                         return ExportPlan(
@@ -59,7 +60,7 @@ extension MirrorFile {
                 let batch = BatchPlan.plan(
                     records: deletions, links: [], loaded: BatchPlan.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
                 guard !batch.items.isEmpty else { continue }
-                plan.batch = ExportBatch(items: batch.items, zone: row.zone, syncToken: exportToken(row))
+                plan.batch = ExportBatch(items: batch.items, zone: row.zone, syncToken: exportToken(row), historyToken: historyToken(row))
                 break
             }
             return plan
@@ -68,6 +69,9 @@ extension MirrorFile {
 
     /// Returns the change token for a batch of a zone; nil if it does not save an import.
     func exportToken(_ row: ZoneTable.Row) -> String? { scope == .private && !row.isFullFetch ? row.token : nil }
+
+    /// Returns the change token that names the history of a batch's zone; nil before the first import, and for a public database.
+    private func historyToken(_ row: ZoneTable.Row) -> String? { scope == .public ? nil : row.exportedToken ?? row.token }
 
     /// Returns the plan of an empty batch if only imports happened since history was read. It needs no write transaction.
     private func nothingToSend(_ reader: StoreReader) throws -> ExportPlan? {
@@ -124,7 +128,7 @@ extension MirrorFile {
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try metadata.name(of: key) }
                 if hasParked { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
-                if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try stamp(of: row, writer) }
+                if !zone.isHome { loaded.receipts[state.recordName] = try stamp(of: row, for: state, writer) }
             }
             pending.append(state)
         }

@@ -123,9 +123,12 @@ extension MirrorFile {
         }
         if zone.isHome { try forwardEdits(plan, writer, &related) }
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
+        // Records that were looked up to revert changes say nothing about the rest of the zone, which may still have to be fetched.
+        guard page.reverted.isEmpty else { return (plan.recordsApplied + deleted, commit, false) }
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true
         try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, passing: page.exportedToken, writer)
         if receives, !page.moreComing { try gather(into: zone, writer, &related) }
+        if !page.moreComing { try followDeferredReferences(writer, &related) }
         let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
         return (plan.recordsApplied + deleted, commit, isListed)
     }

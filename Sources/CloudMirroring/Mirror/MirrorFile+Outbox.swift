@@ -52,8 +52,10 @@ extension MirrorFile {
     }
 
     /// Decides whether a failed request is replayed.
-    func note(_ failure: CloudFailure, ofRequest key: String) throws {
+    func note(_ failure: CloudFailure, ofRequest key: String, in zone: MirrorZone) throws {
         try store.write { writer in
+            // The server has another history of the zone. The list of changed zones may not name it.
+            if failure.code == .serverRecordChanged { try ZoneTable.set(.needsFetch, .int(1), of: zone.number, writer) }
             guard let attempts = try OutboxTable.attempts(of: key, writer) else { return }
             switch RetryPolicy.fate(of: failure) {
             case .uncertain where attempts + 1 < Self.uncertainAttemptsMax: try OutboxTable.setAttempts(attempts + 1, of: key, writer)

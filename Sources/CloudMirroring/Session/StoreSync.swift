@@ -222,6 +222,7 @@ final class StoreSync: Sendable {
 
     private func report(_ machineStatus: SyncStatus) {
         let (status, isSuccessDue) = state.withLock { state -> (SyncStatus, Bool) in
+            state.details.lastReport = machineStatus
             var status = machineStatus
             status.incompleteCount = state.details.withheldCount
             status.rejectedCount = state.details.rejectedCount
@@ -236,6 +237,9 @@ final class StoreSync: Sendable {
         observer.status(status)
         if isSuccessDue, let success = status.lastSuccess { try? file.remember(success: success) }
     }
+
+    /// Reports the last status with details that the app changed.
+    func reportAgain() { later { [self] in if let last = state.withLock({ $0.details.lastReport }) { report(last) } } }
 
     /// Reads the latest account change that the app has not acknowledged, for the status.
     func readAccountChange() async throws {

@@ -48,6 +48,8 @@ struct StatusDetails {
     var newlyUnreadable: Set<MirrorFile.Unreadable> = []
     /// The latest account change that the app has not acknowledged.
     var accountChange: AccountChange?
+    /// The last status of the machine, without these details.
+    var lastReport: SyncStatus?
     /// The event of the operation that made ``accountChange``.
     var accountChangeEvent: UUID?
     /// The failure of the last operation that reached the server; nil if it succeeded.

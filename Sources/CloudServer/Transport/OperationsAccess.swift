@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import SystemSupport
 
 /// The rule for `/metrics`, which lists counts of requests, commits, listeners and stored bytes.
 package struct OperationsAccess: Hashable, Sendable {
@@ -38,13 +39,6 @@ package struct OperationsAccess: Hashable, Sendable {
             if !isForwarded { return true }
         }
         guard let token, let given = headers["authorization"].flatMap(HeaderNames.token(inAuthorization:)) else { return false }
-        return Self.areEqual(token, given)
-    }
-
-    /// Compares in time that depends on the length alone.
-    private static func areEqual(_ a: String, _ b: String) -> Bool {
-        let (a, b) = (Array(a.utf8), Array(b.utf8))
-        guard a.count == b.count else { return false }
-        return zip(a, b).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+        return ConstantTime.areEqual(token, given)
     }
 }

@@ -85,13 +85,21 @@ struct HostRule: Sendable {
     }
 
     let publicAddress: PublicAddress?
+    /// Whether, without a public address, only literal addresses, `localhost` and ``listenHost`` are accepted: a page of a site with a
+    /// rebound DNS name sends the site's name.
+    var refusesOtherNames = false
+    /// The name or address of the socket.
+    var listenHost = ""
 
     /// - Parameters:
     ///   - hosts: All values of `Host`.
     ///   - scheme: The scheme of the client's connection, to this server or to a proxy.
     func verdict(hosts: [String], scheme: String) -> Verdict {
         guard hosts.count == 1, let host = HostHeader(hosts[0], scheme: scheme) else { return .malformed }
-        guard let publicAddress else { return .accepted(scheme: scheme, authority: host.authority) }
+        guard let publicAddress else {
+            guard !refusesOtherNames || host.isLiteralOrLocalhost || host.host == listenHost.lowercased() else { return .foreign }
+            return .accepted(scheme: scheme, authority: host.authority)
+        }
         // A proxy may send its own name of the server as `Host`; health checks use the machine's address.
         guard host.authority == publicAddress.authority || host.isLiteralOrLocalhost else { return .foreign }
         return .accepted(scheme: publicAddress.scheme, authority: publicAddress.authority)

@@ -234,6 +234,13 @@ extension CloudService {
         try await storage.write(partition) { try engine.setRoles(roles, ofUser: userRecordName, in: $0, call) }
     }
 
+    /// The account of a user record name in a container; nil for one that is not known, such as that of a removed account.
+    package func profile(ofUser userRecordName: String, in containerIdentifier: String) async throws -> AccountProfile? {
+        guard let account = try await accounts.account(matching: .userRecordName(userRecordName), containerIdentifier: containerIdentifier)
+        else { return nil }
+        return try await accounts.profile(ofAccount: account)
+    }
+
     package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
         try await accounts.profile(ofAccount: account)
     }

@@ -20,6 +20,9 @@ struct MultipartReader: Sendable {
     /// Bytes of a form besides its file: other fields, heads and what stands before and after.
     static let otherBytesMax = 1_000_000
 
+    /// Parts of a form up to its file: each costs more time than its bytes do.
+    static let partsMax = 100
+
     private let delimiter: [UInt8]
     private var state = State.between
     /// Undecided bytes. The line before the first boundary counts as ended.
@@ -27,6 +30,7 @@ struct MultipartReader: Sendable {
     /// Bytes at the start of ``rest`` that are decided. They are removed once in each piece, since each removal moves all others.
     private var decided = 0
     private var otherBytes = 0
+    private var partCount = 0
 
     /// - Returns: Nil for another type.
     /// - Throws: `WireError` with `.badRequest` for a form without a boundary.
@@ -65,6 +69,10 @@ struct MultipartReader: Sendable {
                     return file
                 }
                 try decide(upTo: place + delimiter.count)
+                partCount += 1
+                guard partCount <= Self.partsMax else {
+                    throw WireError(.badRequest, "the form has more than \(Self.partsMax) parts before its file")
+                }
                 state = .head
             case .head:
                 if rest[decided...].starts(with: Self.closing) { throw Self.unreadable }

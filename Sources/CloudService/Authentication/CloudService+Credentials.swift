@@ -223,6 +223,7 @@ extension CloudService {
             caller, baseURL: request.baseURL)
         call.requester = credentials.requester(from: request.network)
         call.capabilities = capabilities(askedBy: request)
+        call.requestUUID = request.requestUUID
         call.form = AnswerForm(
             hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)
         return call
@@ -238,6 +239,6 @@ extension CloudService {
     package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
         try await accounts.userRecordName(
             account: account, containerIdentifier: containerIdentifier,
-            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+            proposal: engine.sealer.userRecordName(ofAccount: account, in: containerIdentifier))
     }
 }

@@ -53,7 +53,7 @@ extension CloudService {
         guard let signIn = identitySignIn else { throw Self.noProvider }
         let now = surroundings.now(), allowed = engine.limits.passwordFailures
         guard let state = ProviderState(opening: query["state"] ?? "", now: now, by: engine.sealer), let browserSecret,
-            Self.areEqual(Hex.text(accounts.sha256(Array(browserSecret.utf8))), state.browserHash)
+            ConstantTime.areEqual(Hex.text(accounts.sha256(Array(browserSecret.utf8))), state.browserHash)
         else { throw Self.endedSignIn }
         // Not a password, but as many wrong ones: each makes the server ask the provider.
         let attempt = try throttle.begin(Self.providerThrottleKey(network), from: network, now: now, allowed: allowed)
@@ -109,7 +109,7 @@ extension CloudService {
             )
         }
         let digest = Hex.text(accounts.sha256(Array("\(identity.issuer) \(identity.subject)".utf8)).prefix(8))
-        let names = [person.preferredName].compactMap { $0 }.filter(Self.isAccountName) + ["person-\(digest)"]
+        let names = [person.preferredName].compactMap { $0 }.filter(AccountName.isValidProposal) + ["person-\(digest)"]
         let account = try await accounts.addAccount(ofIdentity: identity, names: names, now: surroundings.now())
         try await audit(
             "provider.account-made", by: .account(try await auditSubject(ofAccount: account)), network: network, subject: identity.subject)
@@ -122,23 +122,8 @@ extension CloudService {
         return SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: false)
     }
 
-    /// Letters, digits and `. _ -`. Other accounts may have `@` in their names; a name that a provider chose does not look like an address.
-    private static func isAccountName(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x40...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || [0x2D, 0x2E, 0x5F].contains(byte)
-            }
-    }
-
     /// One key per network: failures of one network don't delay the others.
     private static func providerThrottleKey(_ network: String) -> String { "provider \(network)" }
-
-    /// Compares in a time that does not depend on where the texts differ.
-    package static func areEqual(_ first: String, _ second: String) -> Bool {
-        guard first.utf8.count == second.utf8.count else { return false }
-        return zip(first.utf8, second.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
-    }
 
     private static let noProvider = WireError(.notFound, "this server has no identity provider")
     private static let endedSignIn = WireError(

@@ -20,9 +20,10 @@ extension CloudService {
         challenge text: String, code: String, containerIdentifier: String, environment: CloudEnvironment, network: String
     ) async throws -> (token: String, place: SignInPlace) {
         guard let challenge = SignInChallenge(opening: text, now: surroundings.now(), by: engine.sealer),
-            challenge.place.containerIdentifier == containerIdentifier, challenge.place.environment == environment
+            challenge.place.containerIdentifier == containerIdentifier, challenge.place.environment == environment,
+            try await accounts.passwordVersion(ofAccount: challenge.account) == challenge.passwordVersion
         else {
-            throw WireError(.authenticationRequired, "the sign-in took too long: sign in again")
+            throw WireError(.authenticationRequired, "the sign-in took too long, or the password was changed: sign in again")
         }
         let (account, place) = (challenge.account, challenge.place)
         let subject = try await auditSubject(ofAccount: account)

@@ -47,7 +47,7 @@ extension CloudService {
         var needsCode = false
         do {
             // A name that is not there takes as long as one that is.
-            if isName, password.utf8.count <= Self.passwordBytesMax { account = try await accounts.account(named: name, password: password) }
+            if isName, password.utf8.count <= PasswordRule.bytesMax { account = try await accounts.account(named: name, password: password) }
             if let account { needsCode = try await accounts.secondFactor(ofAccount: account) != nil }
         } catch {
             throttle.end(attempt, isRight: false, now: now, allowed: allowed)
@@ -73,7 +73,9 @@ extension CloudService {
     /// Starts the session of a proven account, or requires the code of its second factor.
     func admit(_ account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> SignInResult {
         if try await accounts.secondFactor(ofAccount: account) != nil {
-            let challenge = SignInChallenge(account: account, place: place, expires: surroundings.now() / 1000 + SignInChallenge.seconds)
+            let challenge = SignInChallenge(
+                account: account, passwordVersion: try await accounts.passwordVersion(ofAccount: account), place: place,
+                expires: surroundings.now() / 1000 + SignInChallenge.seconds)
             return .needsCode(challenge: challenge.sealed(by: engine.sealer))
         }
         return .signedIn(token: try await startSession(of: account, subject, to: place, network: network))
@@ -87,7 +89,6 @@ extension CloudService {
                 started: surroundings.now()))
     }
 
-    private static let passwordBytesMax = 1024
     private static let nameBytesMax = 1024
 
     /// Names have no control characters: a database may cut a name at one.

@@ -36,25 +36,29 @@ package enum SignInResult: Hashable, Sendable {
     case needsCode(challenge: String)
 }
 
-/// The first half of a sign-in: who proved which account, and until when the second factor may follow. It gives access to nothing.
+/// The first half of a sign-in: who proved which account, and until when the second factor may follow. It gives access to nothing, and ends
+/// with the password that proved the account.
 struct SignInChallenge: Hashable, Sendable {
     static let seconds: Int64 = 300
     private static let bytesMax = 1024
 
     var account: Int64
     var place: SignInPlace
+    /// Of the password when it was checked; see ``SecondFactorStorage/passwordVersion(ofAccount:)``.
+    var passwordVersion: [UInt8]
     /// Seconds since 1970 UTC.
     var expires: Int64
 
-    init(account: Int64, place: SignInPlace, expires: Int64) {
+    init(account: Int64, passwordVersion: [UInt8], place: SignInPlace, expires: Int64) {
         self.account = account
+        self.passwordVersion = passwordVersion
         self.place = place
         self.expires = expires
     }
 
     func sealed(by sealer: Sealer) -> String {
-        let plain = Array(
-            "\(account) \(expires) \(place.isKept ? 1 : 0) \(place.environment.rawValue) \(place.containerIdentifier)".utf8)
+        let target = "\(place.isKept ? 1 : 0) \(place.environment.rawValue) \(place.containerIdentifier)"
+        let plain = Array("\(account) \(expires) \(Hex.text(passwordVersion)) \(target)".utf8)
         return Hex.text(plain + sealer.code(of: plain, purpose: .signInChallenge))
     }
 
@@ -63,12 +67,12 @@ struct SignInChallenge: Hashable, Sendable {
         guard text.utf8.count < Self.bytesMax, let bytes = Hex.bytes(text), bytes.count > Sealer.codeBytes else { return nil }
         let plain = Array(bytes.dropLast(Sealer.codeBytes))
         guard sealer.isCode(bytes.suffix(Sealer.codeBytes), of: plain, purpose: .signInChallenge) else { return nil }
-        let parts = String(decoding: plain, as: UTF8.self).split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, let account = Int64(parts[0]), let expires = Int64(parts[1]),
-            let environment = CloudEnvironment(rawValue: String(parts[3])), now / 1000 < expires
+        let parts = String(decoding: plain, as: UTF8.self).split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
+        guard parts.count == 6, let account = Int64(parts[0]), let expires = Int64(parts[1]), let version = Hex.bytes(String(parts[2])),
+            let environment = CloudEnvironment(rawValue: String(parts[4])), now / 1000 < expires
         else { return nil }
         self.init(
-            account: account,
-            place: SignInPlace(containerIdentifier: String(parts[4]), environment: environment, isKept: parts[2] == "1"), expires: expires)
+            account: account, passwordVersion: version,
+            place: SignInPlace(containerIdentifier: String(parts[5]), environment: environment, isKept: parts[3] == "1"), expires: expires)
     }
 }

@@ -166,6 +166,7 @@ extension OpenAPISchemas {
                         "saveGroup": object(
                             ["id": string, "part": ["type": "integer", "minimum": 0], "parts": ["type": "integer", "minimum": 1], "atomic": flag],
                             required: ["id", "part", "parts"]),
+                        "historyToken": string,
                     ], required: ["operations"])
             ),
             (

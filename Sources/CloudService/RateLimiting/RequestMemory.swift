@@ -115,9 +115,17 @@ extension CloudService {
             throw WireError(
                 .badRequest, "a request has at most \(engine.limits.valuesPerRequest) values in objects and lists", nativeCode: .limitExceeded)
         }
+        // Lists of operations and filters are shorter by limits of their own.
+        let elementsMax = max(engine.limits.elementsPerList, Self.otherElementsMax)
+        if values > elementsMax, JSONShape.longestList(in: body) > elementsMax {
+            throw WireError(.badRequest, "a list has at most \(elementsMax) elements", nativeCode: .limitExceeded)
+        }
         try lease.take(values * RequestMemory.bytesPerValue)
         return body
     }
+
+    /// Elements at most of lists that are no values of records.
+    private static let otherElementsMax = 10_000
 
     /// Members and elements that a JSON text may have: each comes after one of three signs, which texts may have as well.
     static func valuesAtMost(in body: [UInt8]) -> Int {

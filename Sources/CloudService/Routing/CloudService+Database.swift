@@ -34,12 +34,13 @@ extension CloudService {
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
+            try admission.checkRoom(for: call.requester)
             let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)
             let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
-            response = try await respond(
-                to: Exchange(
-                    operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
-                    key: try idempotencyKey(request), credentials: credentials))
+            let exchange = Exchange(
+                operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
+                key: try idempotencyKey(request), credentials: credentials)
+            response = try await admission.run(call.requester) { try await respond(to: exchange) }
         } catch let error as WireError {
             response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {

@@ -23,6 +23,10 @@ package protocol SecondFactorStorage: Sendable {
     /// the time only if no later one was used.
     func useSecondFactor(_ code: String, ofAccount account: Int64, now: Int64) async throws -> Bool
 
+    /// Bytes that change whenever the account's password is set, and say nothing about it; empty for an account without a password.
+    /// A sign-in that waits for its code ends with the password.
+    func passwordVersion(ofAccount account: Int64) async throws -> [UInt8]
+
     /// Deletes the second factor and its recovery codes.
     ///
     /// - Throws: `StorageFailure` with `.unknownName` for an account without one.

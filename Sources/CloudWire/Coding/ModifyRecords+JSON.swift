@@ -44,6 +44,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
             case "clientChangeToken": clientChangeToken = try reader.readBase64()
             case "saveGroup": saveGroup = try SaveGroup(from: &reader)
+            case "historyToken": historyToken = try reader.readString()
             default: try reader.skipValue()
             }
         }
@@ -63,6 +64,7 @@ extension ModifyRecordsRequest: WireMessage {
                 writer.base64(clientChangeToken)
             }
             writer.member("saveGroup", saveGroup)
+            writer.member("historyToken", historyToken)
             writer.member("operations", operations)
         }
     }

@@ -46,6 +46,9 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var clientChangeToken: [UInt8]?
     /// The group that the server executes together with this request. `nil` for a request of its own. Tarn's addition.
     package var saveGroup: SaveGroup?
+    /// A change token of the zone. The request is for the history that issued it: a server that was restored from a backup since rejects
+    /// the request with `.conflict`, so that a request that arrives late isn't executed a second time. Tarn's addition.
+    package var historyToken: String?
 
     package init(
         operations: [RecordOperation], zoneID: ZoneID = .defaultZone, atomic: Bool = true, desiredKeys: [String]? = nil

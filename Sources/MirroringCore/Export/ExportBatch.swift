@@ -118,12 +118,15 @@ package struct ExportBatch: Hashable, Sendable {
     package let items: [Item]
     /// The zone's sync token if all changes up to it were imported; nil where that does not save an import.
     package var syncToken: String?
+    /// A change token of the history of the zone that the batch is for; nil before the first import.
+    package let historyToken: String?
     package let phase: Phase
 
-    package init(items: [Item], zone: MirrorZone, syncToken: String? = nil, phase: Phase = .planned) {
+    package init(items: [Item], zone: MirrorZone, syncToken: String? = nil, historyToken: String? = nil, phase: Phase = .planned) {
         self.items = items
         self.zone = zone
         self.syncToken = syncToken
+        self.historyToken = historyToken
         self.phase = phase
     }
 

@@ -51,6 +51,12 @@ package struct CloudSchema: Hashable, Sendable {
                     ($0, Field(name: $0, type: .string, isEncrypted: false))
                 })
         }
+        if mapping.entities.values.contains(where: { $0.properties.contains(where: \.isEncrypted) }) {
+            types[MirrorNames.deviceApprovalType] = Dictionary(
+                uniqueKeysWithValues: MirrorNames.DeviceApprovalField.allCases.map {
+                    ($0.rawValue, Field(name: $0.rawValue, type: $0.type, isEncrypted: false))
+                })
+        }
         recordTypes = types.sorted { $0.key < $1.key }.map { name, fields in
             RecordType(name: name, fields: fields.values.sorted { $0.name < $1.name })
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
+
 /// Names with which mirrored data is laid out on the server. They are Apple's, so that other clients read it.
 ///
 /// Source: *Reading CloudKit Records for Core Data*; zone and author names observed in public logs and schemas.
@@ -55,6 +57,10 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: properties with forwarded edits of the source zone, until the relocating
     /// device sends them.
     package static let awaited = "ckAwaited"
+    /// The modification date of the source record with the edits of ``awaited``, beside it.
+    package static let awaitedVersion = "ckAwaitedVersion"
+
+    static func isAwaited(_ field: String) -> Bool { field == awaited || field == awaitedVersion }
 
     /// In a received record and in stored ones, never on the server: versions and quarantine of its encrypted values.
     package static let encryption = "ckEncryption"
@@ -68,4 +74,20 @@ package enum MirrorNames {
     static let taken: Set<String> = [entityNameField, moveReceipt, moveReceipt + assetSuffix, merged]
     /// Where sample records stand while the schema is initialised; it is made and removed again.
     package static let schemaZone = "com.apple.coredata.cloudkit.schema"
+    /// The record in which devices of a user exchange encryption keys, and its type.
+    package static let deviceApproval = "tarn-device-approval"
+    package static let deviceApprovalType = "CDDeviceApproval"
+    /// Fields of ``deviceApprovalType``.
+    package enum DeviceApprovalField: String, CaseIterable {
+        case deviceName, requested, commitment, offerKey, offerNonce, revealKey, revealNonce, keys, refused
+
+        package var type: FieldType {
+            switch self {
+            case .deviceName: .string
+            case .requested: .timestamp
+            case .refused: .int64
+            case .commitment, .offerKey, .offerNonce, .revealKey, .revealNonce, .keys: .bytes
+            }
+        }
+    }
 }

@@ -4,48 +4,8 @@
 package import CloudWire
 
 /// Why the server, or this device, rejected a request or one item of it: a code of `CKError` and a delay.
-///
-/// Source: *CKError.Code*; which wire code becomes which number: *CloudKit Web Services Reference*, "Error Codes".
 package struct CloudFailure: Error, Hashable, Sendable {
-    package enum Code: Int, Hashable, Sendable, CaseIterable {
-        case internalError = 1
-        case partialFailure = 2
-        case networkUnavailable = 3
-        case networkFailure = 4
-        case badContainer = 5
-        case serviceUnavailable = 6
-        case requestRateLimited = 7
-        case missingEntitlement = 8
-        case notAuthenticated = 9
-        case permissionFailure = 10
-        case unknownItem = 11
-        case invalidArguments = 12
-        case serverRecordChanged = 14
-        case serverRejectedRequest = 15
-        case assetFileNotFound = 16
-        case assetFileModified = 17
-        case incompatibleVersion = 18
-        case constraintViolation = 19
-        case operationCancelled = 20
-        case changeTokenExpired = 21
-        case batchRequestFailed = 22
-        case zoneBusy = 23
-        case badDatabase = 24
-        case quotaExceeded = 25
-        case zoneNotFound = 26
-        case limitExceeded = 27
-        case userDeletedZone = 28
-        case tooManyParticipants = 29
-        case alreadyShared = 30
-        case referenceViolation = 31
-        case managedAccountRestricted = 32
-        case participantMayNeedVerification = 33
-        case serverResponseLost = 34
-        case assetNotAvailable = 35
-        case accountTemporarilyUnavailable = 36
-    }
-
-    package var code: Code
+    package var code: AppErrorCode
     /// The longest delay that a server can ask a mirror for: one day.
     package static let retryAfterMax = Duration.seconds(86_400)
 
@@ -60,14 +20,14 @@ package struct CloudFailure: Error, Hashable, Sendable {
     /// Whether a sync token expired because the server was restored from an older backup: devices upload their records.
     package var isHistoryLost = false
 
-    package init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {
+    package init(_ code: AppErrorCode, _ reason: String, retryAfter: Duration? = nil) {
         self.code = code
         self.reason = reason
         self.retryAfter = retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 
     /// - Parameter retryAfterSeconds: As a response has it. A value that is not a delay counts as nil.
-    package init(_ code: Code, _ reason: String, retryAfterSeconds: Double?) {
+    package init(_ code: AppErrorCode, _ reason: String, retryAfterSeconds: Double?) {
         self.init(code, reason, retryAfter: UntrustedNumber.retrySeconds(retryAfterSeconds).map { .clamped(seconds: $0) })
     }
 
@@ -77,22 +37,8 @@ package struct CloudFailure: Error, Hashable, Sendable {
         isHistoryLost = error.isHistoryLost
     }
 
-    private static func code(of error: WireError) -> Code {
-        if let code = error.nativeCode.flatMap({ Code(rawValue: $0.rawValue) }) { return code }
-        return switch error.code {
-        case .accessDenied: .permissionFailure
-        case .atomicError: .batchRequestFailed
-        case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        case .badRequest: .invalidArguments
-        case .conflict, .exists: .serverRecordChanged
-        case .internalError: .internalError
-        case .notFound: .unknownItem
-        case .quotaExceeded: .quotaExceeded
-        case .throttled: .requestRateLimited
-        case .tryAgainLater: .serviceUnavailable
-        case .validatingReferenceError: .referenceViolation
-        case .zoneNotFound: .zoneNotFound
-        case .uniqueFieldError: .constraintViolation
-        }
+    /// A fault of the server is not a rejection, although apps have one code for both: an item with a fault is retried.
+    private static func code(of error: WireError) -> AppErrorCode {
+        error.nativeCode == nil && error.code == .internalError ? .internalError : AppErrorCode(error)
     }
 }

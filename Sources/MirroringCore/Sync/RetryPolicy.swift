@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 package import SystemSupport
 
 /// What to do after a failure. Pure: the number of the attempt and the jitter are arguments.
@@ -54,7 +55,8 @@ package struct RetryPolicy: Sendable {
         case .networkUnavailable, .networkFailure, .serverResponseLost:
             return wait(isOffline: true)
         case .serviceUnavailable, .requestRateLimited, .zoneBusy, .assetNotAvailable,
-            .operationCancelled, .partialFailure, .batchRequestFailed, .assetFileNotFound, .assetFileModified:
+            .operationCancelled, .partialFailure, .batchRequestFailed, .assetFileNotFound, .assetFileModified,
+            .resultsTruncated:
             return wait()
         case .internalError, .serverRejectedRequest, .constraintViolation:
             // Without a last attempt: the user would not notice that sync gave up.
@@ -65,7 +67,7 @@ package struct RetryPolicy: Sendable {
             return .stop(reason: reason)
         case .notAuthenticated, .permissionFailure, .incompatibleVersion, .managedAccountRestricted,
             .accountTemporarilyUnavailable, .invalidArguments, .unknownItem, .referenceViolation, .alreadyShared,
-            .tooManyParticipants, .participantMayNeedVerification:
+            .tooManyParticipants, .participantMayNeedVerification, .participantAlreadyInvited:
             return .pause(reason: reason)
         case .changeTokenExpired where failure.didResetEncryptedData || failure.isHistoryLost: return .uploadAgain
         case .changeTokenExpired: return .fetchAgain
@@ -82,7 +84,7 @@ package struct RetryPolicy: Sendable {
         case .serverRecordChanged, .unknownItem: .importFirst
         case .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy,
             .operationCancelled, .serverResponseLost, .assetNotAvailable, .batchRequestFailed, .partialFailure,
-            .assetFileNotFound, .assetFileModified, .internalError:
+            .assetFileNotFound, .assetFileModified, .internalError, .resultsTruncated:
             .later
         case .notAuthenticated, .zoneNotFound, .userDeletedZone, .quotaExceeded, .badContainer, .missingEntitlement,
             .badDatabase, .incompatibleVersion, .managedAccountRestricted, .accountTemporarilyUnavailable,
@@ -90,7 +92,7 @@ package struct RetryPolicy: Sendable {
             .wholeRequest
         case .limitExceeded: .split
         case .permissionFailure, .invalidArguments, .serverRejectedRequest, .constraintViolation, .referenceViolation,
-            .alreadyShared, .tooManyParticipants, .participantMayNeedVerification:
+            .alreadyShared, .tooManyParticipants, .participantMayNeedVerification, .participantAlreadyInvited:
             .giveUp
         }
     }
@@ -115,7 +117,7 @@ package struct RetryPolicy: Sendable {
             .serverRecordChanged, .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .incompatibleVersion, .constraintViolation,
             .changeTokenExpired, .batchRequestFailed, .badDatabase, .zoneNotFound, .limitExceeded, .userDeletedZone,
             .tooManyParticipants, .alreadyShared, .referenceViolation, .managedAccountRestricted, .participantMayNeedVerification,
-            .assetNotAvailable:
+            .assetNotAvailable, .resultsTruncated, .participantAlreadyInvited:
             .refused
         }
     }

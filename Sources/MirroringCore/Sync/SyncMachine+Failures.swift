@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 
 /// State transitions after failures: retry, wait, pause for quota, quarantine, reset, halt.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 package import Foundation
 
 /// The state machine of one store's sync: set-up, import, export, push; one operation at a time.

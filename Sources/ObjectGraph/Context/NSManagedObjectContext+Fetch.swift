@@ -12,6 +12,7 @@ extension NSManagedObjectContext {
     /// - Throws: `CocoaError` 134070 if the store cannot evaluate the predicate (the description says why), or a file
     ///   error of the store. The context is unchanged then.
     public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
+        request.resolveEntity(in: persistentStoreCoordinator)
         guard isPlain else { return try cast(fetch(request.untyped), of: request) }
         preconditionIsCurrent()
         // Objects and their IDs are many, and are not boxed one by one.
@@ -26,6 +27,7 @@ extension NSManagedObjectContext {
     ///
     /// - Throws: The errors of `fetch(_:)`.
     public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+        request.resolveEntity(in: persistentStoreCoordinator)
         guard isPlain else { return try count(for: request.untyped) }
         return try countChecked(request.parameters)
     }

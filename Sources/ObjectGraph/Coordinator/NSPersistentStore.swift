@@ -127,6 +127,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// Called before the store is removed from its coordinator.
     open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
+    /// The class that migrates stores of this class.
+    open class func migrationManagerClass() -> AnyClass { NSMigrationManager.self }
+
     /// Reads the metadata of a store that need not be open.
     ///
     /// - Throws: `CocoaError` 134070 unless a subclass overrides the method, or the error of the override.

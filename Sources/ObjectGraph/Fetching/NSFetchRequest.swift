@@ -36,7 +36,7 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 /// Source: developer.apple.com/documentation/coredata/nsfetchrequest
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     fileprivate let givenEntityName: String?
-    /// The entity to fetch.
+    /// The entity to fetch. Of a request that was made with an entity's name, nil until a context executes it.
     open var entity: NSEntityDescription?
     /// The condition on the objects; nil for all.
     open var predicate: NSPredicate?
@@ -131,6 +131,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
 
     /// The name of the entity to fetch.
     open var entityName: String? { entity?.name ?? givenEntityName }
+
+    /// Looks up the entity by its name, unless that was done before.
+    func resolveEntity(in coordinator: NSPersistentStoreCoordinator?) {
+        guard entity == nil, let givenEntityName else { return }
+        entity = coordinator?.layout(named: givenEntityName)?.description
+    }
 
     /// Fetches in the context of the block that this thread runs.
     ///

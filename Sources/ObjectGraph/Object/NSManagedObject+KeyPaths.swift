@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import PredicateKit
 
 /// A replaceable value. The name is that of Objective-C's runtime, so that overrides of `validateValue(_:forKey:)`
 /// compile here, too.
@@ -97,7 +98,12 @@ enum KeyValuePath {
             return collection(set.array, key, remainingKeys) { NSOrderedSet(array: $0) }
         case let set as NSSet: return collection(set.allObjects, key, remainingKeys) { NSSet(array: $0) }
         case let array as [Any]: return collection(array, key, remainingKeys) { $0 }
-        default: preconditionFailure("a \(type(of: value)) has no values for keys, such as '\(key)'")
+        default:
+            // Texts, numbers and dates have the keys that predicates know, such as `length`.
+            guard let result = PredicateValue(value).value(at: keys).foundationValue else {
+                preconditionFailure("a \(type(of: value)) has no values for keys, such as '\(key)'")
+            }
+            return result
         }
     }
 
@@ -110,16 +116,16 @@ enum KeyValuePath {
         switch key {
         case "@sum": return numbers(values).reduce(NSDecimalNumber.zero) { $0.adding($1) }
         case "@avg":
-            let numbers = numbers(values)
-            return numbers.isEmpty
-                ? NSDecimalNumber.zero
-                : numbers.reduce(NSDecimalNumber.zero) { $0.adding($1) }.dividing(by: NSDecimalNumber(value: numbers.count))
+            // Members without a value count as 0, as the guide states.
+            let sum = numbers(values).reduce(NSDecimalNumber.zero) { $0.adding($1) }
+            return members.isEmpty ? NSDecimalNumber.zero : sum.dividing(by: NSDecimalNumber(value: members.count))
         case "@max": return values.max { precedes($0, $1) }
         case "@min": return values.min { precedes($0, $1) }
         case "@unionOfObjects": return values
         case "@distinctUnionOfObjects": return NSSet(array: values).allObjects
         case "@unionOfArrays", "@unionOfSets": return values.flatMap(elements)
-        case "@distinctUnionOfArrays", "@distinctUnionOfSets": return NSSet(array: values.flatMap(elements)).allObjects
+        case "@distinctUnionOfArrays": return NSSet(array: values.flatMap(elements)).allObjects
+        case "@distinctUnionOfSets": return NSSet(array: values.flatMap(elements))
         default: preconditionFailure("'\(key)' isn't a collection operator")
         }
     }

@@ -30,7 +30,8 @@ struct PredicateLexer {
     private let characters: [Character]
     private var position = 0
 
-    init(_ format: String) { characters = Array(format) }
+    /// By scalars: a combining mark at the beginning of a string, or after an escape, would be one character with the quote or the escape.
+    init(_ format: String) { characters = format.unicodeScalars.map(Character.init) }
 
     mutating func next() throws(PredicateFailure) -> PredicateToken {
         while let character = peek(), character.isWhitespace { position += 1 }
@@ -67,7 +68,9 @@ struct PredicateLexer {
     // MARK: Names and signs
 
     private static func isNameStart(_ character: Character) -> Bool { character.isLetter || character == "_" }
-    private static func isName(_ character: Character) -> Bool { isNameStart(character) || character.isNumber }
+    private static func isName(_ character: Character) -> Bool {
+        isNameStart(character) || character.isNumber || character.unicodeScalars.allSatisfy(\.properties.isGraphemeExtend)
+    }
 
     private mutating func name() -> String {
         let start = position
@@ -78,7 +81,8 @@ struct PredicateLexer {
     private mutating func name(after sign: Character) throws(PredicateFailure) -> String {
         position += 1
         let name = name()
-        if name.isEmpty { throw failure("expected a name after \(sign)") }
+        // A key that begins with a digit would be printed as a number.
+        guard let first = name.first, sign != "#" || Self.isNameStart(first) else { throw failure("expected a name after \(sign)") }
         return name
     }
 

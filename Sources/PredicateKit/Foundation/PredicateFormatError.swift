@@ -10,7 +10,7 @@ public import Foundation
 public struct PredicateFormatError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The invalid format.
     public let format: String
-    /// The column where parsing stopped, counted in characters from 1; nil for an error without a position.
+    /// The column where parsing stopped, counted in Unicode scalars from 1; nil for an error without a position.
     public let column: Int?
     /// The expected and the actual token.
     public let reason: String

@@ -108,6 +108,11 @@ extension PredicateTranslator {
         guard !operands.contains(where: \.kind.isObject) else {
             throw refusal("\(name) does not take objects")
         }
+        return try apply(name, operands)
+    }
+
+    /// A function of the predicate language, computed by its implementation for memory.
+    func apply(_ name: String, _ operands: [SQLOperand]) throws(StoreError) -> SQLOperand {
         let kinds = operands.map(\.kind.letter).joined()
         let head = SQLFragment("TARN_APPLY(?, ?", [.text(kinds), .text(name)])
         let list = operands.reduce(head) { $0 + ", " + $1.sql }

@@ -42,8 +42,12 @@ extension PredicateTranslator {
             switch placed.slots[slot] {
             case .transient: throw refusal("\(entity.name).\(key) is transient, so it is not in the store")
             case .attribute(let column, let kind):
-                guard remainingKeys.isEmpty else { throw refusal("\(entity.name).\(key) is an attribute and has no keys") }
-                return .operand(SQLOperand(SQLFragment("\(scope.alias).\(identifier(column))"), .init(kind)))
+                let value = SQLOperand(SQLFragment("\(scope.alias).\(identifier(column))"), .init(kind))
+                if remainingKeys.isEmpty { return .operand(value) }
+                guard remainingKeys == ["length"], value.kind == .text else {
+                    throw refusal("\(entity.name).\(key) is an attribute and has no keys")
+                }
+                return .operand(try apply("length:", [value]))
             case .reference(let reference):
                 if remainingKeys.isEmpty || remainingKeys == ["objectID"] || remainingKeys == ["self"] {
                     let root = layout.model.entities[reference.destination].root

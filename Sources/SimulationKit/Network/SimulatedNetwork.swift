@@ -15,7 +15,6 @@ final class SimulatedNetwork: @unchecked Sendable {
     let executor: SimulationExecutor
     let say: (String) -> Void
     private let serverDisk: ServerDisk
-    private let hasAssets: Bool
     var faults: FaultPlan
     var random: SeededNumbers
     /// Whether the users' quota is exceeded.
@@ -39,10 +38,9 @@ final class SimulatedNetwork: @unchecked Sendable {
 
     init(
         _ agenda: Agenda, _ executor: SimulationExecutor, _ faults: FaultPlan, _ random: SeededNumbers, _ serverDisk: ServerDisk,
-        hasAssets: Bool, say: @escaping (String) -> Void
+        say: @escaping (String) -> Void
     ) {
         self.serverDisk = serverDisk
-        self.hasAssets = hasAssets
         self.agenda = agenda
         self.executor = executor
         self.faults = faults
@@ -104,16 +102,12 @@ final class SimulatedNetwork: @unchecked Sendable {
     func begin(_ request: TransportRequest, _ transport: SimulatedTransport) -> String {
         lastNumber += 1
         let label = "\(transport.name) #\(lastNumber) \(Self.operation(of: request))"
-        // Change tokens and asset receipts have a MAC of this server, which draws its key at random.
         let operation = Self.operation(of: request)
-        let isRepeatable =
-            ![ServicePath.Operation.zoneChanges, .databaseChanges].map(\.rawValue).contains(operation)
-            && (!hasAssets || operation != ServicePath.Operation.modifyRecords.rawValue)
         if transport.isPaused, [ServicePath.Operation.zoneChanges, .modifyRecords].map(\.rawValue).contains(operation) {
             complain("\(transport.name) was paused, and asks for \(operation)")
         }
         switch request.body {
-        case .bytes(let bytes): say("\(label) sent \(bytes.count)\(isRepeatable ? " " + Hex.text(Fingerprint(bytes).value, .upper) : "")")
+        case .bytes(let bytes): say("\(label) sent \(bytes.count) \(Hex.text(Fingerprint(bytes).value, .upper))")
         case .none, .file: say("\(label) sent")
         }
         return label

@@ -30,7 +30,7 @@ package enum Feature: String, CaseIterable, Sendable {
     /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
     /// `sharing`.
     case rejections
-    /// The server is restored from a backup that lacks saves of the devices. No seed draws it: see the open defect in Simulation.md.
+    /// The server is restored from a backup that lacks saves of the devices. Drawn for the private database without shares.
     case restores
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
@@ -55,6 +55,8 @@ package enum Feature: String, CaseIterable, Sendable {
         }
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
+        var restores = SeededNumbers(seed: ~seed &+ 13)
+        if restores.percent(20), !features.isPublic, !features.contains(.sharing) { features.insert(.restores) }
         return features
     }
 }

@@ -135,13 +135,15 @@ package final class Simulation: @unchecked Sendable {
         extra = SeededNumbers(seed: ~seed &+ 3)
         let trace = Box(Trace(keepsLines: keepsTrace))
         self.trace = trace
-        network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk, hasAssets: features.contains(.assets)) { [agenda] in
+        network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk) { [agenda] in
             trace.value.add(Self.line(agenda.now, $0))
         }
         let offered = Set(Capability.allCases).subtracting(features.contains(.publicQueries) ? [.publicChanges] : [])
         var limits = Limits()
         if features.contains(.wholeSaves) { (limits.recordsPerResponse, limits.recordsPerLargePage) = (3, 4) }
-        cloud = try InProcessCloud(limits: limits, seed: random.next(), offered: offered)
+        var keys = SeededNumbers(seed: ~seed &+ 12)
+        let firstKey = (0..<4).flatMap { _ in withUnsafeBytes(of: keys.next()) { Array($0) } }
+        cloud = try InProcessCloud(limits: limits, seed: random.next(), firstKey: firstKey, offered: offered)
         folder = ScratchFolder("tarn-simulation")
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         network.complain = { [unowned self] in self.fail($0) }

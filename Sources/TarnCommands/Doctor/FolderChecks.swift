@@ -94,7 +94,7 @@ struct FolderChecks {
         guard names.isEmpty else { return .ok("operators", names.joined(separator: ", ")) }
         return .warning(
             "operators", "no user is an operator, so the console cannot be used",
-            "open the one-time link that 'tarn serve' prints, or run 'tarn user profile NAME --operator' and 'tarn user password NAME'")
+            "open the one-time link of 'tarn serve', or run 'tarn user profile NAME --operator' and 'tarn user password NAME'")
     }
 
     private func containers(_ store: SQLiteServerStore) async throws -> [Finding] {

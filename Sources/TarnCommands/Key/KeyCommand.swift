@@ -70,8 +70,14 @@ struct KeyCommand: AsyncParsableCommand {
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: "key \(number)", audited: CommandAudit("key.retire", "\(number)")) {
+            let isErased = try await options.withStore(
+                mustExist: true, name: "key \(number)", audited: CommandAudit("key.retire", "\(number)")
+            ) {
                 try await $0.retireSealingKey(number)
+            }
+            if !isErased {
+                Output.note(
+                    "The key ended. Its bytes are in \(options.data)/tarn.sqlite-wal until the server restarts: long reads kept them.")
             }
         }
     }

@@ -65,6 +65,8 @@ struct ServeCommand: AsyncParsableCommand {
     var publicAddress: String?
     @Option(help: ServeCommand.help("console-address", "address"))
     var consoleAddress: String?
+    @Option(help: ServeCommand.help("console-public-address", "url"))
+    var consolePublicAddress: String?
     @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
     var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
@@ -108,7 +110,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("public-address", publicAddress), ("console-address", consoleAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
+            ("public-address", publicAddress), ("console-address", consoleAddress),
+            ("console-public-address", consolePublicAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
             ("without", without), ("containers", containers), ("development", development), ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
             ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
@@ -139,22 +142,30 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
-                publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress, traces: traceTarget, offered: settings.offered,
+                publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
+                consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
                 containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         let consoleAddress = settings.consoleAddress
         // A browser cannot open a wildcard address.
         let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
+        let firstRunLink = FirstRunLink(data: options.data)
+        firstRunLink.remove()
+        defer { firstRunLink.remove() }
         @Sendable func showFirstRun(at address: String) async {
             guard let path = try? await server.openFirstRun() else { return }
-            Output.line("tarn: no operator yet. Make one within an hour at this one-time link: \(address)\(path)")
+            do {
+                Output.line(try firstRunLink.show(address + path))
+            } catch {
+                Output.note("tarn: the one-time link for the first operator cannot be written: use 'tarn user profile NAME --operator'.")
+            }
         }
         try await server.run(
             endsOnSignals: true,
             onConsole: { port in
                 // To standard error: the lines of standard output are for programs.
-                let address = "\(scheme)://\(consoleAddress?.shown(port: port) ?? "")"
+                let address = settings.consolePublicAddress?.text ?? "\(scheme)://\(consoleAddress?.shown(port: port) ?? "")"
                 Output.note("tarn: console on \(address)")
                 await showFirstRun(at: address)
             }
@@ -178,6 +189,7 @@ struct LocalServer {
     private let proxies: TrustedProxies
     private let publicAddress: PublicAddress?
     private let consoleAddress: ListenAddress?
+    private let consolePublicAddress: PublicAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
@@ -191,7 +203,8 @@ struct LocalServer {
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
-        publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, traces: SpanTarget? = nil,
+        publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, consolePublicAddress: PublicAddress? = nil,
+        traces: SpanTarget? = nil,
         offered: Set<Capability> = Set(Capability.allCases), containerRules: ContainerRules = ContainerRules(),
         identitySignIn: IdentitySignIn? = nil, logger: Logger
     ) throws {
@@ -203,6 +216,7 @@ struct LocalServer {
         self.proxies = proxies
         self.publicAddress = publicAddress
         self.consoleAddress = consoleAddress
+        self.consolePublicAddress = consolePublicAddress
         self.data = data
         self.host = host
         self.port = port
@@ -214,12 +228,20 @@ struct LocalServer {
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
             auditLog: Self.auditLog(logger))
-        let settings = [
-            ("data folder", data), ("address", "\(identity == nil ? "http" : "https")://\(host):\(port)"),
-            ("public address", publicAddress?.text ?? "as each request names it"),
-            ("containers", containerRules.containers?.sorted().joined(separator: ", ") ?? "any"), ("development", containerRules.development.rawValue),
-        ]
-        console = Console(service: service, storage: store, settings: settings.map { (name: $0.0, value: $0.1) }) { [store, hub] in
+        let scheme = identity == nil ? "http" : "https"
+        let consoleText = consoleAddress.map { "\(scheme)://\($0.shown(port: $0.port))" } ?? "the server's own"
+        let providerText = identitySignIn.map { "\($0.provider.name), \($0.provider.issuer), accounts: \($0.accounts.rawValue)" } ?? "none"
+        let containersText = containerRules.containers?.sorted().joined(separator: ", ") ?? "any"
+        let settings: [(name: String, value: String)] = [
+            ("data folder", data), ("address", "\(scheme)://\(host):\(port)"),
+            ("public address", publicAddress?.text ?? "as each request names it"), ("console address", consoleText),
+            ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
+            ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
+        ].filter { consoleAddress != nil || $0.name != "console public address" }
+        // A console of its own does not have the protocol's operations.
+        let shownHost = host.contains(":") ? "[\(host)]" : host
+        let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"
+        console = Console(service: service, storage: store, settings: settings, serviceAddress: serviceAddress) { [store, hub] in
             guard let usage = try? await store.totalUsage() else { return nil }
             return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
         }
@@ -258,7 +280,11 @@ struct LocalServer {
         }
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
+            let requests = service.admission.counts
             return [
+                ("tarn_requests_running", "Requests to databases that run now.", requests.running),
+                ("tarn_requests_waiting", "Requests to databases that wait to run.", requests.waiting),
+                ("tarn_requests_shed", "Requests to databases refused since the server started because of an overload.", requests.refused),
                 ("tarn_commits", "Commits since the server started.", store.commits),
                 ("tarn_listeners", "Devices that hold a push stream.", hub.listeners),
                 ("tarn_spans_dropped", "Spans of traces that could not be sent.", spans?.dropped ?? 0),
@@ -268,11 +294,13 @@ struct LocalServer {
         }
         var services: [any ServiceLifecycle.Service] = []
         if let consoleAddress {
-            // The public address is that of the apps' clients.
+            // The public address is that of the apps' clients. Without one of the console's own, pages of sites with a rebound DNS name
+            // are refused.
             services.append(
                 try CloudServer.application(
                     service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port,
-                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onConsole))
+                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: consolePublicAddress,
+                    refusesOtherNames: true, logger: logger, onListening: onConsole))
         }
         let application = try CloudServer.application(
             service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,

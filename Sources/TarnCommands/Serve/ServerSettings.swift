@@ -20,6 +20,7 @@ import Logging
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
 /// | `public-address = https://cloud.example.com` | `TARN_PUBLIC_ADDRESS` | `--public-address` |
 /// | `console-address = 127.0.0.1:8081` | `TARN_CONSOLE_ADDRESS` | `--console-address` |
+/// | `console-public-address = https://console.example.com` | `TARN_CONSOLE_PUBLIC_ADDRESS` | `--console-public-address` |
 /// | `trusted-proxies = 10.0.0.7,fd00::/8` | `TARN_TRUSTED_PROXIES` | `--trusted-proxies` |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
@@ -45,6 +46,8 @@ struct ServerSettings {
     var publicAddress: PublicAddress?
     /// The console's own address; nil if it shares the server's.
     var consoleAddress: ListenAddress?
+    /// The URL under which operators reach the console's own address.
+    var consolePublicAddress: PublicAddress?
     /// Proxies that may report the client's address.
     var proxies = TrustedProxies()
     var logsJSON = false
@@ -61,6 +64,7 @@ struct ServerSettings {
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
+        limits.concurrentRequests = 64
         return limits
     }
 
@@ -92,6 +96,10 @@ struct ServerSettings {
         (
             "console-address", "TARN_CONSOLE_ADDRESS",
             "Address and port of the console alone, such as 127.0.0.1:8081; the server's own port does not have the console then. (default: the server's own)"
+        ),
+        (
+            "console-public-address", "TARN_CONSOLE_PUBLIC_ADDRESS",
+            "Address under which operators reach the console of console-address, such as https://console.example.com. Requests for other hosts are refused. (default: addresses without a DNS name, and localhost)"
         ),
         (
             "trusted-proxies", "TARN_TRUSTED_PROXIES",
@@ -169,6 +177,14 @@ struct ServerSettings {
         for limit in environment["TARN_LIMITS"]?.split(separator: ",") ?? [] { try setLimit(String(limit)) }
     }
 
+    private static func publicAddress(_ name: String, _ value: String) throws -> PublicAddress {
+        guard let address = PublicAddress(value) else {
+            throw CommandError(
+                "\(name) is http:// or https://, a host and, if needed, a port, such as https://cloud.example.com; \(value) is not.")
+        }
+        return address
+    }
+
     mutating func set(_ name: String, to value: String) throws {
         switch name {
         case "host": host = value
@@ -195,11 +211,8 @@ struct ServerSettings {
         case "operations-token":
             guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
             access.token = value
-        case "public-address":
-            guard let address = PublicAddress(value) else {
-                throw CommandError("public-address is http:// or https://, a host and, if needed, a port, such as https://cloud.example.com; \(value) is not.")
-            }
-            publicAddress = address
+        case "public-address": publicAddress = try Self.publicAddress(name, value)
+        case "console-public-address": consolePublicAddress = try Self.publicAddress(name, value)
         case "console-address":
             guard let address = ListenAddress(value) else {
                 throw CommandError("console-address is an address and a port, such as 127.0.0.1:8081 or [::1]:8081; \(value) is not.")

@@ -87,7 +87,7 @@ enum CSVText {
     private static func stored(_ entity: ResolvedEntity) -> [Int] { entity.slots.indices.filter { !entity.slots[$0].isTransient } }
 }
 
-/// A file of an export, or standard output.
+/// A file of an export that only its owner can read, or standard output.
 final class ExportFile {
     private let handle: FileHandle
     private let isOwn: Bool
@@ -98,7 +98,8 @@ final class ExportFile {
 
     /// - Throws: ``CommandError`` for a file that is there, or cannot be made.
     convenience init(folder: URL, name: String) throws {
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // Values of users, as in the store, which is for its owner alone.
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try self.init(folder.appendingPathComponent(name).path, advice: "choose an empty folder with --to")
     }
 
@@ -109,7 +110,7 @@ final class ExportFile {
 
     private init(_ path: String, advice: String) throws {
         self.path = path
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandError("'\(path)' cannot be made (\(String(cString: strerror(errno)))): \(advice).")
         }

@@ -13,10 +13,12 @@ extension UserCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set the password with which a user signs in on pages.",
             discussion: Help.discussion(
-                "Reads one line from standard input. It ends the user's sessions on pages; device tokens stay good.",
+                """
+                Reads one line from standard input. It ends the user's sessions on pages; device tokens stay good. A password has at least \
+                \(PasswordRule.charactersMin) characters, an operator's \(PasswordRule.operatorCharactersMin), and is not one of the commonly \
+                leaked ones.
+                """,
                 examples: "tarn user password mia", "tarn user password mia < password.txt"))
-
-        static let charactersMin = 8
 
         @Argument(help: "Name of the user.")
         var name: String
@@ -24,10 +26,12 @@ extension UserCommand {
 
         func run() async throws {
             if isatty(STDIN_FILENO) != 0 { Output.note("New password of \(name):") }
-            guard let password = Terminal.readSecret(), password.count >= Self.charactersMin else {
-                throw CommandError("A password has at least \(Self.charactersMin) characters.")
+            let password = Terminal.readSecret() ?? ""
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.password", name)) { store in
+                let isOperator = try await store.profile(ofAccount: store.requiredAccount(named: name))?.isOperator == true
+                if let problem = PasswordRule.problem(password, accountName: name, isOperator: isOperator) { throw CommandError(problem) }
+                try await store.setPassword(password, ofUser: name)
             }
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.password", name)) { try await $0.setPassword(password, ofUser: name) }
         }
     }
 
@@ -75,6 +79,10 @@ extension UserCommand {
                 } catch let failure as StorageFailure where failure.code == .nameTaken {
                     throw CommandError("Another user has this email address or phone number: 'tarn user list' shows the users.")
                 }
+            }
+            if isOperator == true {
+                Output.note(
+                    "An operator's password has at least \(PasswordRule.operatorCharactersMin) characters: if \(name)'s is shorter, set another with 'tarn user password \(name)'.")
             }
         }
     }

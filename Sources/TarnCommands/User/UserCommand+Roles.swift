@@ -30,7 +30,8 @@ extension UserCommand {
                 let surroundings = CloudService.Surroundings.system
                 let account = try await store.requiredAccount(named: name)
                 let user = try await store.userRecordName(
-                    account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+                    account: account, containerIdentifier: container,
+                    proposal: store.sealer.userRecordName(ofAccount: account, in: container))
                 let engine = Engine(sealer: store.sealer)
                 let call = Call(
                     partition: Partition(

@@ -30,7 +30,7 @@ struct UserCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard UserName.isValid(name) else { throw ValidationError(UserName.rule) }
+            guard AccountName.isValid(name) else { throw ValidationError(AccountName.rule) }
         }
 
         func run() async throws {
@@ -84,22 +84,5 @@ struct UserCommand: AsyncParsableCommand {
             for user in users { table.add(.text(user.name), .list(user.devices)) }
             output.print(table, ifEmpty: "No users yet: 'tarn user add NAME' makes one.")
         }
-    }
-}
-
-enum UserName {
-    static let rule = "A user name has 1 to 64 letters, digits and the signs . _ - @"
-
-    static func isValid(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "@"): true
-                default: false
-                }
-            }
     }
 }

@@ -99,7 +99,7 @@ struct ZoneOwnerOptions: ParsableArguments {
             throw CommandError(unknownContainer: container, data: "the data folder", among: containers)
         }
         let name = try await store.userRecordName(
-            account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+            account: account, containerIdentifier: container, proposal: store.sealer.userRecordName(ofAccount: account, in: container))
         return Call(
             partition: Partition(containerIdentifier: container, environment: environment, owner: name),
             caller: Caller(userRecordName: name, deviceID: "", kind: .operator), now: surroundings.now(), baseURL: "",

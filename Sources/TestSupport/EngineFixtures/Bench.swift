@@ -84,6 +84,12 @@ package final class Bench: Sendable {
         return try await read(call) { try $0.lookupRecords(request, in: $1, $2).results }
     }
 
+    package func biography(
+        _ name: String, from number: Int64? = nil, limit: Int = 100, in zoneID: ZoneID = Bench.garden, as call: Call? = nil
+    ) async throws -> RecordBiography {
+        try await read(call) { try $0.biography(of: name, in: zoneID, from: number, limit: limit, $1, $2) }
+    }
+
     package func zoneChanges(
         since token: String? = nil, limit: Int? = nil, in zoneID: ZoneID = Bench.garden, as call: Call? = nil
     ) async throws -> ZoneChangesResult {

@@ -37,6 +37,15 @@ package struct Replica: Sendable {
         self.mapping = mapping
     }
 
+    private static let empty = Replica("")
+
+    /// Leaves an empty device here, so that the returned one is changed in place and not copied.
+    mutating func takeOut() -> Replica {
+        var device = Self.empty
+        swap(&device, &self)
+        return device
+    }
+
     // MARK: The home zone
 
     var home: ZoneMetadata { zones[MirrorZone.home] ?? ZoneMetadata() }

@@ -38,11 +38,11 @@ package struct DeviceWorld {
 
     package mutating func step() {
         if random.chance(50) {
-            var replica = first
+            var replica = first.takeOut()
             act(&replica)
             first = replica
         } else {
-            var replica = second
+            var replica = second.takeOut()
             act(&replica)
             second = replica
         }
@@ -125,13 +125,16 @@ package struct DeviceWorld {
 
     /// - Returns: Rounds until the devices were idle.
     package mutating func heal(atMost limit: Int) -> Int {
+        func progress() -> [String?] { [first.dump, second.dump, first.token, second.token] }
+        var before = progress()
         for round in 0..<limit {
-            let before = (first.dump, second.dump, first.token, second.token)
             first.sync(&server, pageSize: 7)
             second.sync(&server, pageSize: 5)
             let isQuiet =
                 first.pendingRecords.isEmpty && second.pendingRecords.isEmpty && first.pendingLinks.isEmpty && second.pendingLinks.isEmpty
-            if isQuiet, before == (first.dump, second.dump, first.token, second.token) { return round }
+            let after = progress()
+            if isQuiet, before == after { return round }
+            before = after
         }
         return limit
     }

@@ -30,6 +30,8 @@ package struct FeatureWorld {
         var response: (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]])?
     }
 
+    private var trace: FeatureTrace?
+
     // The user's actions, by the numbers of objects.
     var lastNumber: Int64 = 0
     var inserted: Set<Int64> = []
@@ -42,9 +44,13 @@ package struct FeatureWorld {
     /// - Parameters:
     ///   - features: nil for those that the seed decides.
     ///   - canary: A planted defect.
+    ///   - output: Prints the events of the run.
     /// - Returns: Violations of invariants.
-    package static func violations(seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil) -> [String] {
+    package static func violations(
+        seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, output: (@Sendable (String) -> Void)? = nil
+    ) -> [String] {
         var world = FeatureWorld(seed: seed, features: features, canary: canary)
+        world.trace = output.map { FeatureTrace(output: $0) }
         for _ in 0..<world.steps where world.violations.isEmpty { world.step() }
         if !world.violations.isEmpty { return world.violations }
         let rounds = world.heal(atMost: 40)
@@ -82,7 +88,7 @@ package struct FeatureWorld {
 
     /// - Parameter isNested: Whether another device waits for a response.
     private mutating func act(_ index: Int, isNested: Bool) {
-        var device = devices[index]
+        var device = devices[index].takeOut()
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<5: edit(&device)
         case 5..<8 where !isNested: receive(index, &device)
@@ -90,6 +96,7 @@ package struct FeatureWorld {
         }
         devices[index] = device
         violations += incomplete(device)
+        trace?.note(isNested ? "\(device.device), while another device waits" : device.device, devices, cloud)
     }
 
     private mutating func receive(_ index: Int, _ device: inout Replica) {
@@ -170,16 +177,19 @@ package struct FeatureWorld {
 
     /// - Returns: Rounds until the devices were idle.
     package mutating func heal(atMost limit: Int) -> Int {
+        var before = devices.map(\.progress)
         for round in 0..<limit {
-            let before = devices.map(\.progress)
             for index in devices.indices {
-                var device = devices[index]
+                var device = devices[index].takeOut()
                 _ = replayOutbox(index, &device, isReliable: true)
                 device.sync(&cloud, pageSize: 4 + index)
                 devices[index] = device
                 violations += incomplete(device)
+                trace?.note("\(device.device), round \(round)", devices, cloud)
             }
-            if devices.allSatisfy(\.isIdle), before == devices.map(\.progress) { return round }
+            let after = devices.map(\.progress)
+            if devices.allSatisfy(\.isIdle), before == after { return round }
+            before = after
         }
         return limit
     }

@@ -7,8 +7,8 @@ import MirroringCore
 /// Three devices with tags that have unique names, and notes.
 package struct UniqueWorld {
     /// Runs one seed until the devices converge.
-    package static func violations(seed: UInt64) throws -> [String] {
-        var world = try UniqueWorld(seed: seed)
+    package static func violations(seed: UInt64) -> [String] {
+        var world = UniqueWorld(seed: seed)
         for _ in 0..<world.steps { world.step() }
         var violations = world.heal(atMost: 30) < 30 ? [] : ["not idle after 30 rounds"]
         let dumps = Set(world.replicas.map(\.dump))
@@ -31,7 +31,7 @@ package struct UniqueWorld {
     private let deletes: Bool
     private var made = 0
 
-    private static func mapping() throws -> RecordMapping {
+    private static let mapping: RecordMapping = {
         var tag = Entity(
             name: "Tag", attributes: [Attribute(name: "color", type: .string), Attribute(name: "name", type: .string)],
             relationships: [Relationship(name: "notes", destination: "Note", inverse: "tag", isToMany: true)])
@@ -39,19 +39,18 @@ package struct UniqueWorld {
         let note = Entity(
             name: "Note", attributes: [Attribute(name: "text", type: .string)],
             relationships: [Relationship(name: "tag", destination: "Tag", inverse: "notes")])
-        return RecordMapping(model: try ResolvedModel(Model(entities: [tag, note])), allowing: [.uniquenessConstraints])
-    }
+        do {
+            return RecordMapping(model: try ResolvedModel(Model(entities: [tag, note])), allowing: [.uniquenessConstraints])
+        } catch {
+            preconditionFailure("the model of the simulation is valid: \(error)")
+        }
+    }()
 
-    private init(seed: UInt64) throws {
+    private init(seed: UInt64) {
         random = SeededRandom(seed: seed)
         steps = Int.random(in: 10...120, using: &random)
         deletes = random.chance(60)
-        let mapping = try Self.mapping()
-        for name in ["A", "B", "C"] {
-            var replica = Replica(name)
-            replica.mapping = mapping
-            replicas.append(replica)
-        }
+        replicas = ["A", "B", "C"].map { Replica($0, mapping: Self.mapping) }
     }
 
     private func keys(_ entity: String, of replica: Replica) -> [RowKey] {
@@ -60,7 +59,7 @@ package struct UniqueWorld {
 
     private mutating func step() {
         let index = Int.random(in: 0..<3, using: &random)
-        var replica = replicas[index]
+        var replica = replicas[index].takeOut()
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<6: edit(&replica)
         case 6, 7: replica.apply(replica.fetch(server, limit: Int.random(in: 1...6, using: &random)), from: server)
@@ -99,15 +98,18 @@ package struct UniqueWorld {
 
     /// - Returns: Rounds until the devices were idle.
     private mutating func heal(atMost limit: Int) -> Int {
+        func progress() -> [String] { replicas.map { $0.dump + ($0.token ?? "") } }
+        var before = progress()
         for round in 0..<limit {
-            let before = replicas.map { $0.dump + ($0.token ?? "") }
             for index in replicas.indices {
-                var replica = replicas[index]
+                var replica = replicas[index].takeOut()
                 replica.sync(&server, pageSize: 4 + index)
                 replicas[index] = replica
             }
             let isQuiet = replicas.allSatisfy { $0.pendingRecords.isEmpty }
-            if isQuiet, before == replicas.map({ $0.dump + ($0.token ?? "") }) { return round }
+            let after = progress()
+            if isQuiet, before == after { return round }
+            before = after
         }
         return limit
     }

@@ -38,6 +38,7 @@ import Testing
             "INSERT INTO shared_records (part, zone, name, share, change, gone) \(numbers(10_000)) SELECT i % 20 + 1, 1, 'record-' || i, 'share-' || (i % 500), i, 0 FROM n",
             "INSERT INTO share_news (part, user, zone_name, gone, change) \(numbers(500)) SELECT i % 20 + 1, 'name-' || i, 'zone', 0, i FROM n",
             "INSERT INTO record_versions (part, zone, name, at, replaced, body) \(numbers(5000)) SELECT i % 20 + 1, 1, 'record-' || i, i, i, x'00' FROM n",
+            "INSERT INTO change_log (part, last, at, author, device, request, total, changes) \(numbers(20_000)) SELECT i % 20 + 1, i, i, 'name-' || (i % 500), 'd', 'r', i, x'00' FROM n",
             "INSERT INTO answers (part, key, fingerprint, at, body) \(numbers(5000)) SELECT i % 500 + 1, 'key-' || i, i, i, x'00' FROM n",
             "INSERT INTO uploads (part, id, record, field, created, checksum, size) \(numbers(2000)) SELECT i % 50 + 1, 'upload-' || i, 'r', 'f', i, 'sum-' || i, i FROM n",
             "INSERT INTO assets (part, checksum, size, since) \(numbers(5000)) SELECT i % 50 + 1, 'sum-' || i, i, i FROM n",
@@ -135,7 +136,7 @@ import Testing
                 PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
         }
         for table in [
-            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "answers", "asset_links", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
             "record_references", "staged_requests",
             "record_versions", "records", "subscriptions", "uploads", "zones",
         ] {
@@ -144,7 +145,7 @@ import Testing
                     "DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
         }
         let owned = [
-            "answers", "asset_links", "assets", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "answers", "asset_links", "assets", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
             "record_parents",
             "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news",
             "shared_records", "shares",

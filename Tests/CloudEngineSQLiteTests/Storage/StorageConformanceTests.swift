@@ -299,6 +299,36 @@ import Testing
         }
     }
 
+    private static func entry(_ numbers: ClosedRange<Int64>) -> ChangeLogEntry {
+        ChangeLogEntry(
+            time: 7, userRecordName: "_mia", deviceID: "phone", requestUUID: "R",
+            changes: numbers.map { ChangeLogEntry.Change(number: $0, previous: 1, kind: .saved, fields: ["b", "a"], fieldsOmitted: 2) })
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func theChangeLogIsFoundByNumberAndBounded(_ kind: StorageKind) async throws {
+        try await with(kind) { test in
+            try await test.storage.write(Self.mia) { unit in
+                try unit.append(Self.entry(2...4), bytesMax: 1_000_000)
+                try unit.append(Self.entry(9...9), bytesMax: 1_000_000)
+            }
+            try await test.storage.write(Self.bo) { try $0.append(Self.entry(3...3), bytesMax: 1_000_000) }
+            try test.restart()
+            try await test.storage.write(Self.mia) { unit in
+                #expect(try unit.changeLog(at: 3) == Self.entry(2...4))
+                #expect(try unit.changeLog(at: 5) == Self.entry(9...9), "the next entry, which does not have the number")
+                #expect(try unit.changeLog(at: 10) == nil)
+                // Room for some of these entries, and not for all: the oldest go.
+                for number in 10..<Int64(60) { try unit.append(Self.entry(number...number), bytesMax: 2000) }
+                let numbers = try (Int64(1)..<60).filter { number in try unit.changeLog(at: number)?.changes.contains { $0.number == number } == true }
+                #expect(numbers.count > 1 && numbers.count < 40)
+                #expect(numbers == Array(60 - Int64(numbers.count)..<60), "the newest ones, without gaps")
+            }
+            let other = try await test.storage.read(Self.bo) { try $0.changeLog(at: 1) }
+            #expect(other == Self.entry(3...3), "each database has its own")
+        }
+    }
+
     @Test(arguments: StorageKind.allCases)
     func answersSubscriptionsAndSchemaLastAndAreReplaced(_ kind: StorageKind) async throws {
         try await with(kind) { test in

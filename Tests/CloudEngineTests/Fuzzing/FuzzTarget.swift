@@ -19,6 +19,10 @@ enum FuzzTarget: String, CaseIterable {
     case token
     /// Headers, paths and queries of addresses; the first byte chooses which.
     case header
+    /// Authenticated texts of a sign-in, and what people type there; the first byte chooses which.
+    case signIn
+    /// Predicate formats, which commands and apps take from their users.
+    case predicate
 
     /// - Returns: The defect; nil if bytes are read and written again alike, or rejected.
     func complaint(about bytes: [UInt8]) -> String? {
@@ -29,6 +33,8 @@ enum FuzzTarget: String, CaseIterable {
         case .multipart: Self.multipart(bytes)
         case .token: Self.token(bytes)
         case .header: Self.header(bytes)
+        case .signIn: Self.signIn(bytes)
+        case .predicate: Self.predicate(bytes)
         }
     }
 

@@ -38,6 +38,20 @@ import Testing
         }
     }
 
+    @Test func longListsAreRefusedBeforeTheyAreDecoded() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let values = Array(repeating: "1", count: 50_001).joined(separator: ",")
+            // No operation of the request is decoded: the second one is invalid.
+            let record = #"{"recordName":"r","recordType":"T","fields":{"l":{"type":"INT64_LIST","value":[\#(values)]}}}"#
+            let body = #"{"operations":[{"operationType":"create","record":\#(record)},{"operationType":7}]}"#
+            let over = try await server.send("POST", "\(LiveServer.database)/records/modify", token: token, body: Array(body.utf8))
+            #expect(over.status == 400)
+            #expect(over.error?.nativeCode == .limitExceeded)
+            #expect(over.error?.reason == "a list has at most 50000 elements")
+        }
+    }
+
     /// A body that is announced and doesn't come holds its room until its connection ends.
     @Test func whoFindsNoRoomIsToldToTryAgain() async throws {
         var limits = Limits()

@@ -11,6 +11,7 @@ page is a failure, and so is any error on a console but those that a refused req
 """
 
 import http.server
+import re
 import sys
 import threading
 from pathlib import Path
@@ -310,6 +311,59 @@ def first_run(browser, link, folder):
     page.close()
 
 
+def history(page, folder, scheme):
+    """The history of the record that the page shows, and the request of its first change in the log."""
+    record = page.url
+    page.get_by_role("link", name="History of this record").click()
+    expect(page.locator("h1")).to_have_text("History of sage")
+    expect(page.locator("#events tr").last).to_contain_text("created")
+    expect(page.locator("#events tr").first).to_contain_text("saved")
+    look(page, folder / f"history-{scheme}.png")
+    if scheme == "light":
+        page.locator("#events tr").last.get_by_role("link").click()
+        expect(page.locator("#state")).to_have_text("Live.")
+        expect(page.locator("#rows tr:visible")).to_have_count(1)
+        expect(page.locator("#rows tr:visible")).to_contain_text("records/modify")
+        page.get_by_label("Filter").fill("nothing at all")
+        expect(page.locator("#none")).to_be_visible()
+        look(page, folder / "log-request-light.png")
+    page.goto(record)
+
+
+def keys(page, folder, scheme):
+    """Pages, rows, fields and the list of keys by single keys, which a person can turn off."""
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page).to_have_url(re.compile("/records$"))
+    page.go_back()
+    expect(page.get_by_role("link", name="sage")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    focused = page.evaluate("() => document.activeElement.closest('tr') === document.querySelector('main tbody tr')")
+    assert focused, "j and k do not go by rows"
+    page.keyboard.press("/")
+    page.keyboard.type("g?j")
+    expect(page.get_by_label("Value", exact=True).first).to_have_value("g?j")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    look(page, folder / f"keys-{scheme}.png")
+    page.get_by_label("Use these keys").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Keyboard shortcuts").press("Enter")
+    page.get_by_label("Use these keys").check()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("link", name="sage").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("sage")
+    page.keyboard.press("e")
+    assert page.evaluate("() => document.activeElement.name.startsWith('f.')"), "e does not go to the first field"
+    page.go_back()
+
+
 def walk_narrow(browser, server, container, folder, complaints):
     page = browser.new_page(viewport={"width": 390, "height": 800})
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -321,7 +375,7 @@ def walk_narrow(browser, server, container, folder, complaints):
     base = f"{server}/console/c/{container}/development"
     for name, address in (
         ("types", f"{base}/types"), ("type", f"{base}/types/Plant"), ("records", f"{base}/records?type=Plant"),
-        ("record", f"{base}/records/public/_defaultZone/sage"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
+        ("record", f"{base}/records/public/_defaultZone/sage"), ("history", f"{base}/records/public/_defaultZone/sage/history"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
         ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
         ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
         ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("audit", f"{server}/console/audit"),
@@ -366,6 +420,7 @@ def walk(browser, server, container, folder, complaints):
         expect(page.get_by_role("link", name="sage")).to_be_visible()
         look(page, folder / f"records-{scheme}.png")
         many_records(page, folder, scheme)
+        keys(page, folder, scheme)
         page.get_by_role("link", name="sage").click()
         page.get_by_label("name STRING").fill(f"Sage by {scheme}")
         page.get_by_label("spot LOCATION").fill("48.137, 11.575" if scheme == "light" else "-1.5, 2.25")
@@ -391,6 +446,7 @@ def walk(browser, server, container, folder, complaints):
             expect(page.get_by_role("link", name="file of 5004 bytes")).to_be_visible()
         look(page, folder / f"record-{scheme}.png")
         keep_line_breaks(page)
+        history(page, folder, scheme)
         page.get_by_label("spot LOCATION").fill("91, 11")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert")).to_contain_text("'spot' cannot have this value.")

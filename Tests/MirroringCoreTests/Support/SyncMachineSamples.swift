@@ -25,7 +25,7 @@ enum Sample {
         ExportPlan(batch: count > 0 ? batch(count) : nil, pendingCount: pending, rejection: rejection)
     }
 
-    static let failures = CloudFailure.Code.allCases.flatMap { code in
+    static let failures = AppErrorCode.allCases.flatMap { code in
         [CloudFailure(code, "reason"), CloudFailure(code, "reason", retryAfter: .seconds(5))]
     }
 
@@ -87,7 +87,7 @@ enum Sample {
             return machine
         }
         let page = SyncMachine.Outcome.pageApplied(records: 1, next: nil), sending = [.done, page, .batchPlanned(plan(2, pending: 3))]
-        func failed(_ code: CloudFailure.Code, retryAfter: Duration? = nil) -> SyncMachine.Outcome {
+        func failed(_ code: AppErrorCode, retryAfter: Duration? = nil) -> SyncMachine.Outcome {
             .failed(CloudFailure(code, "reason", retryAfter: retryAfter))
         }
         let idle = [.done, page, .batchPlanned(plan(0, pending: 0))]

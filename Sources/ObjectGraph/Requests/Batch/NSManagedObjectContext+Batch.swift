@@ -11,7 +11,7 @@ extension NSBatchInsertRequest: ExecutableRequest {
         let coordinator = context.requireCoordinator()
         let layout = try coordinator.layout(forRequestOn: entityName)
         if layout.entity.isAbstract {
-            throw CocoaError(.persistentStoreOperation, sentence: "The entity '\(entityName)' is abstract; insert rows of an heir.")
+            throw CocoaError(.persistentStoreOperation, sentence: "The entity '\(entityName)' is abstract; insert rows of a subentity.")
         }
         guard let store = coordinator.batchStores(self, holding: layout).first(where: { !$0.isReadOnly }) else {
             throw CocoaError(.persistentStoreSave, sentence: "No writable store of the coordinator holds the entity '\(entityName)'.")

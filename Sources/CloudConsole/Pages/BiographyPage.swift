@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+
+/// The changes of one record, newest first: `…/records/{database}/{zone}/{name}/history`.
+///
+/// It names fields and shows no values, also for a record that was deleted.
+struct BiographyPage {
+    private static let pageEvents = 50
+
+    let parent: ContainerPages
+
+    /// Names of people and devices, each looked up once for a page.
+    private struct Names {
+        var accounts: [String: String] = [:]
+        var devices: [String: [String: String]] = [:]
+    }
+
+    func respond() async throws -> ServiceResponse {
+        let path = parent.pathComponents
+        guard path.count == 5, path[4] == "history", let scope = DatabaseScope(rawValue: path[1]) else {
+            return Page.problem("This page does not exist.", status: 404)
+        }
+        let (zone, name) = (path[2], path[3])
+        let record = RecordPages.address(parent.base, scope, zone, name)
+        let from = parent.visit.query["from"]
+        let biography = try await parent.service.biography(
+            of: name, in: RecordPages.zoneID(zone), from: from.flatMap { Int64($0, radix: 36) }, limit: Self.pageEvents,
+            try await parent.call(scope))
+        var names = Names()
+        var rows: [[String: Any]] = []
+        for event in biography.events { rows.append(try await row(event, &names)) }
+        var values: [String: Any] = ["events": rows, "isCut": biography.isCut]
+        if let next = biography.next { values["more"] = "\(record)/history?from=\(String(next, radix: 36))" }
+        if from != nil { values["newest"] = "\(record)/history" }
+        let isDeleted = from == nil && [.deleted, .cascaded].contains(biography.events.first?.change.kind)
+        if !isDeleted { values["record"] = record }
+        return parent.page("biography", values, title: "History of \(name)")
+    }
+
+    private func row(_ event: RecordBiography.Event, _ names: inout Names) async throws -> [String: Any] {
+        let user = event.userRecordName
+        if names.accounts[user] == nil {
+            let account = try await parent.service.profile(ofUser: user, in: parent.container)?.accountName
+            names.accounts[user] = account ?? user
+            names.devices[user] = [:]
+            if let account {
+                for access in try await parent.pages.console.storage.accesses(ofUser: account) {
+                    if case .device(let label, _) = access.kind { names.devices[user]?[access.id] = label }
+                }
+            }
+        }
+        var row: [String: Any] = [
+            "time": FieldText.date(event.time), "kind": Self.text(event.change.kind), "fields": event.change.fields,
+            "user": names.accounts[user] ?? user, "device": names.devices[user]?[event.deviceID] ?? event.deviceID, "tag": event.changeTag,
+        ]
+        if event.change.fieldsOmitted > 0 { row["omitted"] = event.change.fieldsOmitted }
+        if !event.requestUUID.isEmpty { row["request"] = event.requestUUID }
+        return row
+    }
+
+    private static func text(_ kind: ChangeLogEntry.Kind) -> String {
+        switch kind {
+        case .created: "created"
+        case .saved: "saved"
+        case .deleted: "deleted"
+        case .cascaded: "deleted with the record that it belonged to"
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import MirroringCore
+
+/// The record in which two devices of a user exchange ``ApprovalMessage``s: one exchange at a time, in the default zone of the private
+/// database. A later request takes the place of an earlier one.
+struct ApprovalMailbox: Sendable {
+    /// The record as the server returned it; nothing in it is trusted.
+    struct Content: Sendable {
+        var request: ApprovalMessage.Request
+        var offer: ApprovalMessage.Offer?
+        var reveal: ApprovalMessage.Reveal?
+        var keys: [UInt8]?
+        /// The device with the keys refused.
+        var isRefused = false
+        fileprivate var record: Record
+    }
+
+    private typealias Name = MirrorNames.DeviceApprovalField
+
+    let client: CloudDatabaseClient
+    let makeName: @Sendable () -> String
+
+    /// - Returns: Nil without an exchange, and for a record that none of these devices wrote.
+    func read() async throws -> Content? {
+        let response = try await client.lookupRecords(
+            LookupRecordsRequest(records: [LookupRecordsRequest.Item(recordName: MirrorNames.deviceApproval)], zoneID: ZoneID.defaultZone))
+        switch response.results[0] {
+        case .record(let record): return Self.content(record)
+        case .failure(_, let error, _) where error.code == .notFound || error.code == .zoneNotFound: return nil
+        case .failure(_, let error, _): throw CloudFailure(error)
+        }
+    }
+
+    private static func content(_ record: Record) -> Content? {
+        func bytes(_ name: Name, _ counts: ClosedRange<Int>) -> [UInt8]? {
+            guard case .bytes(let bytes)? = record.fields[name.rawValue]?.value, counts.contains(bytes.count) else { return nil }
+            return bytes
+        }
+        func bytes(_ name: Name, _ count: Int) -> [UInt8]? { bytes(name, count...count) }
+        guard !record.isDeleted, case .string(let deviceName)? = record.fields[Name.deviceName.rawValue]?.value,
+            deviceName.utf8.count <= ApprovalMessage.nameBytesMax,
+            case .timestamp(let time)? = record.fields[Name.requested.rawValue]?.value,
+            let commitment = bytes(Name.commitment, ApprovalMessage.commitmentBytes)
+        else { return nil }
+        var content = Content(
+            request: ApprovalMessage.Request(deviceName: deviceName, commitment: commitment, time: time), record: record)
+        if let key = bytes(Name.offerKey, ApprovalMessage.publicKeyBytes), let nonce = bytes(Name.offerNonce, ApprovalMessage.nonceBytes) {
+            content.offer = ApprovalMessage.Offer(publicKey: key, nonce: nonce)
+        }
+        if let key = bytes(Name.revealKey, ApprovalMessage.publicKeyBytes), let nonce = bytes(Name.revealNonce, ApprovalMessage.nonceBytes)
+        {
+            content.reveal = ApprovalMessage.Reveal(publicKey: key, nonce: nonce)
+        }
+        content.keys = bytes(Name.keys, 1...ApprovalMessage.keysBytesMax)
+        if case .int64(1)? = record.fields[Name.refused.rawValue]?.value { content.isRefused = true }
+        return content
+    }
+
+    func begin(_ request: ApprovalMessage.Request) async throws {
+        var record = Record(recordName: MirrorNames.deviceApproval, recordType: MirrorNames.deviceApprovalType)
+        record.fields = [
+            Name.deviceName.rawValue: Field(.string(request.deviceName)), Name.requested.rawValue: Field(.timestamp(request.time)),
+            Name.commitment.rawValue: Field(.bytes(request.commitment)),
+        ]
+        try await save(RecordOperation(.forceReplace, record))
+    }
+
+    func add(_ offer: ApprovalMessage.Offer, to content: Content) async throws {
+        try await add([Name.offerKey: Field(.bytes(offer.publicKey)), Name.offerNonce: Field(.bytes(offer.nonce))], to: content)
+    }
+
+    func add(_ reveal: ApprovalMessage.Reveal, to content: Content) async throws {
+        try await add([Name.revealKey: Field(.bytes(reveal.publicKey)), Name.revealNonce: Field(.bytes(reveal.nonce))], to: content)
+    }
+
+    func add(keys: [UInt8], to content: Content) async throws { try await add([Name.keys: Field(.bytes(keys))], to: content) }
+
+    func refuse(_ content: Content) async throws { try await add([Name.refused: Field(.int64(1))], to: content) }
+
+    /// Deletes the exchange.
+    func end() async throws {
+        try await save(
+            RecordOperation(.forceDelete, Record(recordName: MirrorNames.deviceApproval, recordType: MirrorNames.deviceApprovalType)))
+    }
+
+    /// The update needs the change tag of `content`: a concurrent message is never overwritten.
+    private func add(_ fields: [Name: Field], to content: Content) async throws {
+        var record = content.record
+        record.fields = Dictionary(uniqueKeysWithValues: fields.map { ($0.key.rawValue, $0.value) })
+        try await save(RecordOperation(.update, record))
+    }
+
+    private func save(_ operation: RecordOperation) async throws {
+        let response = try await client.modifyRecords(
+            ModifyRecordsRequest(operations: [operation], zoneID: ZoneID.defaultZone), idempotencyKey: makeName())
+        for case .failure(_, let error, _) in response.results { throw CloudFailure(error) }
+    }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Decides which requests run now, which wait, and which are refused, so that the latency of accepted requests stays the same
+/// however many arrive.
+///
+///     arrive ─▶ a slot is free ──────────────▶ run ─▶ finish ─▶ next in turn
+///            └▶ queue of its requester ─▶ turn ─┘
+///                     └▶ refused after the interval, or after the target while the queue stands
+///
+/// Requesters with waiting requests take turns; one that had nothing waiting comes before those that had. A queue that was not
+/// empty for an interval stands: it no longer absorbs bursts, it only delays. Its requests then wait no longer than the target.
+///
+/// The value has no clock and no tasks: times come with the events, and ``AdmissionGate`` carries out the decisions.
+///
+/// Source: RFC 8289, "Controlled Delay Active Queue Management" (target and interval); RFC 8290, "FlowQueue-CoDel" (a queue and
+/// a delay for each flow, new flows first, a full queue drops from the longest flow); B. Maurer, "Fail at Scale", ACM Queue
+/// 13(8), 2015 (a queue timeout that depends on when the queue was last empty).
+package struct AdmissionController: Sendable {
+    package struct Rules: Hashable, Sendable {
+        /// Concurrent requests; 0 admits all.
+        package var runningMax: Int
+        /// Time that a request waits at most, and after which a queue that was not empty stands.
+        package var interval: Duration
+        package var waitingMax = 1024
+
+        package init(runningMax: Int, interval: Duration) {
+            self.runningMax = runningMax
+            self.interval = interval
+        }
+
+        package init(_ limits: Limits) {
+            self.init(runningMax: limits.concurrentRequests, interval: .milliseconds(limits.queueMilliseconds))
+        }
+
+        /// Time that a request waits in a queue that stands: five hundredths of the interval, as RFC 8289 recommends.
+        package var target: Duration { interval / 20 }
+        /// Concurrent requests of one requester: others find a slot free.
+        package var runningMaxPerRequester: Int { max(1, runningMax / 2) }
+        package var waitingMaxPerRequester: Int { max(1, waitingMax / 4) }
+    }
+
+    /// Identifies a request until it was refused or has finished.
+    package typealias Ticket = Int
+
+    package enum Verdict: Hashable, Sendable { case run, wait, refuse }
+
+    /// Decisions on requests that were told to wait.
+    package struct Decisions: Hashable, Sendable {
+        package var run: [Ticket] = []
+        package var refuse: [Ticket] = []
+
+        package var isEmpty: Bool { run.isEmpty && refuse.isEmpty }
+    }
+
+    private struct Lane {
+        var waiting: [(ticket: Ticket, arrival: Duration)] = []
+        var runningCount = 0
+        /// Time since which a request of this requester has always been waiting; only meaningful while one is.
+        var waitingSince = Duration.zero
+    }
+
+    package let rules: Rules
+    private var lanes: [String: Lane] = [:]
+    /// Requesters with waiting requests, in their turn: those that had none before, and the others.
+    private var newTurns: [String] = []
+    private var oldTurns: [String] = []
+    private var lastTicket: Ticket = 0
+    /// Time since which a request of a requester without a standing queue has always been waiting.
+    private var sharedSince: Duration?
+    package private(set) var runningCount = 0
+    package private(set) var waitingCount = 0
+    package private(set) var refusedCount = 0
+    /// Time at which a waiting request may have to be refused; nil if none waits.
+    package private(set) var deadline: Duration?
+
+    package init(_ rules: Rules) { self.rules = rules }
+
+    /// `true` if another request of the requester would only wait to be refused. It costs its sender nothing to ask before the body is read.
+    package func isFull(for requester: String) -> Bool {
+        rules.runningMax > 0 && lanes[requester].map { $0.waiting.count >= rules.waitingMaxPerRequester } == true
+    }
+
+    /// Decides on a new request.
+    ///
+    /// - Parameter now: Time on a clock that never goes back.
+    /// - Returns: The verdict, and decisions on others: a full queue refuses the oldest request of the longest one.
+    package mutating func arrive(_ requester: String, at now: Duration) -> (ticket: Ticket, verdict: Verdict, others: Decisions) {
+        lastTicket += 1
+        let ticket = lastTicket
+        guard rules.runningMax > 0 else { return (ticket, .run, Decisions()) }
+        var others = refuseExpired(at: now)
+        var lane = lanes[requester] ?? Lane()
+        if runningCount < rules.runningMax, lane.runningCount < rules.runningMaxPerRequester, lane.waiting.isEmpty {
+            lane.runningCount += 1
+            runningCount += 1
+            lanes[requester] = lane
+            // Nothing waits but requests of requesters at their own limit.
+            if waitingCount == 0 { sharedSince = nil }
+            return (ticket, .run, others)
+        }
+        guard lane.waiting.count < rules.waitingMaxPerRequester else {
+            refusedCount += 1
+            return (ticket, .refuse, others)
+        }
+        if waitingCount >= rules.waitingMax { others.refuse += refuseOldestOfLongest() }
+        if lane.waiting.isEmpty {
+            lane.waitingSince = now
+            newTurns.append(requester)
+        }
+        lane.waiting.append((ticket, now))
+        lanes[requester] = lane
+        waitingCount += 1
+        sharedSince = sharedSince ?? now
+        let limit = now + rules.target
+        deadline = min(deadline ?? limit, limit)
+        return (ticket, .wait, others)
+    }
+
+    /// Gives the slot of a request that ended to the next in turn.
+    package mutating func finish(_ requester: String, at now: Duration) -> Decisions {
+        guard rules.runningMax > 0 else { return Decisions() }
+        if var lane = lanes[requester] {
+            lane.runningCount -= 1
+            runningCount -= 1
+            put(lane, for: requester)
+        }
+        var decisions = refuseExpired(at: now)
+        while runningCount < rules.runningMax, let ticket = takeNext(at: now) { decisions.run.append(ticket) }
+        return decisions
+    }
+
+    /// Refuses requests that have waited too long. Called at ``deadline``.
+    package mutating func expire(at now: Duration) -> Decisions { refuseExpired(at: now) }
+
+    /// Forgets a waiting request whose client is gone.
+    ///
+    /// - Returns: `false` if it does not wait any more.
+    package mutating func cancel(_ ticket: Ticket, of requester: String) -> Bool {
+        guard var lane = lanes[requester], let index = lane.waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
+        lane.waiting.remove(at: index)
+        waitingCount -= 1
+        put(lane, for: requester)
+        return true
+    }
+
+    // MARK: Turns
+
+    private mutating func takeNext(at now: Duration) -> Ticket? {
+        guard waitingCount > 0 else { return nil }
+        let requester: String
+        if let index = newTurns.firstIndex(where: hasSlot) {
+            requester = newTurns.remove(at: index)
+        } else if let index = oldTurns.firstIndex(where: hasSlot) {
+            requester = oldTurns.remove(at: index)
+        } else {
+            return nil
+        }
+        guard var lane = lanes[requester], !lane.waiting.isEmpty else { return nil }
+        let ticket = lane.waiting.removeFirst().ticket
+        lane.runningCount += 1
+        runningCount += 1
+        waitingCount -= 1
+        if !lane.waiting.isEmpty { oldTurns.append(requester) }
+        lanes[requester] = lane
+        updateSharedQueue(at: now)
+        return ticket
+    }
+
+    private func hasSlot(_ requester: String) -> Bool { (lanes[requester]?.runningCount ?? 0) < rules.runningMaxPerRequester }
+
+    private mutating func put(_ lane: Lane, for requester: String) {
+        lanes[requester] = lane.waiting.isEmpty && lane.runningCount == 0 ? nil : lane
+        guard lane.waiting.isEmpty else { return }
+        newTurns.removeAll { $0 == requester }
+        oldTurns.removeAll { $0 == requester }
+    }
+
+    // MARK: Delays
+
+    private func stands(_ since: Duration, at now: Duration) -> Bool { now - since >= rules.interval }
+
+    /// Follows the queue of requesters that do not have a standing queue of their own. One with a standing queue must not shorten
+    /// the time of the others.
+    private mutating func updateSharedQueue(at now: Duration) {
+        // Refusals do not end an overload: only a queue that ran empty does.
+        let isEmpty = !lanes.values.contains { !$0.waiting.isEmpty && !stands($0.waitingSince, at: now) }
+        sharedSince = isEmpty ? nil : sharedSince ?? now
+    }
+
+    private mutating func refuseExpired(at now: Duration) -> Decisions {
+        guard let due = deadline, due <= now else { return Decisions() }
+        updateSharedQueue(at: now)
+        let sharedStands = sharedSince.map { stands($0, at: now) } == true
+        var refused: [Ticket] = []
+        var next: Duration?
+        for (requester, lane) in lanes where !lane.waiting.isEmpty {
+            let limit = sharedStands || stands(lane.waitingSince, at: now) ? rules.target : rules.interval
+            let kept = lane.waiting.drop { now - $0.arrival >= limit }
+            refused += lane.waiting.prefix(lane.waiting.count - kept.count).map(\.ticket)
+            if let first = kept.first {
+                // The queue may stand before the request's limit is reached.
+                let limit = max(now + .milliseconds(1), first.arrival + rules.target)
+                next = min(next ?? limit, limit)
+            }
+            guard kept.count < lane.waiting.count else { continue }
+            var lane = lane
+            lane.waiting = Array(kept)
+            put(lane, for: requester)
+        }
+        waitingCount -= refused.count
+        refusedCount += refused.count
+        deadline = next
+        return Decisions(refuse: refused.sorted())
+    }
+
+    private mutating func refuseOldestOfLongest() -> [Ticket] {
+        let longest = lanes.max { ($0.value.waiting.count, $1.key) < ($1.value.waiting.count, $0.key) }
+        guard let requester = longest?.key, var lane = longest?.value, !lane.waiting.isEmpty else { return [] }
+        let ticket = lane.waiting.removeFirst().ticket
+        waitingCount -= 1
+        refusedCount += 1
+        put(lane, for: requester)
+        return [ticket]
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+@testable import CloudMirroring
+import CloudWire
+import CoreData
+import Crypto
+import Foundation
+import MirroringCore
+import Testing
+
+/// A new device gets the user's encryption keys from another one, over a server that neither trusts.
+@Suite struct DeviceApprovalTests {
+    private static let place = ApprovalPlace(container: "iCloud.org.example.notes", user: "_mia")
+
+    private static func code(_ requester: ApprovalRequester) -> String? {
+        switch requester.state {
+        case .comparing(let transcript), .confirmed(let transcript): transcript.code
+        case .waitingForOffer, .approved, .failed: nil
+        }
+    }
+
+    private static func code(_ responder: ApprovalResponder) -> String? {
+        if case .comparing(let transcript) = responder.state { transcript.code } else { nil }
+    }
+
+    private static func approved(_ responder: inout ApprovalResponder) throws -> [UInt8] {
+        let sealed = try responder.approve(keys: "the keys")
+        return try #require(sealed)
+    }
+
+    private static func keys(_ requester: ApprovalRequester) -> String? {
+        if case .approved(let keys) = requester.state { keys } else { nil }
+    }
+
+    /// Two devices with the codes to compare, and the server's changes on the way.
+    private static func exchange(
+        request: (inout ApprovalMessage.Request) -> Void = { _ in }, offer: (inout ApprovalMessage.Offer) -> Void = { _ in },
+        reveal: (inout ApprovalMessage.Reveal) -> Void = { _ in }, user: String = "_mia"
+    ) -> (new: ApprovalRequester, old: ApprovalResponder) {
+        var new = ApprovalRequester(deviceName: "phone", place: place, now: 5)
+        var arrived = new.request
+        request(&arrived)
+        var old = ApprovalResponder(answering: arrived, place: ApprovalPlace(container: place.container, user: user))
+        var sent = old.offer
+        offer(&sent)
+        if var revealed = new.handle(sent) {
+            reveal(&revealed)
+            old.handle(revealed)
+        }
+        return (new, old)
+    }
+
+    @Test func devicesThatReachEachOtherShowOneCodeAndOnlyTheyHaveTheKeys() throws {
+        var (new, old) = Self.exchange()
+        let code = try #require(Self.code(new))
+        #expect(code == Self.code(old))
+        #expect(code.wholeMatch(of: /\d{4} \d{4}/) != nil)
+        let sealed = try Self.approved(&old)
+        #expect(Data(sealed).firstRange(of: Data("the keys".utf8)) == nil)
+        new.handle(keys: sealed)
+        #expect(Self.keys(new) == nil, "keys are not taken before the user confirmed the code here")
+        new.confirm()
+        new.handle(keys: sealed)
+        #expect(Self.keys(new) == "the keys")
+    }
+
+    @Test func codesDiffer() {
+        #expect(Set((0..<50).compactMap { _ in Self.code(Self.exchange().new) }).count == 50)
+    }
+
+    /// The server takes the place of both devices, with keys of its own: the codes differ.
+    @Test func substitutedKeysShowInTheCodes() throws {
+        var attacker = ApprovalRequester(deviceName: "phone", place: Self.place, now: 5)
+        var old = ApprovalResponder(answering: attacker.request, place: Self.place)
+        var new = ApprovalRequester(deviceName: "phone", place: Self.place, now: 5)
+        var fake = ApprovalResponder(answering: new.request, place: Self.place)
+        guard let first = new.handle(fake.offer), let second = attacker.handle(old.offer) else {
+            Issue.record("each side answers the first offer")
+            return
+        }
+        fake.handle(first)
+        old.handle(second)
+        let shown = try (#require(Self.code(new)), #require(Self.code(old)))
+        #expect(shown.0 != shown.1)
+        // Without a confirmed code, the attacker's keys are not taken.
+        new.handle(keys: try Self.approved(&fake))
+        #expect(Self.keys(new) == nil)
+        // Nor does the attacker get the new device's to open what is meant for the attacker's own key.
+        new.confirm()
+        new.handle(keys: try Self.approved(&old))
+        #expect(Self.keys(new) == nil)
+    }
+
+    @Test func changedMessagesShow() {
+        let other = Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation
+        for (name, pair) in [
+            ("offer's key", Self.exchange(offer: { $0.publicKey = Array(other) })),
+            ("offer's nonce", Self.exchange(offer: { $0.nonce[0] ^= 1 })),
+            ("device's name", Self.exchange(request: { $0.deviceName = "tablet" })), ("user", Self.exchange(user: "_bo")),
+        ] {
+            #expect(Self.code(pair.old) != nil, "\(name)")
+            #expect(Self.code(pair.new) != Self.code(pair.old), "\(name)")
+        }
+    }
+
+    /// The new device is bound to its key before it sees the other's nonce: a server that searches for equal codes cannot choose.
+    @Test func theCommitmentBindsTheNewDevice() {
+        let other = Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation
+        for pair in [
+            Self.exchange(reveal: { $0.publicKey = Array(other) }), Self.exchange(reveal: { $0.nonce[0] ^= 1 }),
+            Self.exchange(request: { $0.commitment[0] ^= 1 }),
+        ] {
+            #expect(Self.code(pair.old) == nil)
+            if case .failed = pair.old.state { continue }
+            Issue.record("a reveal that does not open the commitment ends the exchange")
+        }
+    }
+
+    @Test func aSecondOfferIsNotTaken() throws {
+        var (new, _) = Self.exchange()
+        let code = Self.code(new)
+        let answer = new.handle(ApprovalResponder(answering: new.request, place: Self.place).offer)
+        #expect(answer == nil)
+        #expect(Self.code(new) == code)
+    }
+
+    @Test func changedKeysEndTheExchange() throws {
+        var (new, old) = Self.exchange()
+        var sealed = try Self.approved(&old)
+        sealed[20] ^= 1
+        new.confirm()
+        new.handle(keys: sealed)
+        #expect(Self.keys(new) == nil)
+        if case .failed = new.state {} else { Issue.record("keys that do not open end the exchange") }
+    }
+
+    @Test func aKnownSharedSecretIsNotTaken() {
+        var new = ApprovalRequester(deviceName: "", place: Self.place, now: 0)
+        // A point of small order: the shared secret would be known.
+        _ = new.handle(ApprovalMessage.Offer(publicKey: [UInt8](repeating: 0, count: 32), nonce: [UInt8](repeating: 0, count: 32)))
+        new.confirm()
+        new.handle(keys: [UInt8](repeating: 0, count: 40))
+        if case .failed = new.state {} else { Issue.record("no keys from such a key") }
+    }
+
+    // MARK: Two devices and a server
+
+    @Test(.timeLimit(.minutes(10))) func aNewDeviceReadsAfterTheApproval() async throws {
+        let stage = try await HostileStage()
+        let theirs = EncryptedPosts.keyFile()
+        let tablet = try await stage.device("tablet 2"), phone = try await stage.device("phone", keys: theirs)
+        try tablet.edit { $0.insert("Post", ["title": "Trip", "content": "the sea"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(try phone.unreadable == ["content missingKey"])
+        #expect(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store) == nil)
+
+        let request = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "Mia's phone")
+        #expect(try await request.refresh() == .waiting)
+        #expect(try await phone.container.pendingEncryptionKeyRequest(for: phone.store) == nil, "a device without keys approves nothing")
+        let approval = try #require(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store))
+        #expect(approval.deviceName == "Mia's phone")
+        #expect(try await approval.refresh() == .waiting)
+        await #expect(throws: CocoaError.self) { try await approval.approve() }
+        guard case .compare(let code) = try await request.refresh() else {
+            Issue.record("the new device shows a code")
+            return
+        }
+        #expect(try await approval.refresh() == .compare(code: code))
+        try await approval.approve()
+        #expect(try await request.refresh() == .compare(code: code), "the user has not compared the codes here")
+        await request.confirm()
+        #expect(try await request.refresh() == .approved)
+        try await phone.sync()
+        #expect(try phone.unreadable == [])
+        #expect(try phone.text("content", of: "Trip") == "the sea")
+        #expect(try phone.container.encryptionKeyText(of: phone.store) == tablet.container.encryptionKeyText(of: tablet.store))
+        #expect(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store) == nil, "the exchange is deleted")
+        try await stage.discard([tablet, phone])
+        try FileManager.default.removeItem(at: theirs.deletingLastPathComponent())
+    }
+
+    @Test(.timeLimit(.minutes(10))) func aRefusalEndsTheRequest() async throws {
+        let stage = try await HostileStage()
+        let theirs = EncryptedPosts.keyFile()
+        let tablet = try await stage.device("tablet 2"), phone = try await stage.device("phone", keys: theirs)
+        try tablet.edit { $0.insert("Post", ["title": "Trip", "content": "the sea"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        let request = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "phone")
+        try await #require(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store)).refuse()
+        #expect(try await request.refresh() == .failed)
+        let second = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "phone")
+        let third = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "phone")
+        #expect(try await second.refresh() == .failed, "a later request takes its place")
+        #expect(try await third.refresh() == .waiting)
+        await #expect(throws: CocoaError.self) {
+            _ = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: String(repeating: "x", count: 201))
+        }
+        try await stage.discard([tablet, phone])
+        try FileManager.default.removeItem(at: theirs.deletingLastPathComponent())
+    }
+}
+
+extension Device {
+    fileprivate var store: NSPersistentStore { container.persistentStoreCoordinator.persistentStores[0] }
+}

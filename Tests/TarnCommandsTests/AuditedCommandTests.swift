@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudInProcess
+import CloudService
+import CloudWire
+import Foundation
+import Testing
+
+@testable import TarnCommands
+
+/// The audit log's line of a command is committed with the command's change.
+@Suite struct AuditedCommandTests {
+    private struct Interrupted: Error {}
+
+    private static func actions(_ data: String) async throws -> [String] {
+        let store = try SQLiteServerStore(path: data, use: .command)
+        defer { try? store.close() }
+        return try await store.auditEvents(before: nil, limit: 100).map { "\($0.event.action) \($0.event.subject)" }.reversed()
+    }
+
+    private static let event = AuditEvent(time: 5, actor: .commandLine("root"), action: "user.remove", subject: "mia", outcome: .done)
+
+    @Test func anInterruptedRemovalLeavesItsLine() async throws {
+        let folder = ScratchFolder("tarn-audit")
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let store = try SQLiteServerStore(path: folder.path, use: .command)
+        await #expect(throws: Interrupted.self) {
+            try await store.recording(Self.event) {
+                try await store.service.removeUser(named: "mia", publicRecords: .remove, storage: store) {
+                    // After the account's credentials ended, which is its first transaction.
+                    if try await store.auditEvents(before: nil, limit: 1).first?.event.action == "user.remove" { throw Interrupted() }
+                }
+            }
+        }
+        try store.close()
+        #expect(try await Self.actions(folder.path) == ["user.add mia", "user.remove mia"])
+        let again = await CommandRun("user", "remove", "mia", "--public-records", "remove", "--yes", "--data", folder.path)
+        #expect(again.status == 0, "\(again.notes)")
+    }
+
+    @Test func aChangeHasOneLineAndARefusedOneNone() async throws {
+        let folder = ScratchFolder("tarn-audit")
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        #expect(await CommandRun("user", "add", "mia", "--data", folder.path).status != 0)
+        #expect(await CommandRun("user", "profile", "bo", "--operator", "--data", folder.path).status != 0)
+        _ = await CommandRun(
+            "record", "put", "n1", "title=1", "--type", "Note", "--container", "iCloud.org.example.notes", "--data", folder.path)
+        _ = await CommandRun("backup", folder.path + "-copy", "--data", folder.path)
+        try? FileManager.default.removeItem(atPath: folder.path + "-copy")
+        let actions = try await Self.actions(folder.path)
+        #expect(actions.count { $0.hasPrefix("user.add") } == 1)
+        #expect(actions.count { $0.hasPrefix("user.profile") } == 0)
+        #expect(actions.count { $0.hasPrefix("record.") } == 1)
+    }
+
+    @Test func aTransactionThatFailsLeavesTheLineToTheNext() async throws {
+        let folder = ScratchFolder("tarn-audit")
+        let store = try SQLiteServerStore(path: folder.path, use: .command)
+        try await store.recording(Self.event) {
+            await #expect(throws: StorageFailure.self) { try await store.setPassword("correct horse", ofUser: "nobody") }
+            #expect(try await store.auditEvents(before: nil, limit: 10).isEmpty)
+            _ = try await store.addUser(name: "mia", deviceLabel: "", now: 1)
+            _ = try await store.addUser(name: "bo", deviceLabel: "", now: 1)
+        }
+        #expect(try await store.auditEvents(before: nil, limit: 10).map(\.event.action) == ["user.remove"])
+        try await store.recording(Self.event) {}
+        #expect(try await store.auditEvents(before: nil, limit: 10).count == 2, "a change without a transaction")
+        try store.close()
+    }
+}
