@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 import PackageDescription
 
 let package = Package(
@@ -102,12 +103,19 @@ let package = Package(
         .target(name: "CloudEngine", dependencies: ["CloudWire", "SystemSupport"]),
         // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
         .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire", "SystemSupport"]),
+        // What storages share: password hashes, codes of the time, files of assets, fair queues.
         .target(
-            name: "CloudEngineSQLite",
+            name: "CloudStorageSupport",
             dependencies: [
                 "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
+        .target(
+            name: "CloudEngineSQLite",
+            dependencies: [
+                "CloudEngine", "CloudService", "CloudStorageSupport", "CloudWire", "SystemSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -251,14 +259,14 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
-            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
+            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(
             name: "TarnCommandsTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudService", "CloudWire", "ManagedModel",
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel",
                 "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -272,7 +280,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "SystemSupport", "TarnCommands",
+                "CloudStorageSupport", "CloudWire", "SystemSupport", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -341,7 +349,36 @@ if Context.environment["TARN_EXAMPLES"] != nil {
     ]
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
+// The server's engine on PostgreSQL, where libpq's headers are (Debian: libpq-dev). TARN_POSTGRES=1 requires it, 0 leaves it out.
+// Apps need neither: without it, `tarn serve --database` says so.
+let hasLibPQ = switch Context.environment["TARN_POSTGRES"] {
+case "0": false
+case .some(let wanted) where !wanted.isEmpty: true
+default: ["/usr/include/postgresql/libpq-fe.h", "/usr/include/libpq-fe.h"].contains { FileManager.default.fileExists(atPath: $0) }
+}
+if hasLibPQ {
+    package.targets += [
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "CloudEnginePostgres",
+            dependencies: [
+                "CLibPQ", "CloudEngine", "CloudService", "CloudStorageSupport", "CloudWire", "SystemSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        // Starts PostgreSQL in a temporary folder, where it is installed.
+        .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
+    ]
+    for target in package.targets where ["CloudEngineTests", "CloudServerTests"].contains(target.name) {
+        target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
+        target.swiftSettings = [.define("TARN_POSTGRES")]
+    }
+    for target in package.targets where target.name == "TarnCommands" {
+        target.dependencies.append("CloudEnginePostgres")
+        target.swiftSettings = [.define("TARN_POSTGRES")]
+    }
+}
+
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import Foundation
 import GRDB
 import Synchronization
@@ -108,6 +109,8 @@ package final class SQLiteServerStore: Sendable {
         return (pool, ring)
     }
 }
+
+extension SQLiteServerStore: ServerStorage {}
 
 extension SQLiteServerStore: EngineStorage {
     package func read<Value: Sendable>(

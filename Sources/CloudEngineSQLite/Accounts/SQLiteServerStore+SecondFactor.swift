@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import Crypto
 import Foundation
 import GRDB

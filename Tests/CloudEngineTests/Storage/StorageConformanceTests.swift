@@ -41,7 +41,7 @@ import Testing
 
     private func names(_ records: [StoredRecord]) -> String { records.map { ($0.record.isDeleted ? "-" : "") + $0.record.recordName }.joined(separator: " ") }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aPartitionThatWasNeverWrittenToIsEmptyAndReadingMakesNone(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aUnitIsWholeOrNothing(_ kind: StorageKind) async throws {
         struct Refusal: Error {}
         try await with(kind) { test in
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// Short or long reads, with any number of concurrent ones.
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func numbersGrowInTheOrderOfCommitsWithoutGapsThatReadersCouldMiss(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func partitionsDoNotSeeEachOther(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func changesComeInTheirOrderByBothEndsAndPages(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func namesAreComparedByTheirBytes(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func zonesAreFoundByNameAndChangeAndKeepWhatTheyTake(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { unit in
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func indexesAreWalkedInTheOrderOfTheirKeys(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func answersSubscriptionsAndSchemaLastAndAreReplaced(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let answer = StoredAnswer(fingerprint: .max, body: [0, 255, 10])
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func assetsAreCountedByWhoRefersToThem(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
@@ -363,7 +363,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func uploadsInPartsGoOn(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func sharedRecordsAreListedByTheirChangesInTheShare(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -420,7 +420,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func publicQuerySubscriptionsAreFoundByTheirType(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -440,7 +440,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func accountsHaveOneNameInEachContainerAndRestrictionsLast(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let token = try await test.storage.addUser(name: "mia", deviceLabel: "tablet", now: 1)
