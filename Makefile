@@ -223,7 +223,7 @@ docs: tests-built
 
 # What the build needs besides Swift.
 packages:
-	@.ci/install-packages libsqlite3-dev zlib1g-dev
+	@.ci/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
 # What Swift's runtime needs when it is linked statically.
 static-packages:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 import PackageDescription
 
 let package = Package(
@@ -102,12 +103,19 @@ let package = Package(
         .target(name: "CloudEngine", dependencies: ["CloudWire", "SystemSupport"]),
         // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
         .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire", "SystemSupport"]),
+        // What storages share: password hashes, codes of the time, files of assets, fair queues.
         .target(
-            name: "CloudEngineSQLite",
+            name: "CloudStorageSupport",
             dependencies: [
                 "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
+        .target(
+            name: "CloudEngineSQLite",
+            dependencies: [
+                "CloudEngine", "CloudService", "CloudStorageSupport", "CloudWire", "SystemSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -278,8 +286,8 @@ let package = Package(
         .testTarget(
             name: "CloudEngineSQLiteTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "ServiceFixtures", "StatementPlans",
-                "TestBasics",
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "EngineFixtures",
+                "ServiceFixtures", "StatementPlans", "TestBasics",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [.copy("Samples")]),
@@ -299,7 +307,7 @@ let package = Package(
             name: "TarnCommandsTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudService",
-                "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "TarnCommands", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -321,7 +329,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -388,7 +396,36 @@ if Context.environment["TARN_EXAMPLES"] != nil {
     ]
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
+// The server's engine on PostgreSQL, where libpq's headers are (Debian: libpq-dev). TARN_POSTGRES=1 requires it, 0 leaves it out.
+// Apps need neither: without it, `tarn serve --database` says so.
+let hasLibPQ = switch Context.environment["TARN_POSTGRES"] {
+case "0": false
+case .some(let wanted) where !wanted.isEmpty: true
+default: ["/usr/include/postgresql/libpq-fe.h", "/usr/include/libpq-fe.h"].contains { FileManager.default.fileExists(atPath: $0) }
+}
+if hasLibPQ {
+    package.targets += [
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "CloudEnginePostgres",
+            dependencies: [
+                "CLibPQ", "CloudEngine", "CloudService", "CloudStorageSupport", "CloudWire", "SystemSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        // Starts PostgreSQL in a temporary folder, where it is installed.
+        .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
+    ]
+    for target in package.targets where ["CloudEngineSQLiteTests", "CloudServerTests"].contains(target.name) {
+        target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
+        target.swiftSettings = [.define("TARN_POSTGRES")]
+    }
+    for target in package.targets where target.name == "TarnCommands" {
+        target.dependencies.append("CloudEnginePostgres")
+        target.swiftSettings = [.define("TARN_POSTGRES")]
+    }
+}
+
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

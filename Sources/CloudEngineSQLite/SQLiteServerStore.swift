@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import Crypto
 import Foundation
 import GRDB
@@ -111,6 +112,8 @@ package final class SQLiteServerStore: Sendable {
         return (pool, ring)
     }
 }
+
+extension SQLiteServerStore: ServerStorage {}
 
 extension SQLiteServerStore: EngineStorage {
     package func read<Value: Sendable>(

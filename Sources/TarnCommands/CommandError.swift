@@ -49,11 +49,12 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
 
     /// Runs `body` and translates storage failures into sentences.
     static func translating<Value>(
-        data: String, name: String = "", _ body: () async throws -> Value
+        data: String, database: DatabaseAddress? = nil, name: String = "", _ body: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await body()
         } catch let failure as StorageFailure {
+            if let database, failure.code != .notWritable { throw CommandError(failure, database: database) }
             throw CommandError(failure, data: data, name: name)
         }
     }

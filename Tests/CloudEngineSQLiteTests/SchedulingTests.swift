@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import CloudEngineSQLite
+@testable import CloudStorageSupport
 
 @Suite(.timeLimit(.minutes(2))) struct SchedulingTests {
     private static let millisecond: Int64 = 1_000_000

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudIdentity
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Crypto
 import CryptoExtras

@@ -14,7 +14,7 @@ import Testing
 
 /// A server in a process of its own, as it is run.
 @Suite struct ServerProcessTests {
-    private final class ServerProcess: Sendable {
+    final class ServerProcess: Sendable {
         static let tarn = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "tarn")
 
         let process: Mutex<Process>

@@ -11,11 +11,11 @@ enum ImportRules {
         var targets: Set<String> {
             switch self {
             case .foundations:
-                ["CMalloc", "CRuntimeRecords", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit", "SystemSupport"]
+                ["CLibPQ", "CMalloc", "CRuntimeRecords", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit", "SystemSupport"]
             case .tools: ["ModelTool", "modelc", "webembed"]
             case .store: ["ObjectGraph", "SQLiteStore"]
             case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
-            case .server: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService"]
+            case .server: ["CloudConsole", "CloudEngine", "CloudEnginePostgres", "CloudEngineSQLite", "CloudStorageSupport", "CloudIdentity", "CloudServer", "CloudService"]
             case .commands: ["TarnCommands", "tarn"]
             case .fakes:
                 ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]
@@ -65,7 +65,9 @@ enum ImportRules {
         ),
         ("CloudIdentity", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "it is one source of identities of the service"),
         ("CloudConsole", ["CloudEngineSQLite", "CloudIdentity", "CloudServer"], "the console is pages over the service"),
-        ("CloudEngineSQLite", ["CloudServer", "CloudConsole"], "storage knows no transport"),
+        ("CloudEngineSQLite", ["CloudEnginePostgres", "CloudServer", "CloudConsole"], "storage knows no transport"),
+        ("CloudEnginePostgres", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "storage knows no transport"),
+        ("CloudStorageSupport", ["CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudConsole"], "storages share it"),
     ]
 
     /// Modules from outside of the package that only these targets import: one door per outside thing.
@@ -74,8 +76,8 @@ enum ImportRules {
         ("GRDBSQLite", ["SQLiteStore", "CloudEngineSQLite", "StatementPlans"]),
         ("Hummingbird", ["CloudServer", "TarnCommands"]), ("HummingbirdCore", ["CloudServer"]), ("HummingbirdTLS", ["CloudServer"]),
         ("AsyncHTTPClient", ["CloudKit", "TarnCommands"]), ("Mustache", ["CloudConsole"]), ("FoundationXML", ["ModelFile"]),
-        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CryptoExtras", ["CloudEngineSQLite"]),
-        ("JWTKit", ["CloudIdentity"]),
+        ("ArgumentParser", ["TarnCommands", "simulate", "simulate-values"]), ("CLibPQ", ["CloudEnginePostgres"]),
+        ("CryptoExtras", ["CloudStorageSupport"]), ("JWTKit", ["CloudIdentity"]),
         ("CloudInProcess", ["CloudKitTesting", "SimulationKit"]),
     ]
 

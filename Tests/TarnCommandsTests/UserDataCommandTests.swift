@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudInProcess
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import TestBasics

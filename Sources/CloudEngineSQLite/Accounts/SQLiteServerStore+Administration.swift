@@ -3,6 +3,7 @@
 
 package import CloudEngine
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Crypto
 import Foundation

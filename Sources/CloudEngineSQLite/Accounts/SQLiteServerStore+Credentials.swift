@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudService
+import CloudStorageSupport
 package import CloudWire
 import Crypto
 import Foundation

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudService
+import CloudStorageSupport
 import GRDB
 
 extension SQLiteServerStore {

@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import Crypto
 import Foundation
 import GRDB
@@ -87,10 +88,8 @@ extension SQLiteServerStore: SecondFactorStorage {
             .map { row -> (salt: Data, hash: Data) in (row[0], row[1]) }
         }
         guard let row else { return [] }
-        return Array(SHA256.hash(data: Data("tarn password version".utf8) + row.salt + row.hash).prefix(Self.passwordVersionBytes))
+        return PasswordHash.version(salt: row.salt, hash: row.hash)
     }
-
-    private static let passwordVersionBytes = 16
 
     package func removeSecondFactor(ofUser name: String) async throws {
         try await writing { db in

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudService
+import CloudStorageSupport
 import Dispatch
 import GRDB
 import Synchronization

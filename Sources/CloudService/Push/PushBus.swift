@@ -32,6 +32,12 @@ package protocol PushBus: Sendable {
     func poll(_ audience: PushAudience, deviceID: String, credential: CredentialReference?) async -> PushNotification?
 }
 
+/// A bus between processes.
+package protocol FollowingPushBus: PushBus {
+    /// Delivers what other processes publish, until the task is cancelled.
+    func followOtherProcesses() async
+}
+
 extension PushBus {
     package func listen(_ audience: PushAudience, deviceID: String, wantsChanges: Bool = false) -> PushListener {
         listen([audience], deviceID: deviceID, credential: nil, wantsChanges: wantsChanges)

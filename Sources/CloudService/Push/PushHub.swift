@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A device that is slow holds one notification for each subscription: news of the same subscription takes the place
 /// of the pending one. That loses no change, since a notification only announces changes.
-package final class PushHub: PushBus {
+package final class PushHub: FollowingPushBus {
     /// Listeners of one user at most; one more closes the oldest, whose device then listens again.
     static let listenersPerAudience = 64
     /// The same for a public database.
@@ -96,6 +96,9 @@ package final class PushHub: PushBus {
     private static let waitingBeats = 3
 
     package init() {}
+
+    /// A hub alone knows of no other process.
+    package func followOtherProcesses() async {}
 
     package func publish(
         _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
@@ -234,6 +237,9 @@ package final class PushHub: PushBus {
     package var waiting: Int {
         state.withLock { state in state.audiences.values.flatMap(\.mailboxes) }.count { $0.hasWaiter }
     }
+
+    /// Audiences with listeners.
+    package var audiences: [PushAudience] { state.withLock { Array($0.audiences.keys) } }
 
     /// How many listen.
     package var listeners: Int {

@@ -16,6 +16,10 @@ import ServiceLifecycle
 import SystemSupport
 import UnixSignals
 
+#if TARN_POSTGRES
+    import CloudEnginePostgres
+#endif
+
 /// `tarn serve`: the server alone.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -73,6 +77,8 @@ struct ServeCommand: AsyncParsableCommand {
     var traces: String?
     @Option(help: ServeCommand.help("without", "names"))
     var without: String?
+    @Option(help: ServeCommand.help("database", "url"))
+    var database: String?
     @Option(help: ServeCommand.help("containers", "names"))
     var containers: String?
     @Option(help: ServeCommand.help("development", "who"))
@@ -112,7 +118,8 @@ struct ServeCommand: AsyncParsableCommand {
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
             ("public-address", publicAddress), ("console-address", consoleAddress),
             ("console-public-address", consolePublicAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
-            ("without", without), ("containers", containers), ("development", development), ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
+            ("without", without), ("database", database), ("containers", containers), ("development", development),
+            ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
             ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
             if let value { try settings.set(name, to: value) }
@@ -139,9 +146,10 @@ struct ServeCommand: AsyncParsableCommand {
         // Not in the line on standard output: programs read the address from it.
         logger.notice("starting", metadata: ["version": "\(TarnVersion.current)"])
         let shownHost = host.contains(":") ? "[\(host)]" : host
-        let server = try await CommandError.translating(data: options.data) { [logger] in
+        let server = try await CommandError.translating(data: options.data, database: settings.database) { [logger] in
             try LocalServer(
-                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
+                data: options.data, database: settings.database, host: host, port: port, limits: limits, identity: identity,
+                access: access, proxies: settings.proxies,
                 publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
                 consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
                 containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
@@ -181,6 +189,7 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 /// A server in this process: store, service, socket and housekeeping.
 struct LocalServer {
     private let data: String
+    private let database: DatabaseAddress?
     private let host: String
     private let port: Int
     private let limits: Limits
@@ -194,14 +203,15 @@ struct LocalServer {
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
     private let logger: Logger
-    private let store: SQLiteServerStore
+    private let store: any ServerStorage
+    private let push: any FollowingPushBus
     private let console: Console
     private let service: CloudService
     private let hub: PushHub
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
-        data: String, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
+        data: String, database: DatabaseAddress? = nil, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
         publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, consolePublicAddress: PublicAddress? = nil,
         traces: SpanTarget? = nil,
@@ -218,14 +228,15 @@ struct LocalServer {
         self.consoleAddress = consoleAddress
         self.consolePublicAddress = consolePublicAddress
         self.data = data
+        self.database = database
         self.host = host
         self.port = port
         self.limits = limits
         self.logger = logger
-        store = try SQLiteServerStore(path: data, use: .server)
         hub = PushHub()
+        (store, push) = try Self.storage(data: data, database: database, hub: hub)
         service = CloudService(
-            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
+            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: push,
             surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
             auditLog: Self.auditLog(logger))
         let scheme = identity == nil ? "http" : "https"
@@ -233,7 +244,7 @@ struct LocalServer {
         let providerText = identitySignIn.map { "\($0.provider.name), \($0.provider.issuer), accounts: \($0.accounts.rawValue)" } ?? "none"
         let containersText = containerRules.containers?.sorted().joined(separator: ", ") ?? "any"
         let settings: [(name: String, value: String)] = [
-            ("data folder", data), ("address", "\(scheme)://\(host):\(port)"),
+            ("data folder", data), ("database", database?.shown ?? "SQLite in the data folder"), ("address", "\(scheme)://\(host):\(port)"),
             ("public address", publicAddress?.text ?? "as each request names it"), ("console address", consoleText),
             ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
             ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
@@ -245,6 +256,22 @@ struct LocalServer {
             guard let usage = try? await store.totalUsage() else { return nil }
             return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
         }
+    }
+
+    private static func storage(
+        data: String, database: DatabaseAddress?, hub: PushHub
+    ) throws -> (any ServerStorage, any FollowingPushBus) {
+        guard let database else { return (try SQLiteServerStore(path: data, use: .server), hub) }
+        guard !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") else {
+            throw CommandError(
+                "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data.")
+        }
+        #if TARN_POSTGRES
+            let store = try PostgresServerStore(address: database.text, assets: data)
+            return (store, PostgresPushRelay(hub: hub, store: store))
+        #else
+            throw CommandError("This tarn was built without PostgreSQL: build it where libpq-dev is installed, or leave --database out.")
+        #endif
     }
 
     /// Opens the link that makes the first operator.
@@ -271,7 +298,7 @@ struct LocalServer {
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) async throws {
         let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
-        try await CommandError.translating(data: data) {
+        try await CommandError.translating(data: data, database: database) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
         }
         let spans = try traces.map { target in
@@ -306,7 +333,7 @@ struct LocalServer {
             service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,
             metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
-            store: store, console: console, service: service, hub: hub, spans: spans, identity: identity,
+            store: store, console: console, service: service, hub: hub, push: push, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in reverse order: push streams end before the HTTP server waits for its requests.
         var configuration = ServiceGroupConfiguration(
@@ -325,7 +352,7 @@ struct LocalServer {
             throw CommandError("This machine has no address \(host): choose one it has with --host.")
         }
         await spans?.flush()
-        try await CommandError.translating(data: data) { try store.close() }
+        try await CommandError.translating(data: data, database: database) { try store.close() }
     }
 }
 
@@ -333,10 +360,11 @@ struct LocalServer {
 private struct Housekeeping: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(3600)
 
-    let store: SQLiteServerStore
+    let store: any ServerStorage
     let console: Console
     let service: CloudService
     let hub: PushHub
+    let push: any FollowingPushBus
     let spans: SpanExporter?
     let identity: TLSIdentity?
     let auditMilliseconds: Int64
@@ -350,6 +378,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await followRevocations() }
             group.addTask { await storeCredentialUses() }
             group.addTask { await measure() }
+            group.addTask { await push.followOtherProcesses() }
             if let spans { group.addTask { await spans.run() } }
             if let identity { group.addTask { await identity.followFiles(logger: logger) } }
             try? await gracefulShutdown()

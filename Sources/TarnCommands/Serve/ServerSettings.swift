@@ -24,6 +24,7 @@ import Logging
 /// | `trusted-proxies = 10.0.0.7,fd00::/8` | `TARN_TRUSTED_PROXIES` | `--trusted-proxies` |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
+/// | `database = postgres://user@host:port/name` | `TARN_DATABASE` | `--database` |
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
 /// | `containers = iCloud.org.example.notes,…` | `TARN_CONTAINERS` | `--containers` |
 /// | `development = all`, `operators` or `off` | `TARN_DEVELOPMENT` | `--development` |
@@ -54,6 +55,8 @@ struct ServerSettings {
     var traces: SpanTarget?
     /// Sign-in at an OpenID provider.
     var provider = ProviderSettings()
+    /// The PostgreSQL database; nil for SQLite in the data folder.
+    var database: DatabaseAddress?
     /// Disabled capabilities of Capabilities.md, in the order of the setting.
     var without: [Capability] = []
 
@@ -112,6 +115,10 @@ struct ServerSettings {
         (
             "without", "TARN_WITHOUT",
             "Capabilities that are not offered, separated by commas, such as model-extensions; Capabilities.md has them. (default: none)"
+        ),
+        (
+            "database", "TARN_DATABASE",
+            "PostgreSQL database, such as postgres://user@host:port/name, that any number of servers share; the data folder has the files of assets then. A password belongs into ~/.pgpass or this variable, since others see flags. (default: SQLite in the data folder)"
         ),
         ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
         (
@@ -224,6 +231,7 @@ struct ServerSettings {
             }
             self.proxies = proxies
         case "traces": traces = try SpanTarget(value)
+        case "database": database = try DatabaseAddress(value)
         case "without": without = try Self.capabilities(in: value)
         case "containers":
             let containers = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures

@@ -43,7 +43,7 @@ import Testing
         records.map { ($0.record.isDeleted ? "-" : "") + $0.record.recordName }.joined(separator: " ")
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aPartitionThatWasNeverWrittenToIsEmptyAndReadingMakesNone(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aUnitIsWholeOrNothing(_ kind: StorageKind) async throws {
         struct Refusal: Error {}
         try await with(kind) { test in
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Short or long reads, with any number of concurrent ones.
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func numbersGrowInTheOrderOfCommitsWithoutGapsThatReadersCouldMiss(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func partitionsDoNotSeeEachOther(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func changesComeInTheirOrderByBothEndsAndPages(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func namesAreComparedByTheirBytes(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func zonesAreFoundByNameAndChangeAndKeepWhatTheyTake(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { unit in
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func indexesAreWalkedInTheOrderOfTheirKeys(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -305,7 +305,7 @@ import Testing
             changes: numbers.map { ChangeLogEntry.Change(number: $0, previous: 1, kind: .saved, fields: ["b", "a"], fieldsOmitted: 2) })
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func theChangeLogIsFoundByNumberAndBounded(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { unit in
@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func answersSubscriptionsAndSchemaLastAndAreReplaced(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let answer = StoredAnswer(fingerprint: .max, body: [0, 255, 10])
@@ -372,7 +372,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func assetsAreCountedByReference(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
@@ -413,7 +413,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func uploadsInPartsGoOn(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
@@ -437,7 +437,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func sharedRecordsAreListedByTheirChangesInTheShare(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -473,7 +473,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func publicQuerySubscriptionsAreFoundByTheirType(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
@@ -493,7 +493,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases)
+    @Test(arguments: StorageKind.installed)
     func accountsHaveOneNameInEachContainerAndRestrictionsLast(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let token = try await test.storage.addUser(name: "mia", deviceLabel: "tablet", now: 1)

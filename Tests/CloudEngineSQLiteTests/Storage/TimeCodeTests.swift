@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngineSQLite
+import CloudStorageSupport
 import Testing
 
 @Suite struct TimeCodeTests {

@@ -5,7 +5,7 @@ import CloudWire
 import Foundation
 import Testing
 
-@testable import CloudEngineSQLite
+@testable import CloudStorageSupport
 
 /// Requests that go on with uploads.
 @Suite struct UploadTurnsTests {

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Crypto
-import Foundation
+package import Foundation
 import SystemSupport
 
 /// Codes of the time that an authenticator app shows.
@@ -34,7 +34,7 @@ package enum TimeCode {
 
     /// - Parameter last: Codes of this step and earlier ones are refused as replayed.
     /// - Returns: The step of a right code.
-    static func step(of code: String, secret: [UInt8], now: Int64, after last: Int64) -> Int64? {
+    package static func step(of code: String, secret: [UInt8], now: Int64, after last: Int64) -> Int64? {
         let present = step(at: now)
         var found: Int64?
         // All are compared, so that the time does not tell which one was right.
@@ -46,19 +46,19 @@ package enum TimeCode {
 }
 
 /// Codes that replace a lost authenticator app: 80 random bits, so that an unsalted hash is sufficient.
-enum RecoveryCode {
-    static let count = 10
+package enum RecoveryCode {
+    package static let count = 10
     private static let bytes = 10
     private static let groupLength = 4
 
-    static func make() -> String {
+    package static func make() -> String {
         let text = SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Base32.text($0) }.lowercased()
         return stride(from: 0, to: text.count, by: groupLength).map { String(text.dropFirst($0).prefix(groupLength)) }.joined(
             separator: "-")
     }
 
     /// - Returns: Nil for a text that isn't a recovery code. Case, spaces and hyphens do not matter.
-    static func hash(_ text: String) -> Data? {
+    package static func hash(_ text: String) -> Data? {
         let code = SecondFactorText.normalized(text)
         guard code.utf8.count == bytes * 8 / 5 else { return nil }
         return Data(SHA256.hash(data: Data(code.utf8)))
@@ -66,11 +66,11 @@ enum RecoveryCode {
 }
 
 /// A code as a person typed it.
-enum SecondFactorText {
+package enum SecondFactorText {
     private static let bytesMax = 64
 
     /// Without spaces and hyphens, in upper case; empty for an overlong text.
-    static func normalized(_ text: String) -> String {
+    package static func normalized(_ text: String) -> String {
         guard text.utf8.count <= bytesMax else { return "" }
         return text.filter { !$0.isWhitespace && $0 != "-" }.uppercased()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+package import CloudEngine
 import CloudService
 import CloudWire
 import Crypto
@@ -11,27 +11,27 @@ import Synchronization
 import SystemSupport
 
 /// Runs calls that wait for the disk on threads of their own, away from those that answer requests.
-enum DiskQueue {
+package enum DiskQueue {
     private static let queue = DispatchQueue(label: "tarn.disk", attributes: .concurrent, target: .global(qos: .userInitiated))
 
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try body() }) }
         }
     }
 
     /// Does not wait for it.
-    static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
+    package static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
 }
 
 /// A file that arrives in one request, under a temporary name until it is complete. Removed with this object, unless it was
 /// moved.
-final class IncomingFile: Sendable {
+package final class IncomingFile: Sendable {
     private let path: String
     private let file: GrowingFile
     private let isMoved = Mutex(false)
 
-    init(in folder: String) throws {
+    package init(in folder: String) throws {
         path = "\(folder)/\(UUID().uuidString)"
         guard let file = try GrowingFile(path: path, .new) else { preconditionFailure("a new file is made") }
         self.file = file
@@ -42,7 +42,7 @@ final class IncomingFile: Sendable {
     }
 
     /// Brings all that arrives to durable storage.
-    func receive(_ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, bytesMax: Int64) async throws -> StoredAsset {
+    package func receive(_ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, bytesMax: Int64) async throws -> StoredAsset {
         let appended = try await file.append(pieces, at: 0, bytesMax: bytesMax)
         let size = try await file.size()
         guard let checksum = appended.checksum, appended.end == size else { throw StorageFailure.ofDisk(EIO) }
@@ -50,12 +50,12 @@ final class IncomingFile: Sendable {
     }
 
     /// Gives the file its final name, durably.
-    func move(to destination: String, in folder: String) throws {
+    package func move(to destination: String, in folder: String) throws {
         try Self.move(path, to: destination, in: folder)
         isMoved.withLock { $0 = true }
     }
 
-    static func move(_ path: String, to destination: String, in folder: String) throws {
+    package static func move(_ path: String, to destination: String, in folder: String) throws {
         do {
             try DurableFile.createFolder(URL(fileURLWithPath: folder))
         } catch {
@@ -70,12 +70,12 @@ final class IncomingFile: Sendable {
 }
 
 /// A complete file that is being sent. It can be read to its end even if it is removed concurrently.
-final class OpenFile: AssetReader {
-    let size: Int64
+package final class OpenFile: AssetReader {
+    package let size: Int64
     private let descriptor: Int32
 
     /// - Throws: `StorageFailure` if the file is not there though its row is.
-    init(path: String) throws {
+    package init(path: String) throws {
         descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageFailure.ofDisk(errno) }
         size = Int64(lseek(descriptor, 0, SEEK_END))
@@ -83,7 +83,7 @@ final class OpenFile: AssetReader {
 
     deinit { close(descriptor) }
 
-    func read(at offset: Int64, count: Int) async throws -> [UInt8] {
+    package func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         try await DiskQueue.run { [self] in
             try [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
                 var got = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -96,7 +96,7 @@ final class OpenFile: AssetReader {
 }
 
 extension StorageFailure {
-    static func ofDisk(_ number: Int32) -> StorageFailure {
+    package static func ofDisk(_ number: Int32) -> StorageFailure {
         switch number {
         case ENOSPC, EDQUOT: StorageFailure(.full, "system error \(number)")
         case EACCES, EROFS, EPERM: StorageFailure(.notWritable, "system error \(number)")

@@ -4,29 +4,29 @@
 import Crypto
 import CryptoExtras
 import Dispatch
-import Foundation
+package import Foundation
 import SystemSupport
 
 /// A password as it is stored: scrypt over it with its own salt and parameters.
 ///
 /// Source: RFC 7914.
-struct PasswordHash: Sendable {
+package struct PasswordHash: Sendable {
     /// The cost of one guess. A stored hash names its parameters, so that new ones apply from the next sign-in on.
-    struct Parameters: Hashable, Sendable {
+    package struct Parameters: Hashable, Sendable {
         /// The cost factor N: a power of two.
-        var rounds: Int
+        package var rounds: Int
         /// The block size r: one guess takes 128 × N × r bytes.
-        var blockSize: Int
+        package var blockSize: Int
         /// The parallelization p: how often that memory is filled.
-        var parallelism: Int
+        package var parallelism: Int
 
         /// Rounds of new hashes.
         ///
         /// Source: OWASP, *Password Storage Cheat Sheet*. Of its equivalent minimums this is the one with the least memory (32 MB), so
         /// that sign-ins fit into a server with 512 MB.
-        static let rounds = 1 << 15
+        package static let rounds = 1 << 15
 
-        init(rounds: Int, blockSize: Int = 8, parallelism: Int = 3) {
+        package init(rounds: Int, blockSize: Int = 8, parallelism: Int = 3) {
             self.rounds = rounds
             self.blockSize = blockSize
             self.parallelism = parallelism
@@ -35,7 +35,7 @@ struct PasswordHash: Sendable {
         private var cost: Int { rounds * blockSize * parallelism }
 
         /// The difference in work between `other` and `self`; nil if `self` costs as much.
-        func remainder(to other: Parameters) -> Parameters? {
+        package func remainder(to other: Parameters) -> Parameters? {
             guard cost < other.cost else { return nil }
             guard rounds == other.rounds, blockSize == other.blockSize else { return other }
             return Parameters(rounds: rounds, blockSize: blockSize, parallelism: other.parallelism - parallelism)
@@ -44,19 +44,32 @@ struct PasswordHash: Sendable {
 
     private static let bytes = 32
 
-    var salt: Data
-    var hash: Data
-    var parameters: Parameters
+    package var salt: Data
+    package var hash: Data
+    package var parameters: Parameters
+
+    package init(salt: Data, hash: Data, parameters: Parameters) {
+        self.salt = salt
+        self.hash = hash
+        self.parameters = parameters
+    }
 
     /// One guess at a time, so that concurrent ones do not use up the memory.
     private static let queue = DispatchQueue(label: "tarn.passwords", target: .global(qos: .userInitiated))
 
-    static func make(_ password: String, _ parameters: Parameters) async throws -> PasswordHash {
+    package static func make(_ password: String, _ parameters: Parameters) async throws -> PasswordHash {
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Data($0) }
         return PasswordHash(salt: salt, hash: try await derive(password, salt, parameters), parameters: parameters)
     }
 
-    func isHash(of password: String) async throws -> Bool {
+    private static let versionBytes = 16
+
+    /// Bytes that change whenever the password is set, and say nothing about it.
+    package static func version(salt: Data, hash: Data) -> [UInt8] {
+        Array(SHA256.hash(data: Data("tarn password version".utf8) + salt + hash).prefix(versionBytes))
+    }
+
+    package func isHash(of password: String) async throws -> Bool {
         ConstantTime.areEqual(try await Self.derive(password, salt, parameters), hash)
     }
 

@@ -11,7 +11,7 @@
 ///
 /// Invariants: a requester without waiting and running jobs has no lane, unless it is ahead of ``servedTime``; jobs of one requester run
 /// in the order of their arrival.
-struct FairQueue<Job> {
+package struct FairQueue<Job> {
     /// Charge of every job, in nanoseconds, so that many short ones count as well.
     private static var jobCharge: Int64 { 1_000_000 }
     /// Processor time is charged in slices: the order of short jobs does not depend on small differences, and runs can be repeated.
@@ -45,11 +45,13 @@ struct FairQueue<Job> {
     /// Start of the job that was taken last.
     private var servedTime: Int64 = 0
     private var arrivals = 0
-    private(set) var waitingCount = 0
+    package private(set) var waitingCount = 0
 
-    func waitingCount(of requester: String) -> Int { lanes[requester]?.waitingCount ?? 0 }
+    package init() {}
 
-    mutating func add(_ job: Job, for requester: String) {
+    package func waitingCount(of requester: String) -> Int { lanes[requester]?.waitingCount ?? 0 }
+
+    package mutating func add(_ job: Job, for requester: String) {
         var lane = lanes[requester] ?? Lane(start: servedTime)
         if lane.isIdle { lane.start = max(lane.start, servedTime) }
         lane.jobs.append((arrivals, job))
@@ -62,7 +64,7 @@ struct FairQueue<Job> {
     ///
     /// - Parameter runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
     /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
-    mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
+    package mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
         var best: (requester: String, start: Int64, arrival: Int)?
         for (requester, lane) in lanes where lane.waitingCount > 0 && (lane.runningCount < runningMax || requester.isEmpty) {
             let candidate = (requester, lane.start, lane.jobs[lane.head].arrival)
@@ -80,7 +82,7 @@ struct FairQueue<Job> {
     /// Charges a requester for a job that ended.
     ///
     /// - Parameter nanoseconds: Processor time that it took.
-    mutating func end(_ requester: String, nanoseconds: Int64) {
+    package mutating func end(_ requester: String, nanoseconds: Int64) {
         guard var lane = lanes[requester] else { return }
         lane.runningCount -= 1
         lane.start += Self.jobCharge + max(0, nanoseconds) / Self.slice * Self.slice

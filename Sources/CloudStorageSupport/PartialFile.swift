@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+package import CloudEngine
 import CloudWire
 import Crypto
 import Foundation
@@ -10,17 +10,17 @@ import SystemSupport
 
 /// The turns of requests to write to an upload in parts: the newest request writes. An older one, whose connection may
 /// be broken without notice, writes nothing more.
-final class UploadTurns: Sendable {
+package final class UploadTurns: Sendable {
     /// Held while its file is written to.
-    final class Holder: Sendable { fileprivate let last = Mutex(0) }
+    package final class Holder: Sendable { fileprivate let last = Mutex(0) }
 
-    struct Turn: Sendable {
-        let id: String
+    package struct Turn: Sendable {
+        package let id: String
         fileprivate let holder: Holder
         fileprivate let number: Int
 
         /// - Throws: `WireError` with `.conflict` if it is another's turn.
-        func run(_ body: () throws -> Void) throws {
+        package func run(_ body: () throws -> Void) throws {
             try holder.last.withLock { last in
                 guard last == number else { throw WireError(.conflict, "another request goes on with the upload") }
                 try body()
@@ -35,7 +35,9 @@ final class UploadTurns: Sendable {
 
     private let state = Mutex(State())
 
-    func take(_ id: String) -> Turn {
+    package init() {}
+
+    package func take(_ id: String) -> Turn {
         let turn = state.withLock { state in
             state.last += 1
             let holder = state.uploads[id]?.holder ?? Holder()
@@ -46,7 +48,7 @@ final class UploadTurns: Sendable {
         return turn
     }
 
-    func end(_ turn: Turn) {
+    package func end(_ turn: Turn) {
         state.withLock { state in
             state.uploads[turn.id]?.turns -= 1
             if state.uploads[turn.id]?.turns == 0 { state.uploads[turn.id] = nil }
@@ -55,15 +57,15 @@ final class UploadTurns: Sendable {
 }
 
 /// An upload that arrives in parts, as a file that grows.
-final class PartialFile: Sendable {
-    let path: String
+package final class PartialFile: Sendable {
+    package let path: String
     private let file: GrowingFile
     private let turns: UploadTurns
     private let turn: UploadTurns.Turn
 
     /// - Parameter makesFile: Whether to create a missing file.
     /// - Returns: Nil without a file.
-    init?(path: String, id: String, turns: UploadTurns, makesFile: Bool) throws {
+    package init?(path: String, id: String, turns: UploadTurns, makesFile: Bool) throws {
         guard let file = try GrowingFile(path: path, makesFile ? .oldOrNew : .old) else { return nil }
         self.path = path
         self.file = file
@@ -74,10 +76,10 @@ final class PartialFile: Sendable {
     deinit { turns.end(turn) }
 
     /// Bytes that are there, durably.
-    func size() async throws -> Int64 { try await file.size() }
+    package func size() async throws -> Int64 { try await file.size() }
 
     /// Appends what arrives, as long as no other request goes on with the upload. What became too large is removed.
-    func append(
+    package func append(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64
     ) async throws -> Appended {
         do {
@@ -91,7 +93,7 @@ final class PartialFile: Sendable {
     /// The asset of a complete and durable file.
     ///
     /// - Parameter appended: The last write; if it is the whole file, the file is not read again.
-    func asset(_ appended: Appended) async throws -> StoredAsset {
+    package func asset(_ appended: Appended) async throws -> StoredAsset {
         let size = try await size()
         if let checksum = appended.checksum, appended.end == size { return StoredAsset(checksum: checksum, size: size) }
         var hash = SHA256()

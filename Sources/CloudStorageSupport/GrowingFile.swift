@@ -9,9 +9,9 @@ import Synchronization
 import SystemSupport
 
 /// What one request wrote of an upload.
-struct Appended: Sendable {
+package struct Appended: Sendable {
     /// Where it ends in the file.
-    private(set) var end: Int64
+    package private(set) var end: Int64
     /// Nil if it does not begin where the file does.
     private var hash: SHA256?
 
@@ -30,7 +30,7 @@ struct Appended: Sendable {
 }
 
 /// A file that grows at its end by what arrives over the network.
-final class GrowingFile: Sendable {
+package final class GrowingFile: Sendable {
     /// Pieces are gathered to this size before they go to the disk.
     static let pieceBytes = 1 << 18
     /// And to this while the one before is on its way there, so that neither side waits for the other at each piece.

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudService
+import CloudStorageSupport
+package import CloudWire
+import Crypto
+import Foundation
+import Synchronization
+
+/// Everything a server keeps, in a PostgreSQL database, with the files of assets in a folder. Any number of processes use one database.
+///
+/// Units of work run on the threads of the pool. A unit that loses to another one, or whose connection is lost before its commit, is
+/// executed again; see ``write(_:_:_:)``.
+package final class PostgresServerStore: Sendable {
+    /// Attempts of a unit at most.
+    private static let attemptsMax = 10
+    /// Connections of a process.
+    package static let connectionsDefault = 16
+
+    /// For connections outside of the pool.
+    let address: String
+    let pool: PostgresPool
+    let folder: AssetFolder
+    let prefetch = PostgresPrefetch()
+    /// Partitions whose rows were committed.
+    let known = Mutex<Set<Partition>>([])
+    let userNames = Mutex<[String: String]>([:])
+    let restrictions = Mutex<RestrictionMemory?>(nil)
+    let uploads = UploadTurns()
+    let passwordParameters: PasswordHash.Parameters
+    package let sealer: Sealer
+    private let committed = Atomic(0)
+
+    /// Opens the database and makes its tables if it is empty.
+    ///
+    /// - Parameters:
+    ///   - address: `postgres://user@host:port/name`.
+    ///   - assets: The folder of assets. All processes of one database have the same.
+    ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
+    /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`.
+    package init(address: String, assets: String, connections: Int = connectionsDefault, passwordRounds: Int? = nil) throws {
+        passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
+        self.address = address
+        folder = try AssetFolder(path: assets)
+        let first = try PostgresConnection(address)
+        defer { first.close() }
+        do {
+            try PostgresFormat.prepare(first)
+            let key = try PostgresFormat.sealingKey(first)
+            sealer = Sealer { Array(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
+        } catch let error as PostgresError {
+            throw error.storageFailure
+        }
+        pool = try PostgresPool(address, size: connections)
+    }
+
+    package func close() throws { pool.close() }
+
+    package var commits: Int { committed.load(ordering: .relaxed) }
+
+    // MARK: Attempts
+
+    /// A failed attempt that may be made again.
+    private struct Retry: Error { var failure: StorageFailure }
+
+    /// Runs a transaction until it commits.
+    ///
+    /// - Parameter body: May run several times. Its second value tells whether it may run again after an unknown outcome.
+    func attempting<Value: Sendable>(
+        _ requester: String = "", partition: Partition? = nil,
+        _ body: @escaping @Sendable (PostgresConnection, _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void) throws -> Value
+    ) async throws -> Value {
+        var failure = StorageFailure(.busy, "the transaction lost to others too often")
+        for attempt in 0..<Self.attemptsMax {
+            if attempt > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << min(attempt, 8))))) }
+            do {
+                return try await pool.run(requester, partition: partition) { connection in
+                    var isSent = false
+                    var isIdempotent = false
+                    do {
+                        return try body(connection) { idempotent, end in
+                            isIdempotent = idempotent
+                            try end { isSent = true }
+                        }
+                    } catch {
+                        connection.recover()
+                        guard let error = error as? PostgresError else { throw error }
+                        switch error.failureClass {
+                        case .conflict: throw Retry(failure: error.storageFailure)
+                        case .connection where isSent && !isIdempotent: throw StorageFailure.unknownOutcome
+                        case .connection: throw Retry(failure: StorageFailure(.busy, "the database server can't be reached"))
+                        default: throw error.storageFailure
+                        }
+                    }
+                }
+            } catch let retry as Retry {
+                failure = retry.failure
+            }
+        }
+        throw failure
+    }
+
+    /// Reads outside of partitions.
+    func reading<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
+        try await attempting { connection, _ in
+            let value = try body(connection)
+            try connection.endReading(isExplicit: false)
+            return value
+        }
+    }
+
+    /// Writes outside of partitions. The body may run several times.
+    func writing<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
+        try await attempting { connection, commit in
+            try connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+            let value = try body(connection)
+            try commit(false) { try connection.commit($0) }
+            return value
+        }
+    }
+
+    func countCommit() { committed.add(1, ordering: .relaxed) }
+}
+
+extension PostgresServerStore: ServerStorage {}
+
+extension PostgresServerStore: EngineStorage {
+    package func read<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let cancellation = PostgresCancellation()
+        return try await withTaskCancellationHandler {
+            try await attempting(terms.requester) { [prefetch] connection, _ in
+                do {
+                    let unit = try PostgresUnit(
+                        partition, isWriting: false, exists: false, terms, connection, prefetched: prefetch[partition],
+                        cancellation: cancellation)
+                    let value = try body(unit)
+                    try connection.endReading(isExplicit: true)
+                    prefetch[partition] = unit.questions
+                    return value
+                } catch is PostgresTimeIsUp {
+                    throw PostgresTimeIsUp.wireError
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    package func readBriefly<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value {
+        try await read(partition, terms, body)
+    }
+
+    /// A unit may run more than once: after a conflict, after the loss of its connection before the commit, and after an unknown outcome
+    /// if it stores the answer to an idempotency key, which it finds then. Its results are those of the last run.
+    package func write<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+    ) async throws -> Value {
+        try await attempting(terms.requester, partition: partition) { [self] connection, commit in
+            do {
+                return try unit(partition, terms, connection, exists: known.withLock { $0.contains(partition) }, commit, body)
+            } catch is PartitionVanished {
+                connection.recover()
+                return try unit(partition, terms, connection, exists: false, commit, body)
+            } catch is PostgresTimeIsUp {
+                throw PostgresTimeIsUp.wireError
+            }
+        }
+    }
+
+    private func unit<Value>(
+        _ partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool,
+        _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void, _ body: (any PartitionWriter) throws -> Value
+    ) throws -> Value {
+        let unit = try PostgresUnit(
+            partition, isWriting: true, exists: exists, terms, connection, prefetched: prefetch[partition])
+        let value = try body(unit)
+        try commit(unit.isIdempotent) { try unit.commit($0) }
+        countCommit()
+        prefetch[partition] = unit.questions
+        if !exists {
+            known.withLock { known in
+                // A cache, so it may be emptied at any time.
+                if known.count >= 100_000 { known.removeAll() }
+                known.insert(partition)
+            }
+        }
+        return value
+    }
+
+    package func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition] {
+        try await reading { connection in
+            try connection.query(
+                "SELECT container, environment, scope, owner FROM partitions WHERE container = $1 AND environment = $2 ORDER BY part",
+                [containerIdentifier, environment.rawValue]
+            ).rows.map(PartitionRows.partition)
+        }
+    }
+
+    package func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
+        for partition in try await partitions(containerIdentifier: containerIdentifier, environment: environment) {
+            // A transaction for each partition: none spans two.
+            try await attempting(partition: partition) { [self] connection, commit in
+                try unit(partition, .maintenance, connection, exists: true, commit) { writer in
+                    guard let unit = writer as? PostgresUnit else { return }
+                    for table in PostgresFormat.partitionedTables {
+                        try connection.send("DELETE FROM \(table) WHERE part = $1", [unit.part])
+                    }
+                    try connection.send("UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE part = $1", [unit.part])
+                    unit.change {
+                        $0.usage = StoredBytes()
+                        $0.answerBytes = 0
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Sharing
+
+    package func target(ofLink link: Int64) async throws -> LinkTarget? {
+        try await reading { connection in
+            try connection.query(
+                """
+                SELECT p.container, p.environment, p.scope, p.owner, z.name, l.name FROM share_links l
+                JOIN partitions p ON p.part = l.part
+                JOIN zones z ON z.part = l.part AND z.zone = l.zone AND NOT z.deleted
+                WHERE l.link = $1 AND p.scope = 'private'
+                """, [link]
+            ).rows.first.map { LinkTarget(partition: try PartitionRows.partition($0), zoneName: $0[4], recordName: $0[5]) }
+        }
+    }
+
+    package func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)] {
+        try await reading { connection in
+            try connection.query(
+                """
+                SELECT p.container, p.environment, p.scope, p.owner, n.user_name, n.zone_name, n.gone, n.change FROM share_news n
+                JOIN partitions p ON p.part = n.part LIMIT $1
+                """, [limit]
+            ).rows.map {
+                (try PartitionRows.partition($0), ShareNews(user: $0[4], zoneName: $0[5], isGone: $0[6], change: $0[7]))
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+package import CloudService
+package import CloudWire
+import Foundation
+import Synchronization
+
+/// Brings notifications to devices that listen at other processes of the same database.
+///
+/// ```
+/// commit ─▶ local hub
+///        └▶ pending hints ─ gathered for some milliseconds ─▶ NOTIFY ─▶ the hubs of the others
+/// ```
+///
+/// A hint may get lost; the counters are the truth. Once a second each process compares those of the partitions that its devices listen to,
+/// and notifies of changes that no hint announced.
+package final class PostgresPushRelay: FollowingPushBus {
+    /// PostgreSQL's limit of a payload is 8,000 bytes.
+    private static let payloadBytesMax = 7_500
+    private static let gatherMilliseconds = 3
+    private static let channel = "tarn_push"
+
+    private struct State {
+        var pending: [PushHint] = []
+        var isSending = false
+        /// Audiences that a notification reached since the last comparison.
+        var notified: Set<PushAudience> = []
+    }
+
+    private let hub: PushHub
+    private let store: PostgresServerStore
+    private let process = UUID().uuidString
+    private let state = Mutex(State())
+
+    package init(hub: PushHub, store: PostgresServerStore) {
+        self.hub = hub
+        self.store = store
+    }
+
+    package func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String) {
+        hub.publish(notifications, to: audience, exceptDevice: deviceID)
+        guard !notifications.isEmpty else { return }
+        let hint = PushHint(process: process, audience: audience, exceptDevice: deviceID, notifications: notifications)
+        let starts = state.withLock { state in
+            state.notified.insert(audience)
+            state.pending.append(hint)
+            defer { state.isSending = true }
+            return !state.isSending
+        }
+        if starts { Task { await send() } }
+    }
+
+    package func listen(
+        _ audiences: [PushAudience], deviceID: String, credential: CredentialReference?, wantsChanges: Bool
+    ) -> PushListener {
+        hub.listen(audiences, deviceID: deviceID, credential: credential, wantsChanges: wantsChanges)
+    }
+
+    package func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async {
+        await hub.endListeners(where: isRevoked)
+    }
+
+    package func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool {
+        hub.isFollowed(audience, exceptDevice: deviceID)
+    }
+
+    package func expectPolls(_ audience: PushAudience, deviceID: String, credential: CredentialReference?) {
+        hub.expectPolls(audience, deviceID: deviceID, credential: credential)
+    }
+
+    package func poll(_ audience: PushAudience, deviceID: String, credential: CredentialReference?) async -> PushNotification? {
+        await hub.poll(audience, deviceID: deviceID, credential: credential)
+    }
+
+    /// Sends what gathers, until nothing is left.
+    private func send() async {
+        while true {
+            try? await Task.sleep(for: .milliseconds(Self.gatherMilliseconds))
+            let hints = state.withLock { state in
+                defer { state.pending = [] }
+                if state.pending.isEmpty { state.isSending = false }
+                return state.pending
+            }
+            guard !hints.isEmpty else { return }
+            let payloads = hints.flatMap { $0.payloads(bytesMax: Self.payloadBytesMax) }
+            // Lost hints are found by the counters.
+            try? await store.writing { connection in
+                for payload in payloads { try connection.send("SELECT pg_notify($1, $2)", [Self.channel, payload]) }
+            }
+        }
+    }
+
+    // MARK: Other processes
+
+    package func followOtherProcesses() async {
+        let end = PostgresCancellation()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { [self] in
+                    listen(until: end)
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            end.cancel()
+        }
+    }
+
+    /// Runs on a thread of its own, with a connection of its own.
+    private func listen(until end: PostgresCancellation) {
+        var counters = PushCounters()
+        while !end.isCancelled {
+            do {
+                let connection = try PostgresConnection(store.address)
+                defer { connection.close() }
+                _ = try connection.query("LISTEN \(Self.channel)")
+                try connection.synchronize()
+                while !end.isCancelled {
+                    let started = Date()
+                    repeat {
+                        for payload in try connection.notifications(within: max(0.01, 1 + started.timeIntervalSinceNow)) { take(payload) }
+                    } while -started.timeIntervalSinceNow < 1 && !end.isCancelled
+                    try compare(&counters, connection)
+                }
+            } catch {
+                // The database restarts or has another leader: hints of this time are found by the counters.
+                Thread.sleep(forTimeInterval: 0.5)
+            }
+        }
+    }
+
+    private func take(_ payload: String) {
+        guard let hint = PushHint(payload), hint.process != process else { return }
+        state.withLock { _ = $0.notified.insert(hint.audience) }
+        hub.publish(hint.notifications, to: hint.audience, exceptDevice: hint.exceptDevice)
+    }
+
+    /// Notifies listeners of partitions that changed without a hint.
+    private func compare(_ counters: inout PushCounters, _ connection: PostgresConnection) throws {
+        let notified = state.withLock { state in
+            defer { state.notified = [] }
+            return state.notified
+        }
+        let parts = hub.audiences.flatMap(PushCounters.partitions(of:))
+        guard !parts.isEmpty else { return counters = PushCounters() }
+        let keys = parts.map { String(PartitionKey($0).part) }
+        let rows = try connection.query("SELECT part, counter FROM partitions WHERE part = ANY ($1::text[]::bigint[])", .texts(keys)).rows
+        try connection.synchronize()
+        let present = Dictionary(rows.map { ($0[0] as Int64, $0[1] as Int64) }, uniquingKeysWith: { first, _ in first })
+        let silent = counters.silentChanges(in: parts, present, notified: notified)
+        for (partition, change) in silent {
+            let unit = try PostgresUnit(partition, isWriting: false, exists: false, .maintenance, connection)
+            let notifications = try unit.notifications(after: change)
+            try connection.endReading(isExplicit: true)
+            hub.publish(notifications, to: PushCounters.audience(of: partition), exceptDevice: "")
+        }
+    }
+}
+
+/// The change numbers that listeners have been notified of.
+struct PushCounters {
+    private var seen: [Partition: Int64] = [:]
+    /// Changes that were new at the last comparison: their notification may still be on its way.
+    private var suspected: [Partition: Int64] = [:]
+
+    static func partitions(of audience: PushAudience) -> [Partition] {
+        guard !audience.isPublic else { return [] }
+        return [DatabaseScope.private, .shared].map {
+            Partition(
+                containerIdentifier: audience.containerIdentifier, environment: audience.environment, scope: $0, owner: audience.userRecordName)
+        }
+    }
+
+    static func audience(of partition: Partition) -> PushAudience {
+        PushAudience(
+            containerIdentifier: partition.containerIdentifier, environment: partition.environment, userRecordName: partition.owner)
+    }
+
+    /// Partitions that changed before the last comparison without a notification since, each with the number before the change.
+    mutating func silentChanges(
+        in partitions: [Partition], _ present: [Int64: Int64], notified: Set<PushAudience>
+    ) -> [(partition: Partition, change: Int64)] {
+        var silent: [(Partition, Int64)] = []
+        var (nextSeen, nextSuspected): ([Partition: Int64], [Partition: Int64]) = ([:], [:])
+        for partition in partitions {
+            let counter = present[PartitionKey(partition).part] ?? 0
+            nextSeen[partition] = counter
+            if notified.contains(Self.audience(of: partition)) { continue }
+            if let before = suspected[partition] {
+                silent.append((partition, before))
+            } else if let before = seen[partition], before < counter {
+                nextSuspected[partition] = before
+            }
+        }
+        (seen, suspected) = (nextSeen, nextSuspected)
+        return silent
+    }
+}
+
+extension PostgresUnit {
+    /// Notifications of the subscriptions that fire for changes after a number.
+    fileprivate func notifications(after change: Int64) throws -> [PushNotification] {
+        let zones = Set(try zones(changedAfter: change, limit: 100).map(\.name))
+        return try subscriptions().compactMap { subscription in
+            let subject: PushNotification.Subject
+            switch subscription.kind {
+            case .database: subject = .database(partition.scope)
+            case .zone(let zone):
+                guard zones.contains(zone.zoneName) else { return nil }
+                subject = .zone(ZoneID(zoneName: zone.zoneName, ownerRecordName: partition.owner), partition.scope)
+            case .query: return nil
+            }
+            return PushNotification(
+                notificationID: UUID().uuidString, containerIdentifier: partition.containerIdentifier,
+                subscriptionID: subscription.subscriptionID, subject: subject, userRecordName: partition.owner)
+        }
+    }
+}

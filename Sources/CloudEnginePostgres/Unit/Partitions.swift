@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Crypto
+import Foundation
+
+/// The key of a partition: 64 bits of a hash of its name, so that no sequence and no global index gives it.
+///
+/// The row has the name, too. If another partition has the hash already, the next candidate is the hash with a number.
+struct PartitionKey {
+    let part: Int64
+    private let attempt: Int
+
+    init(_ partition: Partition) { self.init(partition, attempt: 0) }
+
+    private init(_ partition: Partition, attempt: Int) {
+        self.attempt = attempt
+        let name = [partition.containerIdentifier, partition.environment.rawValue, partition.scope.rawValue, partition.owner, "\(attempt)"]
+        let hash = SHA256.hash(data: Data(name.joined(separator: "\u{0}").utf8))
+        part = Int64(bitPattern: hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+    }
+
+    func next(_ partition: Partition) -> PartitionKey { PartitionKey(partition, attempt: attempt + 1) }
+
+    func values(_ partition: Partition) -> PostgresValues {
+        [part, partition.containerIdentifier, partition.environment.rawValue, partition.scope.rawValue, partition.owner]
+    }
+}
+
+/// The table of partitions: names, counters and usage. The row's lock makes the units of a partition serial, so that the order of
+/// change numbers is that of commits.
+enum PartitionRows {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS partitions (
+            part bigint NOT NULL PRIMARY KEY, container text COLLATE "C" NOT NULL, environment text COLLATE "C" NOT NULL,
+            scope text COLLATE "C" NOT NULL, owner text COLLATE "C" NOT NULL, epoch bigint NOT NULL DEFAULT 1,
+            counter bigint NOT NULL DEFAULT 0, floor bigint NOT NULL DEFAULT 0, record_bytes bigint NOT NULL DEFAULT 0,
+            asset_bytes bigint NOT NULL DEFAULT 0, answer_bytes bigint NOT NULL DEFAULT 0, due bigint)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS restores (
+            part bigint NOT NULL PRIMARY KEY, epoch bigint NOT NULL, counter bigint NOT NULL, next_epoch bigint NOT NULL)
+        """,
+    ]
+
+    private static let columns = "container, environment, scope, owner, epoch, counter, floor, record_bytes, asset_bytes, answer_bytes"
+    static let make = """
+        INSERT INTO partitions (part, container, environment, scope, owner) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (part) DO NOTHING
+        """
+    static let read = "SELECT \(columns) FROM partitions WHERE part = $1"
+    static let lock = read + " FOR UPDATE"
+    static let write = """
+        UPDATE partitions SET counter = $2, record_bytes = $3, asset_bytes = $4, answer_bytes = $5, due = least(due, $6) WHERE part = $1
+        """
+
+    static func values(_ state: PartitionState, due: Int64?, part: Int64) -> PostgresValues {
+        [part, state.counter, state.usage.records, state.usage.assets, state.answerBytes, due ?? Int64.max]
+    }
+
+    static func isRow(_ row: PostgresRow, of partition: Partition) -> Bool {
+        row[0] == partition.containerIdentifier && row[1] == partition.environment.rawValue && row[2] == partition.scope.rawValue
+            && row[3] == partition.owner
+    }
+
+    static func state(_ row: PostgresRow) -> PartitionState {
+        var state = PartitionState(epoch: row[4], counter: row[5], floor: row[6])
+        state.usage = StoredBytes(records: row[7], assets: row[8])
+        state.answerBytes = row[9]
+        return state
+    }
+
+    /// - Parameter row: Begins with container, environment, scope and owner.
+    static func partition(_ row: PostgresRow) throws -> Partition {
+        guard let environment = CloudEnvironment(rawValue: row[1]), let scope = DatabaseScope(rawValue: row[2]) else {
+            throw StorageFailure(.corrupt, "a partition is of a database that never was")
+        }
+        return Partition(containerIdentifier: row[0], environment: environment, scope: scope, owner: row[3])
+    }
+}
+
+extension PostgresUnit {
+    func restorePoint() throws -> RestorePoint? {
+        try rows("SELECT epoch, counter, next_epoch FROM restores WHERE part = $1", [part], from: .partitions, isRepeated: true).first.map {
+            RestorePoint(epoch: $0[0], counter: $0[1], nextEpoch: $0[2])
+        }
+    }
+
+    /// The row is locked, so the number is known before the server stores it.
+    func raiseCounter(by count: Int) throws -> Int64 {
+        change { $0.counter += Int64(count) }
+        return loaded.counter
+    }
+
+    func addUsage(_ difference: StoredBytes) throws {
+        change {
+            $0.usage.records += difference.records
+            $0.usage.assets += difference.assets
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+/// The tables of zones and of devices' last client tokens.
+enum ZoneRows {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS zones (
+            part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, change bigint NOT NULL, deleted boolean NOT NULL,
+            floor bigint NOT NULL, at bigint NOT NULL, reason text COLLATE "C" NOT NULL, record_bytes bigint NOT NULL,
+            asset_bytes bigint NOT NULL, PRIMARY KEY (part, zone), UNIQUE (part, name))
+        """,
+        "CREATE INDEX IF NOT EXISTS zones_change ON zones (part, change)",
+        """
+        CREATE TABLE IF NOT EXISTS client_tokens (
+            part bigint NOT NULL, zone bigint NOT NULL, user_name text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL,
+            token bytea NOT NULL, PRIMARY KEY (part, zone, user_name, device))
+        """,
+    ]
+    static let columns = "SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones"
+
+    static func zone(_ row: PostgresRow) -> StoredZone {
+        var zone = StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
+        zone.deletionReason = ZoneDeletionReason(rawValue: row[5]) ?? .deleted
+        zone.usage = StoredBytes(records: row[6], assets: row[7])
+        return zone
+    }
+}
+
+extension PostgresUnit {
+    func zone(named name: String) throws -> StoredZone? {
+        try rows(ZoneRows.columns + " WHERE part = $1 AND name = $2", [part, name], from: .zones, isRepeated: true).first.map(ZoneRows.zone)
+    }
+
+    func zones() throws -> [StoredZone] {
+        try rows(ZoneRows.columns + " WHERE part = $1 AND NOT deleted ORDER BY name", [part], from: .zones).map(ZoneRows.zone)
+    }
+
+    func zones(changedAfter change: Int64, limit: Int) throws -> [StoredZone] {
+        try rows(
+            ZoneRows.columns + " WHERE part = $1 AND change > $2 AND zone <> $3 ORDER BY change LIMIT $4",
+            [part, change, StoredZone.defaultKey, limit], from: .zones
+        ).map(ZoneRows.zone)
+    }
+
+    /// A zone replaces the one of its name, which has another key if it was made again.
+    func save(_ zone: StoredZone, at now: Int64) throws {
+        try run("DELETE FROM zones WHERE part = $1 AND name = $2 AND zone <> $3", [part, zone.name, zone.key], changing: .zones)
+        try run(
+            """
+            INSERT INTO zones (part, zone, name, change, deleted, floor, at, reason, record_bytes, asset_bytes)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (part, zone) DO UPDATE
+            SET name = excluded.name, change = excluded.change, deleted = excluded.deleted, floor = excluded.floor, at = excluded.at,
+                reason = excluded.reason, record_bytes = excluded.record_bytes, asset_bytes = excluded.asset_bytes
+            """,
+            [
+                part, zone.key, zone.name, zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue, zone.usage.records,
+                zone.usage.assets,
+            ], changing: .zones)
+        if zone.isDeleted { expires(after: now) }
+    }
+
+    func removeContents(ofZone key: Int64, at now: Int64) throws {
+        try keepContents(ofZone: key, at: now)
+        for (table, cached) in [
+            ("records", .records), ("asset_links", .assetLinks), ("index_entries", .indexEntries), ("record_references", .references),
+            ("client_tokens", .clientTokens),
+        ] as [(String, PostgresTable)] {
+            try run("DELETE FROM \(table) WHERE part = $1 AND zone = $2", [part, key], changing: cached)
+        }
+        expires(after: now)
+    }
+
+    func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]? {
+        try rows(
+            "SELECT token FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3 AND device = $4", [part, zone, user, device],
+            from: .clientTokens
+        ).first.map { $0[0] }
+    }
+
+    func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws {
+        try run(
+            """
+            INSERT INTO client_tokens (part, zone, user_name, device, token) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (part, zone, user_name, device) DO UPDATE SET token = excluded.token
+            """, [part, zone, user, device, token], changing: .clientTokens)
+    }
+}

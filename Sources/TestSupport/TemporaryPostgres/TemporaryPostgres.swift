@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// A PostgreSQL server in a temporary folder, which ends with the process. Nil where none is installed.
+///
+/// It listens on a socket in its folder, so that no port is taken. The server refuses to run as root: tests of root run it as the user
+/// `postgres`, which Debian's package makes.
+package final class TemporaryPostgres: Sendable {
+    /// The server that the tests of this process share; each makes databases of its own.
+    package static let shared = TemporaryPostgres.start(synchronous: false)
+
+    /// Where a test says why it does not run.
+    package static let absence = "PostgreSQL is not installed: apt-get install postgresql"
+
+    private let folder: String
+    private let programs: String
+    private let input: Pipe
+    private let process: Process
+
+    private init(folder: String, programs: String, input: Pipe, process: Process) {
+        self.folder = folder
+        self.programs = programs
+        self.input = input
+        self.process = process
+    }
+
+    deinit { try? input.fileHandleForWriting.close() }
+
+    /// - Parameter synchronous: Whether commits reach the disk; tests that kill the server need it.
+    package static func start(synchronous: Bool) -> TemporaryPostgres? {
+        guard let programs = programs() else { return nil }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tarn-pg-\(UUID().uuidString.prefix(8))").path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            if getuid() == 0 { try run("/bin/chown", ["postgres", folder]) }
+            try run(asServer: true, "\(programs)/initdb", ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C"])
+            let (process, input) = (Process(), Pipe())
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            // The shell outlives a killed test process by the moment that it takes to end the server.
+            let script = "folder=$1; shift; \"$@\" >\"$folder/log\" 2>&1 & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; rm -rf \"$folder\""
+            let server = serverCommand(
+                "\(programs)/postgres",
+                [
+                    "-D", "\(folder)/data", "-k", folder, "-c", "listen_addresses=", "-c", "max_connections=200",
+                    "-c", "fsync=\(synchronous ? "on" : "off")",
+                ])
+            process.arguments = ["-c", script, "sh", folder] + server
+            process.standardInput = input
+            try process.run()
+            let started = TemporaryPostgres(folder: folder, programs: programs, input: input, process: process)
+            for _ in 0..<200 {
+                if (try? run("\(programs)/pg_isready", ["-q", "-h", folder])) != nil { return started }
+                Thread.sleep(forTimeInterval: 0.05)
+            }
+            throw Failure("the server did not start: \((try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "")")
+        } catch {
+            preconditionFailure("PostgreSQL is installed in \(programs), and cannot be started: \(error)")
+        }
+    }
+
+    /// Makes an empty database.
+    ///
+    /// - Returns: Its address for `--database`.
+    package func makeDatabase() throws -> String {
+        let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
+        try Self.run("\(programs)/createdb", ["-h", folder, "-U", "postgres", name])
+        return "postgres://postgres@/\(name)?host=\(folder)"
+    }
+
+    /// Runs SQL with `psql`.
+    ///
+    /// - Returns: Rows without headings.
+    @discardableResult
+    package func sql(_ statement: String, on address: String) throws -> String {
+        try Self.run("\(programs)/psql", ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, address])
+    }
+
+    private struct Failure: Error { var text: String; init(_ text: String) { self.text = text } }
+
+    /// The folder with `initdb`, which Debian does not put on the path.
+    private static func programs() -> String? {
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        let folders = versions.compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin", "/usr/bin"]
+        return folders.first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
+    }
+
+    private static func serverCommand(_ program: String, _ arguments: [String]) -> [String] {
+        guard getuid() == 0 else { return [program] + arguments }
+        return ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", program] + arguments
+    }
+
+    @discardableResult
+    private static func run(asServer: Bool = false, _ program: String, _ arguments: [String]) throws -> String {
+        let command = asServer ? serverCommand(program, arguments) : [program] + arguments
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.currentDirectoryURL = URL(fileURLWithPath: "/")
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure("\(program): \(text)") }
+        return text.trimmingCharacters(in: .newlines)
+    }
+}
