@@ -77,7 +77,9 @@ import Testing
         server.pass(.seconds(1))
         #expect(server.refusals.isEmpty, "40 requests take 100 ms")
         #expect(server.waits.values.flatMap(\.self).max() == .milliseconds(90))
-        #expect(server.controller.runningCount == 0 && server.controller.waitingCount == 0 && server.controller.deadline == nil)
+        #expect(server.controller.runningCount == 0)
+        #expect(server.controller.waitingCount == 0)
+        #expect(server.controller.deadline == nil)
     }
 
     /// Four slots serve 400 requests a second; 1600 arrive, each of another requester.
@@ -152,7 +154,8 @@ import Testing
         var controller = AdmissionController(rules)
         let ann = (0..<4).map { _ in controller.arrive("ann", at: .zero) }
         #expect(ann.map(\.verdict) == [.run, .wait, .wait, .refuse])
-        #expect(controller.isFull(for: "ann") && !controller.isFull(for: "bob"))
+        #expect(controller.isFull(for: "ann"))
+        #expect(!controller.isFull(for: "bob"))
         let others = ["b", "c", "d", "e", "f", "g"].map { controller.arrive($0, at: .zero).verdict }
         #expect(others.allSatisfy { $0 == .wait })
         let last = controller.arrive("h", at: .zero)
@@ -166,11 +169,13 @@ import Testing
         _ = controller.arrive("ann", at: .zero)
         let bob = controller.arrive("bob", at: .zero).ticket, eve = controller.arrive("eve", at: .zero).ticket
         let isCancelled = controller.cancel(bob, of: "bob"), isCancelledAgain = controller.cancel(bob, of: "bob")
-        #expect(isCancelled && !isCancelledAgain)
+        #expect(isCancelled)
+        #expect(!isCancelledAgain)
         let afterAnn = controller.finish("ann", at: .zero), afterEve = controller.finish("eve", at: .zero)
         #expect(afterAnn.run == [eve])
         #expect(afterEve.isEmpty)
-        #expect(controller.runningCount == 0 && controller.waitingCount == 0)
+        #expect(controller.runningCount == 0)
+        #expect(controller.waitingCount == 0)
     }
 
     @Test func noLimitAdmitsAll() {
@@ -196,7 +201,9 @@ import Testing
         try await first.value
         try await gate.run("bob") {}
         let counts = gate.counts
-        #expect(counts.running == 0 && counts.waiting == 0 && counts.refused == 1)
+        #expect(counts.running == 0)
+        #expect(counts.waiting == 0)
+        #expect(counts.refused == 1)
     }
 
     @Test func aCancelledRequestLeavesTheQueue() async throws {
@@ -213,6 +220,8 @@ import Testing
         try await first.value
         #expect(try await third.value == "eve")
         let counts = gate.counts
-        #expect(counts.running == 0 && counts.waiting == 0 && counts.refused == 0)
+        #expect(counts.running == 0)
+        #expect(counts.waiting == 0)
+        #expect(counts.refused == 0)
     }
 }

@@ -35,6 +35,7 @@ import Testing
         ("Tests/CloudKitTests/LongLived/PersistedOperationTests.swift", "the age of files"),
         ("Tests/CloudMirroringTests/Device.swift", "history has the store's time, which is the process's"),
         ("Tests/CloudMirroringTests/EncryptionKeyRingTests.swift", "keys of several processes"),
+        ("Tests/CloudIdentityTests/ForeignProviderTests.swift", "a provider that is a process of its own, by the system's clock"),
         ("Tests/CloudServerTests/Connections/ConnectionTests.swift", "an upper bound for sockets"),
         ("Tests/CloudServiceTests/FormLimitTests.swift", "an upper bound for quadratic work"),
         ("Tests/TarnCommandsTests/OutputTests.swift", "an instant, from which the test counts"),

@@ -321,7 +321,8 @@ import Testing
                 // Room for some of these entries, and not for all: the oldest go.
                 for number in 10..<Int64(60) { try unit.append(Self.entry(number...number), bytesMax: 2000) }
                 let numbers = try (Int64(1)..<60).filter { number in try unit.changeLog(at: number)?.changes.contains { $0.number == number } == true }
-                #expect(numbers.count > 1 && numbers.count < 40)
+                #expect(numbers.count > 1)
+                #expect(numbers.count < 40)
                 #expect(numbers == Array(60 - Int64(numbers.count)..<60), "the newest ones, without gaps")
             }
             let other = try await test.storage.read(Self.bo) { try $0.changeLog(at: 1) }
