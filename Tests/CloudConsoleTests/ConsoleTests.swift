@@ -66,10 +66,15 @@ import Testing
         #expect(made.status == 303)
         let page = "\(Self.base)/records/public/_defaultZone/p2"
         let shown = await visitor.get(page)
-        let tag = try #require(shown.text.range(of: #"name="tag" value=""#).map { String(shown.text[$0.upperBound...].prefix { $0 != "\"" }) })
-        #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Mint", "f.count": "many"]).text.contains("cannot have this value"))
+        let tag = try #require(
+            shown.text.range(of: #"name="tag" value=""#).map { String(shown.text[$0.upperBound...].prefix { $0 != "\"" }) })
+        #expect(
+            await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Mint", "f.count": "many"]).text.contains(
+                "cannot have this value"))
         #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Sage", "f.count": "7"]).status == 303)
-        #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Dill", "f.count": "7"]).text.contains("Another client has saved"))
+        #expect(
+            await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Dill", "f.count": "7"]).text.contains("Another client has saved")
+        )
         let list = await visitor.get("\(Self.base)/records?scope=public&type=Plant&field=name&comparator=EQUALS&value=Sage")
         #expect(list.text.contains(">p2<"))
         let text = await visitor.get(page).text
@@ -162,7 +167,9 @@ import Testing
         for code in ["", "0", String(repeating: "0", count: 32)] {
             #expect(await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#, code: code).status == 403)
         }
-        for operation in ["public/users/discover", "public/records/accept", "private/users/restrict", "public/nonsense", "private/zones/modify"] {
+        for operation in [
+            "public/users/discover", "public/records/accept", "private/users/restrict", "public/nonsense", "private/zones/modify",
+        ] {
             let answer = await visitor.ask(operation, #"{"lookupInfos":[],"shortGUIDs":[],"operations":[]}"#)
             #expect(answer.status == 404, "\(operation)")
             #expect(answer.text.contains("serverErrorCode"), "\(operation)")
@@ -214,7 +221,8 @@ import Testing
         #expect(known?.label == "page")
         #expect(known?.allowedOrigins == ["https://app.example.org"])
         #expect(!(await visitor.get("\(Self.base)/tokens").text.contains(token)))
-        #expect(await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "x", "callback": "javascript:alert(1)"]).status == 400)
+        #expect(
+            await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "x", "callback": "javascript:alert(1)"]).status == 400)
         let id = try #require(known?.id)
         _ = await visitor.post("\(Self.base)/tokens", ["do": "remove-token", "id": String(id)])
         #expect(try await village.store.apiToken(token) == nil)

@@ -99,7 +99,8 @@ import Testing
         let text = #"{"fields":["a"],"changes":[{"number":1,"kind":"saved","fields":[0]}]}"#
         #expect(try StoredChanges(json: Array(text.utf8)).changes.first?.fields == ["a"])
         let wrong = [
-            text.replacing("[0]", with: "[1]"), text.replacing("[0]", with: "[-1]"), text.replacing("saved", with: "lost"), #"{"fields":[]}"#,
+            text.replacing("[0]", with: "[1]"), text.replacing("[0]", with: "[-1]"), text.replacing("saved", with: "lost"),
+            #"{"fields":[]}"#,
         ]
         for wrong in wrong {
             #expect(throws: WireError.self) { try StoredChanges(json: Array(wrong.utf8)) }

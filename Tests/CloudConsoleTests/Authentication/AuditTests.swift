@@ -24,9 +24,11 @@ import Testing
         let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
         _ = await visitor.post("/console/signin", ["name": "my password", "password": "typed as a name"], code: "")
-        #expect(try await Self.events(village).map(Self.words) == [
-            "mia console.sign-in console done", "anonymous console.sign-in mia refused", "anonymous console.sign-in unknown account refused",
-        ])
+        #expect(
+            try await Self.events(village).map(Self.words) == [
+                "mia console.sign-in console done", "anonymous console.sign-in mia refused",
+                "anonymous console.sign-in unknown account refused",
+            ])
     }
 
     @Test func operatorsActsAndLooksAreListedWithoutUserData() async throws {
@@ -39,10 +41,11 @@ import Testing
         _ = await visitor.ask("private/zones/list", "")
         let place = "\(Village.container) development"
         let words = try await Self.events(village).dropFirst().map(Self.words)
-        #expect(words == [
-            "mia console.records.look \(place) done", "mia console.users.post bo done", "mia console.users.password bo done",
-            "mia console.users.password bo refused", "mia console.api.zones.list \(place) private done",
-        ])
+        #expect(
+            words == [
+                "mia console.records.look \(place) done", "mia console.users.post bo done", "mia console.users.password bo done",
+                "mia console.users.password bo refused", "mia console.api.zones.list \(place) private done",
+            ])
         for word in words {
             #expect(!word.contains("battery"))
             #expect(!word.contains("p<1>"))
@@ -93,9 +96,10 @@ import Testing
         }
         let store = try SQLiteServerStore(path: folder.path, use: .command, passwordRounds: 16)
         let events = try await store.auditEvents(before: nil, limit: 10).map(\.event).reversed()
-        #expect(events.map { "\($0.action) \($0.subject)" } == [
-            "user.add mia", "user.profile mia, operator: true", "user.token mia, phone", "user.revoke mia, phone",
-        ])
+        #expect(
+            events.map { "\($0.action) \($0.subject)" } == [
+                "user.add mia", "user.profile mia, operator: true", "user.token mia, phone", "user.revoke mia, phone",
+            ])
         #expect(events.allSatisfy { $0.actor.hasPrefix("command line (") })
         try store.close()
     }

@@ -19,7 +19,7 @@ import Testing
         let bo = try await village.villager("bo")
         let edit = ModifyRecordsRequest(
             operations: [
-                RecordOperation(.forceUpdate, Record(recordName: "p<1>", recordType: "Plant", fields: ["count": Field(.int64(4))])),
+                RecordOperation(.forceUpdate, Record(recordName: "p<1>", recordType: "Plant", fields: ["count": Field(.int64(4))]))
             ])
         // Another user may not change the record: the rejected request is not in its history.
         _ = try await bo.ask(.public, .modifyRecords, edit, ModifyRecordsResponse.self)

@@ -115,7 +115,9 @@ struct BrowserForm {
 
     private static func index(of text: String, in bytes: [UInt8], from start: Int) -> Int? {
         let text = Array(text.utf8)
-        return (start...max(start, bytes.count - text.count)).first { $0 + text.count <= bytes.count && bytes[$0..<$0 + text.count].elementsEqual(text) }
+        return (start...max(start, bytes.count - text.count)).first {
+            $0 + text.count <= bytes.count && bytes[$0..<$0 + text.count].elementsEqual(text)
+        }
     }
 
     private static func tag(_ bytes: [UInt8], at start: Int) -> (name: String, attributes: [String: String], after: Int) {
@@ -148,7 +150,9 @@ struct BrowserForm {
     }
 
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
-        let codes = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].map { (Array($0.0.utf8), Array($0.1.utf8)) }
+        let codes = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].map {
+            (Array($0.0.utf8), Array($0.1.utf8))
+        }
         var (rest, plain) = (bytes, [UInt8]())
         while let byte = rest.first {
             if byte == UInt8(ascii: "&"), let (code, character) = codes.first(where: { rest.starts(with: $0.0) }) {

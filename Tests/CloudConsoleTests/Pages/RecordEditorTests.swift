@@ -31,7 +31,9 @@ import Testing
 
         func form(_ name: String) async throws -> BrowserForm { try BrowserForm(record: await visitor.get(page(name)).text) }
 
-        func submit(_ form: BrowserForm, _ name: String, pressing button: String = "do", _ value: String = "save") async -> BrowserSession.Answer {
+        func submit(_ form: BrowserForm, _ name: String, pressing button: String = "do", _ value: String = "save") async
+            -> BrowserSession.Answer
+        {
             await visitor.send("POST", page(name), form.body(pressing: button, value))
         }
 
@@ -75,7 +77,8 @@ import Testing
     }
 
     static func location(_ random: inout SeededNumbers) -> RecordLocation {
-        var place = RecordLocation(latitude: Double.random(in: -90...90, using: &random), longitude: Double.random(in: -180...180, using: &random))
+        var place = RecordLocation(
+            latitude: Double.random(in: -90...90, using: &random), longitude: Double.random(in: -180...180, using: &random))
         if Bool.random(using: &random) { place.altitude = 1200 }
         if Bool.random(using: &random) { place.horizontalAccuracy = 5.25 }
         if Bool.random(using: &random) { place.verticalAccuracy = 0.1 }
@@ -261,7 +264,9 @@ import Testing
 
     @Test func encryptedFieldsStayEncrypted() async throws {
         let editor = try await Editor(schema: Self.schema)
-        let record = Record(recordName: "e", recordType: "Thing", fields: ["secret": Field(.string("a\nb"), isEncrypted: true), "text": Field(.string("t"))])
+        let record = Record(
+            recordName: "e", recordType: "Thing",
+            fields: ["secret": Field(.string("a\nb"), isEncrypted: true), "text": Field(.string("t"))])
         try await editor.mia.modify([RecordOperation(.create, record)])
         let before = try await editor.record("e")
         #expect(await editor.submit(try await editor.form("e"), "e").status == 303)
@@ -269,7 +274,9 @@ import Testing
         var form = try await editor.form("e")
         form["f.secret"] = "c\nd"
         #expect(await editor.submit(form, "e").status == 303)
-        #expect(try await editor.record("e").fields["secret"] == Field(.string("c\nd"), isEncrypted: before.fields["secret"]?.isEncrypted ?? false))
+        #expect(
+            try await editor.record("e").fields["secret"]
+                == Field(.string("c\nd"), isEncrypted: before.fields["secret"]?.isEncrypted ?? false))
     }
 
     @Test func aDayThatDoesNotExistIsRefused() async throws {
@@ -362,7 +369,12 @@ import Testing
     /// A quotation mark with a combining mark is one `Character`, and still ends an attribute.
     @Test func marksThatCombineWithQuotesAreEscaped() async throws {
         let editor = try await Editor(schema: Self.schema)
-        try await editor.create("x", ["texts": .list([.string("a")], of: .string), "ref": .reference(RecordReference(recordName: "b\"\u{301} autofocus onfocus=\"x"))])
+        try await editor.create(
+            "x",
+            [
+                "texts": .list([.string("a")], of: .string),
+                "ref": .reference(RecordReference(recordName: "b\"\u{301} autofocus onfocus=\"x")),
+            ])
         let text = await editor.visitor.get(editor.page("x")).text
         #expect(text.utf8.count > 0)
         #expect(text.contains("b&quot;\u{301} autofocus"))

@@ -136,7 +136,8 @@ import Testing
                 PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
         }
         for table in [
-            "answers", "asset_links", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "answers", "asset_links", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions",
+            "record_indexes",
             "record_references", "staged_requests",
             "record_versions", "records", "subscriptions", "uploads", "zones",
         ] {
@@ -145,7 +146,8 @@ import Testing
                     "DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
         }
         let owned = [
-            "answers", "asset_links", "assets", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes",
+            "answers", "asset_links", "assets", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions",
+            "record_indexes",
             "record_parents",
             "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news",
             "shared_records", "shares",

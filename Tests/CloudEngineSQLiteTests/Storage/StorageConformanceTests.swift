@@ -320,7 +320,9 @@ import Testing
                 #expect(try unit.changeLog(at: 10) == nil)
                 // Room for some of these entries, and not for all: the oldest go.
                 for number in 10..<Int64(60) { try unit.append(Self.entry(number...number), bytesMax: 2000) }
-                let numbers = try (Int64(1)..<60).filter { number in try unit.changeLog(at: number)?.changes.contains { $0.number == number } == true }
+                let numbers = try (Int64(1)..<60).filter { number in
+                    try unit.changeLog(at: number)?.changes.contains { $0.number == number } == true
+                }
                 #expect(numbers.count > 1)
                 #expect(numbers.count < 40)
                 #expect(numbers == Array(60 - Int64(numbers.count)..<60), "the newest ones, without gaps")
