@@ -52,7 +52,7 @@ struct ForeignProviderTests {
         func stop() async { await process.stop() }
     }
 
-    /// A server whose people sign in at the provider, and the requests on their way there.
+    /// A server with sign-in at the provider, and a hook for the requests to it.
     private static func village(
         _ provider: Provider, _ clock: HandClock = HandClock(),
         change: @escaping @Sendable (inout ProviderRequest) -> Void = { _ in }
@@ -100,7 +100,7 @@ struct ForeignProviderTests {
             let (response, browser) = try await Self.signIn(village)
             #expect(response?.status == 303, "\(OpenIDTests.Browser.text(response))")
             #expect(response?.headers.first { $0.name == "Location" }?.value == "/console")
-            // The account is no operator.
+            // The account is not an operator.
             #expect(await browser.get("/console")?.status == 403)
         }
         #expect(try await village.store.profiles().count == 1)

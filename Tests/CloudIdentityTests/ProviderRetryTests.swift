@@ -25,7 +25,7 @@ import Testing
             #expect(await OpenIDTests.Browser(village).get("/signin/provider")?.status == 503)
             #expect(provider.state.withLock { $0.requests.count } == 3)
         }
-        // Another response is no better the next time.
+        // A retry would get the same response.
         let provider = ProviderFixture()
         let village = try Village(identitySignIn: provider.signIn())
         provider.state.withLock { $0.response = ProviderResponse(status: 404, body: []) }

@@ -7,7 +7,7 @@ import Testing
 
 /// Decisions on requests of an overloaded server, on a clock that the tests move.
 @Suite struct AdmissionTests {
-    /// A server with so many slots, whose requests take the same time each.
+    /// A server with a number of slots; each request takes the same time.
     private struct Server {
         var controller: AdmissionController
         let service: Duration

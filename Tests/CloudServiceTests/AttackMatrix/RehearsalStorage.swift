@@ -7,7 +7,7 @@ import CloudService
 import CloudWire
 import Synchronization
 
-/// The real storage, whose units of work are executed, compared and rolled back while it rehearses. So every cell of the
+/// The real storage: units of work are executed, compared and rolled back while it rehearses. So every cell of the
 /// matrix meets the same data, and the storage says which partitions a request would have changed.
 final class RehearsalStorage: EngineStorage {
     private struct State {
