@@ -33,7 +33,7 @@ package struct Sealer: Sendable {
         self.identity = identity
     }
 
-    /// The identity of the server's data: the same for its life, whatever keys there are.
+    /// The identity of the server's data: the same for its life, also when keys are replaced.
     package var serverIdentity: [UInt8] { identity ?? code(of: [], purpose: .serverIdentity) }
 
     /// Returns the record name of an account in a container that it uses for the first time.

@@ -8,7 +8,7 @@ import CloudWire
 import EngineFixtures
 import Testing
 
-/// The history of a record: who changed which field, from which device, when and with which request.
+/// The history of a record: user, field, device, time and request of each change.
 @Suite struct BiographyTests {
     private func call(_ bench: Bench, _ minutes: Int64, device: String = "tablet", request: String) -> Call {
         var call = bench.call(now: Bench.start + minutes * 60_000)

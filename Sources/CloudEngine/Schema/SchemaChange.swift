@@ -61,7 +61,7 @@ package enum SchemaChange: Hashable, Sendable {
     }
 }
 
-/// What an import of a schema deletes from the databases of development.
+/// Records and fields that an import of a schema deletes from the databases of development.
 package struct SchemaRemovals: Hashable, Sendable {
     /// Numbers of records by type.
     package var records: [String: Int] = [:]

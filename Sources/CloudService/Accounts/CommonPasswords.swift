@@ -4,7 +4,7 @@
 /// Passwords that attackers try first, in lower case: words, names and keyboard patterns that the published statistics of leaked passwords
 /// have had near their tops for years, and words of this server.
 ///
-/// It was written down from common knowledge, is no copy of a list, and is no substitute for a service that knows all leaked passwords.
+/// It was written down from common knowledge, is not a copy of a list, and doesn't replace a service that knows all leaked passwords.
 /// ``PasswordRule`` finds them with appended digits and signs, too; runs and repetitions of letters are not in it.
 enum CommonPasswords {
     static let all = Set(text.split(whereSeparator: \.isWhitespace).map(String.init))

@@ -47,7 +47,7 @@ package struct AdmissionController: Sendable {
 
     package enum Verdict: Hashable, Sendable { case run, wait, refuse }
 
-    /// Decisions on requests that were told to wait.
+    /// Decisions on queued requests.
     package struct Decisions: Hashable, Sendable {
         package var run: [Ticket] = []
         package var refuse: [Ticket] = []
@@ -135,7 +135,7 @@ package struct AdmissionController: Sendable {
     /// Refuses requests that have waited too long. Called at ``deadline``.
     package mutating func expire(at now: Duration) -> Decisions { refuseExpired(at: now) }
 
-    /// Forgets a waiting request whose client is gone.
+    /// Forgets a waiting request whose client disconnected.
     ///
     /// - Returns: `false` if it does not wait any more.
     package mutating func cancel(_ ticket: Ticket, of requester: String) -> Bool {

@@ -124,7 +124,7 @@ extension CloudService {
         return body
     }
 
-    /// Elements at most of lists that are no values of records.
+    /// Elements at most of lists that aren't values of records.
     private static let otherElementsMax = 10_000
 
     /// Members and elements that a JSON text may have: each comes after one of three signs, which texts may have as well.

@@ -91,7 +91,7 @@ package protocol RemovalStorage: Sendable {
     /// Deletes a record with its tombstone, without a trace for clients. For databases without a feed of changes.
     func purge(_ mention: RecordMention) async throws
 
-    /// Replaces the person's record names in the bodies of records, with what is derived from them.
+    /// Replaces the person's record names in the bodies of records, with names derived from them.
     func anonymize(_ mentions: [RecordMention], _ removal: AccountRemoval) async throws
 
     /// Deletes all other rows and files of the account, and replaces its names in other rows.

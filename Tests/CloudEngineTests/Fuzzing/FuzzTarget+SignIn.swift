@@ -6,7 +6,7 @@
 import CloudWire
 import SystemSupport
 
-/// What a sign-in page sends back: authenticated texts behind their authentication, and what a person typed.
+/// The fields of a sign-in page: authenticated texts behind their authentication, and typed text.
 extension FuzzTarget {
     private static let openSealer = Sealer { _ in [UInt8](repeating: 0, count: Sealer.codeBytes) }
 
