@@ -88,6 +88,8 @@ import Testing
     /// Targets of code that have no test target of their name, and where their tests are.
     static let testedElsewhere = [
         "CoreData": "ParityTests uses it, as apps do",
+        "CloudEnginePostgres": "CloudEngineSQLiteTests, whose conformance tests run on each storage",
+        "CloudStorageSupport": "the tests of both storages", "TemporaryPostgres": "every test that uses it",
         "SimulationKit": "SimulationTests",
         "ValueSimulation": "MirroringCoreTests",
         "StatementPlans": "the tests of the plans",
