@@ -24,7 +24,7 @@ package final class PostgresServerStore: Sendable {
     let pool: PostgresPool
     let folder: AssetFolder
     let prefetch = PostgresPrefetch()
-    /// Partitions whose rows were committed.
+    /// Partitions with committed rows.
     let known = Mutex<Set<Partition>>([])
     let userNames = Mutex<[String: String]>([:])
     let restrictions = Mutex<RestrictionMemory?>(nil)

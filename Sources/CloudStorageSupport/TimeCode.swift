@@ -37,7 +37,7 @@ package enum TimeCode {
     package static func step(of code: String, secret: [UInt8], now: Int64, after last: Int64) -> Int64? {
         let present = step(at: now)
         var found: Int64?
-        // All are compared, so that the time does not tell which one was right.
+        // All are compared, so that the time is the same for each.
         for step in (present - tolerance)...(present + tolerance) where step > last {
             if ConstantTime.areEqual(self.code(of: secret, step: step), code) { found = step }
         }

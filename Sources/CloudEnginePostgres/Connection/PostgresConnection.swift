@@ -17,7 +17,7 @@ import Foundation
 ///
 /// Source: PostgreSQL's documentation, "libpq - Pipeline Mode".
 final class PostgresConnection: @unchecked Sendable {
-    /// What the server still owes, in order.
+    /// Pending responses of the server, in order.
     private final class Ticket {
         enum Kind { case prepare(String), statement, sync }
 
@@ -258,7 +258,7 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Sends and receives at once, until a ticket is done: a server whose results nobody reads stops reading, too.
+    /// Sends and receives at once, until a ticket is done: a server with unread results stops reading, too.
     private func pump(until ticket: Ticket) throws {
         waits += 1
         let deadline = Date(timeIntervalSinceNow: Self.answerSeconds)
@@ -270,7 +270,7 @@ final class PostgresConnection: @unchecked Sendable {
             let events = try wait(for: Int16(unsent == 1 ? POLLIN | POLLOUT : POLLIN), before: deadline)
             guard events != 0 else { throw lost() }
             if events & Int16(POLLIN | POLLHUP | POLLERR) != 0, PQconsumeInput(handle) == 0 {
-                // What arrived before the end tells why.
+                // Messages that arrived before the end have the reason.
                 try? takeResults()
                 isBroken = true
                 throw failure ?? PostgresError.connectionLost

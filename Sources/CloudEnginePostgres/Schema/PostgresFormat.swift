@@ -8,7 +8,7 @@ import Foundation
 /// The tables, in the order in which they are made, and the version of their format.
 ///
 /// Every statement is additive, may be repeated, and is a transaction of its own: processes that start at the same time make the same
-/// tables, and a process of the version before goes on meanwhile.
+/// tables, and a process of the version before continues to run.
 enum PostgresFormat {
     /// Only grows.
     static let current: Int64 = 1

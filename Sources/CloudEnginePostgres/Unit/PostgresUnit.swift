@@ -185,7 +185,7 @@ final class PostgresUnit: PartitionWriter {
         try connection.commit(willSend)
     }
 
-    /// What the next unit of the partition will probably ask.
+    /// Rows that the next unit of the partition will probably read.
     var questions: [PostgresPrefetch.Question] { asked }
 
     /// Reads what this server wrote as JSON.

@@ -40,7 +40,7 @@ enum RecordRows {
             """
     }
 
-    /// Rows of the first page of a scan whose end its visitor decides.
+    /// Rows of the first page of a scan that its visitor ends.
     static let firstPage = 32
     static let pageBytes = 1 << 20
     static let pageMax = 4096
