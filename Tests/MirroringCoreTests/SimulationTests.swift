@@ -36,6 +36,19 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed, features: []) == [], "seed \(seed)")
     }
 
+    /// The first two: an edit was forwarded to a share, and undone there. A device that had awaited it showed it forever.
+    /// The others: a relocated object referred to one that the relocating device did not have, across zones.
+    @Test(arguments: [1231, 4240, 6653, 7537, 12777] as [UInt64])
+    func lessonsOfRelocationStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed, features: [.relocation]) == [], "seed \(seed)")
+    }
+
+    /// A member reached the zone of a share before its list did, and stood at the end of the list.
+    @Test(arguments: [3421, 3798, 4832, 5638, 9190] as [UInt64])
+    func lessonsOfRelocatedListsStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed, features: [.relocation, .order]) == [], "seed \(seed)")
+    }
+
     /// `make simulate-values CANARY=name` prints the first seed.
     @Test(arguments: ValueCanary.allCases)
     func aPlantedDefectIsFound(_ canary: ValueCanary) {

@@ -26,11 +26,20 @@ extension SyncMetadataReader {
         try deferredReferences("zone = ? AND destination = ?", destination)
     }
 
+    /// Returns the deferred references of this zone whose targets have records in another one.
+    func deferredReferences(toRecordsIn other: Int64) throws -> [ParkedRelationship] {
+        try deferredReferences(
+            where: "zone = ? AND EXISTS (SELECT 1 FROM TARN_RECORD r WHERE r.zone = ? AND r.name = destination)", [.int(zone), .int(other)])
+    }
+
     private func deferredReferences(_ condition: String, _ name: String) throws -> [ParkedRelationship] {
+        try deferredReferences(where: condition, [.int(zone), .text(name)])
+    }
+
+    private func deferredReferences(where condition: String, _ arguments: [SQLValue]) throws -> [ParkedRelationship] {
         var references: [ParkedRelationship] = []
         try reader.query(
-            "SELECT source, relationship, destination FROM TARN_PARKED WHERE \(condition) ORDER BY source, relationship",
-            [.int(zone), .text(name)]
+            "SELECT source, relationship, destination FROM TARN_PARKED WHERE \(condition) ORDER BY source, relationship", arguments
         ) { row in
             references.append(
                 ParkedRelationship(source: row.text(0) ?? "", relationship: row.text(1) ?? "", destination: row.text(2) ?? ""))

@@ -22,13 +22,24 @@ extension Committed: Sendable where Value: Sendable {}
 struct RelatedRows: Sendable {
     private var updated: [RowKey] = []
     private var owners: Set<RowKey> = []
+    /// Lists that members joined, and that are not in the order of their position keys yet.
+    private(set) var unsorted: Set<OrderedList> = []
 
-    mutating func add(updated key: RowKey, target: RowKey) {
-        updated.append(key)
+    mutating func add(updated row: Row, target: RowKey, lists: [OrderedList]) {
+        updated.append(row.key)
         owners.insert(target)
+        unsorted.formUnion(lists)
     }
 
-    mutating func add(linked first: RowKey, _ second: RowKey) { owners.formUnion([first, second]) }
+    mutating func add(linked first: RowKey, _ second: RowKey, lists: [OrderedList]) {
+        owners.formUnion([first, second])
+        unsorted.formUnion(lists)
+    }
+
+    mutating func sorted(owners: [RowKey]) {
+        self.owners.formUnion(owners)
+        unsorted = []
+    }
 
     func commit(store: UInt16) -> StoreCommit? {
         if updated.isEmpty, owners.isEmpty { return nil }
@@ -62,6 +73,13 @@ extension MirrorFile {
         for name in names {
             for link in try metadata.links(touching: name) where link.isLive { try join(link, writer, metadata, &related) }
         }
+        try sort(&related, in: zone, writer)
+    }
+
+    /// Puts the lists that members joined in the order of their position keys.
+    func sort(_ related: inout RelatedRows, in zone: Int64, _ writer: StoreWriter) throws {
+        if related.unsorted.isEmpty { return }
+        related.sorted(owners: try arrange(related.unsorted, zone: zone, writer))
     }
 
     private func resolve(
@@ -77,14 +95,13 @@ extension MirrorFile {
         case .done: break
         case .lost(let conflict): changes.conflicts = [conflict]
         case .set(let slot, let target):
-            guard let row else { return }
-            var values = row.values
-            values[slot] = .reference(target)
+            guard var row else { return }
+            row.values[slot] = .reference(target)
             var rows = StoreChanges()
             rows.author = MirrorNames.importAuthor
-            rows.updates = [RowUpdate(key: row.key, expectedVersion: row.version, values: values, changedSlots: [slot])]
+            rows.updates = [RowUpdate(key: row.key, expectedVersion: row.version, values: row.values, changedSlots: [slot])]
             try writer.apply(rows)
-            related.add(updated: row.key, target: target)
+            related.add(updated: row, target: target, lists: mapping.lists(with: row))
         }
         try self.writer(writer, zone: metadata.zone).write(changes, now: now)
     }
@@ -102,7 +119,7 @@ extension MirrorFile {
             LinkChange(owner: first.key, relationship: relationship.first.relationship, destination: second.key, isAddition: true)
         ]
         try writer.apply(changes)
-        related.add(linked: first.key, second.key)
+        related.add(linked: first.key, second.key, lists: try lists(of: link.pair, metadata))
     }
 
     func isLinked(_ first: RowKey, _ second: RowKey, _ relationship: LinkMapping, _ reader: StoreReader) throws -> Bool {

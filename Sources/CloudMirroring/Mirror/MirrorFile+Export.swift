@@ -124,7 +124,7 @@ extension MirrorFile {
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try metadata.name(of: key) }
                 if hasParked { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
-                if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try stamp(of: row, writer) }
+                if !zone.isHome { loaded.receipts[state.recordName] = try stamp(of: row, for: state, writer) }
             }
             pending.append(state)
         }

@@ -126,6 +126,7 @@ extension MirrorFile {
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true
         try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, passing: page.exportedToken, writer)
         if receives, !page.moreComing { try gather(into: zone, writer, &related) }
+        if !page.moreComing { try followDeferredReferences(writer, &related) }
         let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
         return (plan.recordsApplied + deleted, commit, isListed)
     }

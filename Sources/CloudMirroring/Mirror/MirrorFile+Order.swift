@@ -82,13 +82,15 @@ extension MirrorFile {
         }
         let ranked = plan.bookkeeping.records.map(\.key).filter { mapping.isRanked($0.entityIndex) && !seen.contains($0) }
         for row in try writer.rows(ranked) { lists.formUnion(mapping.lists(with: row)) }
-        for pair in Set(plan.pairsTouched) {
-            for end in Set([pair.first, pair.second]) {
-                guard let key = try metadata.record(named: end)?.key else { continue }
-                lists.formUnion(mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
-            }
-        }
+        for pair in Set(plan.pairsTouched) { lists.formUnion(try self.lists(of: pair, metadata)) }
         return lists
+    }
+
+    /// Returns the lists that a pair belongs to.
+    func lists(of pair: LinkPair, _ metadata: SyncMetadataReader) throws -> [OrderedList] {
+        guard mapping.hasOrder else { return [] }
+        return try Set([pair.first, pair.second]).compactMap { try metadata.record(named: $0)?.key }
+            .flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
     }
 
     /// Puts the members of lists in the order of their ranks, once all pages of an import are applied.

@@ -157,6 +157,7 @@ extension MirrorFile {
             try destination.write(atDestination, now: now)
             if relocated.isLinkedOnArrival { try join(relocated.destination, writer, destination.reader, &related) }
         }
+        try sort(&related, in: zone, writer)
     }
 
     // MARK: Edits of other devices
@@ -176,6 +177,17 @@ extension MirrorFile {
         for key in try metadata.keys() {
             guard let name = try metadata.name(of: key) else { continue }
             try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
+        }
+    }
+
+    /// Relocates objects of the home zone that records of other zones refer to.
+    func followDeferredReferences(_ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        guard scope == .private else { return }
+        let home = reader(writer)
+        for row in try ZoneTable.all(writer) where !row.zone.isHome {
+            let references = try reader(writer, zone: row.zone.number).deferredReferences(toRecordsIn: MirrorZone.home)
+            let keys = try ParkedRelationship.followers(of: references) { try home.record(named: $0) }
+            if !keys.isEmpty { try relocate(keys, to: row.zone.number, writer, &related) }
         }
     }
 

@@ -13,10 +13,12 @@ import SQLiteStore
 extension MirrorFile {
     // MARK: Stamps
 
-    /// Returns the stamp of a row's record; nil for a row that was not relocated.
-    func stamp(of row: Row, _ reader: StoreReader) throws -> RelocationStamp? {
-        guard let (source, number) = try self.reader(reader).sourceRecord(of: row.key), let zone = try ZoneTable.row(number, reader)?.zone
+    /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
+    func stamp(of row: Row, for state: RecordState, _ reader: StoreReader) throws -> RelocationStamp? {
+        guard scope == .private, let (source, number) = try self.reader(reader).sourceRecord(of: row.key),
+            let zone = try ZoneTable.row(number, reader)?.zone
         else { return nil }
+        if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: zone.id)
         let metadata = self.reader(reader, zone: number)
         if let entity = mapping.entities[row.key.entityIndex], let name = try metadata.record(of: row.key)?.recordName {

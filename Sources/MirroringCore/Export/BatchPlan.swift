@@ -18,7 +18,7 @@ package struct BatchPlan: Hashable, Sendable {
         /// Record names of to-one targets.
         package var names: [RowKey: String] = [:]
         package var parked: [ParkedRelationship] = []
-        /// Relocation stamps for the first record of an object in its destination zone, by record name.
+        /// Relocation stamps to send, by record name: with the first record of an object in its destination zone, and with forwarded edits.
         package var receipts: [String: RelocationStamp] = [:]
 
         package init() {}
@@ -119,18 +119,18 @@ extension ExportBatch.Item {
         let isNew = state.changeTag == nil
         let changes = RecordChanges(
             of: local, entity: entity, ancestor: state.ancestor, encrypted: state.encrypted, isNew: isNew, limits: limits)
-        guard !changes.isEmpty else { return nil }
+        guard !changes.isEmpty || receipt != nil else { return nil }
         var fields = changes.fields
         if isNew {
             // A record from another zone brings the fields that newer versions of the app wrote into it.
-            for (name, field) in state.ancestor.unapplied where fields[name] == nil && name != MirrorNames.awaited {
+            for (name, field) in state.ancestor.unapplied where fields[name] == nil && !MirrorNames.isAwaited(name) {
                 if case .asset? = field.value { continue }
                 fields[name] = field
             }
-            if var receipt {
-                receipt.note(changes.fields, uploads: Set(changes.uploads.map(\.field)), of: entity)
-                fields[MirrorNames.moveReceipt] = Field(.bytes(receipt.encoded()))
-            }
+        }
+        if var receipt {
+            if isNew { receipt.note(changes.fields, uploads: Set(changes.uploads.map(\.field)), of: entity) }
+            fields[MirrorNames.moveReceipt] = Field(.bytes(receipt.encoded()))
         }
         self.init(
             operation: isNew ? .create : .update,

@@ -55,6 +55,10 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: properties with forwarded edits of the source zone, until the relocating
     /// device sends them.
     package static let awaited = "ckAwaited"
+    /// The modification date of the source record with the edits of ``awaited``, beside it.
+    package static let awaitedVersion = "ckAwaitedVersion"
+
+    static func isAwaited(_ field: String) -> Bool { field == awaited || field == awaitedVersion }
 
     /// In a received record and in stored ones, never on the server: versions and quarantine of its encrypted values.
     package static let encryption = "ckEncryption"

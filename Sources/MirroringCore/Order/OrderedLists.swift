@@ -37,6 +37,11 @@ extension RecordMapping {
         }.map { OrderedList(owner: owner, relationship: $0) }
     }
 
+    /// The lists of an object whose members are linked to it by pairs of a kind.
+    package func lists(of owner: RowKey, linkedBy kind: LinkKind) -> [OrderedList] {
+        lists(of: owner).filter { link(entity: owner.entityIndex, toMany: $0.relationship)?.kind == kind }
+    }
+
     /// The lists in which a row stands by its to-one relationships.
     ///
     /// - Parameter changed: By those with these names; nil for all.

@@ -24,7 +24,8 @@ package struct ForwardedEdits: Sendable {
         }
     }
 
-    /// Rows that the edits changed. Their current records have to be sent.
+    /// Rows whose source records changed. Their current records have to be sent, also if no value changed: their relocation stamps say which
+    /// version of the source record was forwarded.
     package private(set) var edited: [RowKey] = []
     package private(set) var unapplied: [Unapplied] = []
     package private(set) var connections: [Connection] = []
@@ -35,10 +36,8 @@ package struct ForwardedEdits: Sendable {
     package init(_ plan: ImportPlan) { self.init(rows: plan.rows, records: plan.bookkeeping.records, links: plan.bookkeeping.links) }
 
     package init(rows: [RowIntent], records: [RecordState], links: [LinkState]) {
-        var updated: Set<RowKey> = []
-        for case .update(let row, _) in rows { updated.insert(row.key) }
         for state in records where state.isRelocated {
-            if updated.contains(state.key) { edited.append(state.key) }
+            edited.append(state.key)
             unapplied.append(Unapplied(key: state.key, fields: state.ancestor.unapplied))
         }
         for intent in rows {

@@ -11,7 +11,8 @@ package import ManagedModel
 package struct RelocationStamp: Hashable, Sendable {
     package var name: String
     package var zone: ZoneID
-    /// The modification date of the source record on the relocating device, in milliseconds by the server's clock; nil if it is unknown.
+    /// The modification date of the source record's version that the relocating device has sent to the destination zone, in milliseconds by
+    /// the server's clock; nil if it is unknown. Each forwarded edit raises it.
     package var seen: Int64?
     /// Properties that the relocating device had changed since.
     package var edited: Set<String> = []
@@ -83,6 +84,24 @@ package struct RelocationStamp: Hashable, Sendable {
     }
 }
 
+extension RelocationStamp {
+    /// Returns the stamp that the next update of a relocated record has: it says which version of the source record was forwarded. Values
+    /// do not say it, since another device may have restored the first one.
+    ///
+    /// - Parameters:
+    ///   - current: The record in the destination zone.
+    ///   - source: The record in the source zone.
+    /// - Returns: nil if the server's stamp says it already.
+    package static func forwarding(_ source: RecordState, to current: RecordState) -> RelocationStamp? {
+        guard let modified = source.modified,
+            var stamp = RelocationStamp(Record(recordName: current.recordName, fields: current.ancestor.unapplied)),
+            let seen = stamp.seen, seen < modified.timestamp
+        else { return nil }
+        stamp.seen = modified.timestamp
+        return stamp
+    }
+}
+
 extension EntityMapping {
     /// Adds the state of the source record to a stamp.
     ///
@@ -104,7 +123,9 @@ extension EntityMapping {
     /// - Parameter stored: The source record on this device.
     package func completed(_ record: Record, with stored: RecordState, _ stamp: RelocationStamp) -> Record {
         guard let seen = stamp.seen, let modified = stored.modified, modified.timestamp > seen else { return record }
-        return completed(record, with: stored.ancestor, stamp) { !$0.isOwn && !stamp.edited.contains($0.name) }
+        return completed(record, with: stored.ancestor, stamp, awaiting: modified.timestamp) {
+            !$0.isOwn && !stamp.edited.contains($0.name)
+        }
     }
 
     /// Returns a record that was edited in the destination zone before the edits of its source record were forwarded, with those edits.
@@ -112,11 +133,16 @@ extension EntityMapping {
     /// - Parameter stored: The record on this device.
     package func completedAgain(_ record: Record, with stored: RecordState, _ stamp: RelocationStamp) -> Record {
         guard case .list(let names, _)? = stored.ancestor.unapplied[MirrorNames.awaited]?.value else { return record }
-        return completed(record, with: stored.ancestor, stamp) { names.contains(.string($0.name)) }
+        var version = Int64.max
+        if case .int64(let stored)? = stored.ancestor.unapplied[MirrorNames.awaitedVersion]?.value { version = stored }
+        // The edits were forwarded, and may have been replaced since, by the first values as well.
+        if let seen = stamp.seen, seen >= version { return record }
+        return completed(record, with: stored.ancestor, stamp, awaiting: version) { names.contains(.string($0.name)) }
     }
 
+    /// - Parameter version: The modification date of the source record with the edits.
     private func completed(
-        _ record: Record, with base: Ancestor, _ stamp: RelocationStamp, where isWanted: (PropertyMapping) -> Bool
+        _ record: Record, with base: Ancestor, _ stamp: RelocationStamp, awaiting version: Int64, where isWanted: (PropertyMapping) -> Bool
     ) -> Record {
         var completed = record
         var awaited: [FieldValue] = []
@@ -125,7 +151,10 @@ extension EntityMapping {
             for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = base.fields[field] }
             awaited.append(.string(property.name))
         }
-        if !awaited.isEmpty { completed.fields[MirrorNames.awaited] = Field(.list(awaited, of: .string)) }
+        if !awaited.isEmpty {
+            completed.fields[MirrorNames.awaited] = Field(.list(awaited, of: .string))
+            completed.fields[MirrorNames.awaitedVersion] = Field(.int64(version))
+        }
         return completed
     }
 }

@@ -84,7 +84,7 @@ extension Replica {
         for state in pending where state.stage == .needsUpload {
             guard let row = rows[state.key] else { continue }
             loaded.rows[state.key] = row
-            if zone != MirrorZone.home, state.changeTag == nil { loaded.receipts[state.recordName] = stamp(of: row) }
+            if zone != MirrorZone.home { loaded.receipts[state.recordName] = stamp(of: row, for: state) }
         }
         loaded.names = metadata.names
         loaded.parked = metadata.deferredReferences

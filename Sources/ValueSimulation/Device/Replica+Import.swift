@@ -50,6 +50,7 @@ extension Replica {
             zones[zone]?.isFullFetch = false
             zones[zone]?.receives = false
             if receives { gather(into: zone) }
+            followDeferredReferences()
         }
         return true
     }

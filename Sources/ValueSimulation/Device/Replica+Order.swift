@@ -155,14 +155,13 @@ extension Replica {
         for state in plan.bookkeeping.records where mapping.isRanked(state.key.entityIndex) {
             if let row = rows[state.key] { lists.formUnion(mapping.lists(with: row)) }
         }
-        for pair in plan.pairsTouched {
-            for end in [pair.first, pair.second] {
-                guard let key = zones[zone]?.records[end]?.key else { continue }
-                lists.formUnion(
-                    mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
-            }
-        }
+        for pair in plan.pairsTouched { lists.formUnion(self.lists(of: pair, in: zone)) }
         return lists
+    }
+
+    /// Returns the lists that a pair belongs to.
+    func lists(of pair: LinkPair, in zone: Int64) -> [OrderedList] {
+        [pair.first, pair.second].compactMap { zones[zone]?.records[$0]?.key }.flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
     }
 
     /// Puts the members of lists in the order of their position keys.

@@ -97,7 +97,10 @@ extension Replica {
             atDestination.links = [relocated.destination]
             write(atSource)
             write(atDestination, in: zone)
-            if relocated.isLinkedOnArrival { join(relocated.destination, in: zone) }
+            if relocated.isLinkedOnArrival {
+                join(relocated.destination, in: zone)
+                arrange(Set(lists(of: link.pair, in: zone)), in: zone)
+            }
         }
     }
 
@@ -106,6 +109,7 @@ extension Replica {
     /// Relates objects that are in a zone from now on.
     private mutating func relate(arrived names: [String], in zone: Int64) {
         let arrived = Set(names)
+        var lists: Set<OrderedList> = []
         for reference in zones[zone]?.deferredReferences ?? []
         where arrived.contains(reference.destination) || arrived.contains(reference.key.source) {
             let source = record(named: reference.key.source, in: zone)
@@ -118,13 +122,19 @@ extension Replica {
             case .done: break
             case .lost(let conflict): changes.conflicts = [conflict]
             case .set(let slot, let target):
-                guard let row else { continue }
-                rows[row.key]?.values[slot] = .reference(target)
-                rows[row.key]?.version += 1
+                guard var row else { continue }
+                row.values[slot] = .reference(target)
+                row.version += 1
+                rows[row.key] = row
+                lists.formUnion(mapping.lists(with: row))
             }
             write(changes, in: zone)
         }
-        for link in zones[zone]?.links(touching: arrived) ?? [] where link.isLive { join(link, in: zone) }
+        for link in zones[zone]?.links(touching: arrived) ?? [] where link.isLive {
+            join(link, in: zone)
+            lists.formUnion(self.lists(of: link.pair, in: zone))
+        }
+        arrange(lists, in: zone)
     }
 
     /// Links the rows of a pair, if both are shown.
@@ -148,6 +158,14 @@ extension Replica {
         relocate(nearby, to: zone)
         // Links that the device that shared the objects did not have.
         for key in liveKeysOfRecords(in: zone) { if let name = zones[zone]?.names[key] { relocateLinks(of: name, to: zone) } }
+    }
+
+    /// Relocates objects of the home zone that records of other zones refer to.
+    mutating func followDeferredReferences() {
+        for zone in zones.keys.sorted() where zone != MirrorZone.home {
+            let references = zones[zone]?.deferredReferences ?? []
+            relocate(ParkedRelationship.followers(of: references) { record(named: $0, in: MirrorZone.home) }, to: zone)
+        }
     }
 
     private func liveKeysOfRecords(in zone: Int64) -> [RowKey] {
@@ -242,9 +260,10 @@ extension Replica {
 
     // MARK: Pages of the zone of a share
 
-    /// Returns the stamp of a row's record; nil for a row that was not relocated.
-    func stamp(of row: Row) -> RelocationStamp? {
+    /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
+    func stamp(of row: Row, for state: RecordState) -> RelocationStamp? {
         guard let (number, source) = source(of: row.key) else { return nil }
+        if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
         if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number]?.names[row.key] != nil
         {

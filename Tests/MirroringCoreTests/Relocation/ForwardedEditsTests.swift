@@ -21,8 +21,45 @@ private typealias Fixture = RelocationFixture
         #expect(ForwardedEdits(rows: [update(post)], records: [Fixture.source()], links: []).edited == [post])
     }
 
-    @Test func recordThatChangedNothingIsNotSent() {
-        #expect(ForwardedEdits(rows: [], records: [Fixture.source()], links: []).edited.isEmpty)
+    /// Other devices awaited an edit that made no difference on the relocating device.
+    @Test func versionWithoutAnyDifferenceIsForwardedToo() {
+        #expect(ForwardedEdits(rows: [], records: [Fixture.source()], links: []).edited == [post])
+    }
+
+    // MARK: The forwarded version
+
+    private func current(seen: Int64?) -> RecordState {
+        var state = Fixture.uploaded()
+        state.ancestor.unapplied = Fixture.arriving(seen: seen).fields
+        return state
+    }
+
+    @Test func stampNamesTheForwardedVersion() {
+        var source = Fixture.source()
+        source.modified = Fixture.stamp(1500)
+        #expect(RelocationStamp.forwarding(source, to: current(seen: 1000))?.seen == 1500)
+    }
+
+    @Test(arguments: [1500, 1600, nil] as [Int64?])
+    func versionThatTheStampNamesIsNotForwardedAgain(seen: Int64?) {
+        var source = Fixture.source()
+        source.modified = Fixture.stamp(1500)
+        #expect(RelocationStamp.forwarding(source, to: current(seen: seen)) == nil)
+    }
+
+    @Test func stampIsSentEvenIfNoValueChanged() throws {
+        var state = Fixture.uploaded()
+        state.stage = .needsUpload
+        state.ancestor = Ancestor(fields: ["CD_title": Field(.string("Trip")), "CD_views": Field(.int64(7))])
+        var loaded = BatchPlan.Loaded()
+        loaded.rows[state.key] = Fixture.row(state.key, ["title": .string("Trip")])
+        #expect(BatchPlan.plan(records: [state], links: [], loaded: loaded, mapping: Fixture.mapping).items.isEmpty)
+        var stamp = RelocationStamp(name: "post-1", zone: ZoneID(zoneName: MirrorNames.zone))
+        stamp.seen = 1500
+        loaded.receipts["post-1"] = stamp
+        let item = try #require(BatchPlan.plan(records: [state], links: [], loaded: loaded, mapping: Fixture.mapping).items.first)
+        #expect(RelocationStamp(item.record)?.seen == 1500)
+        #expect(Array(item.record.fields.keys) == [MirrorNames.moveReceipt])
     }
 
     @Test func editOfAnObjectOfTheHomeZoneIsNotForwarded() {
@@ -64,6 +101,28 @@ private typealias Fixture = RelocationFixture
         ] as [(Int64?, [Int64?], Int64?)])
     func objectOfTheHomeZoneFollowsToTheOldestShare(zone: Int64?, others: [Int64?], destination: Int64?) {
         #expect(ForwardedEdits.destination(ofObjectIn: zone, following: others, home: Fixture.home) == destination)
+    }
+}
+
+/// Objects of the home zone that relocated objects refer to by deferred references.
+@Suite struct DeferredReferenceFollowerTests {
+    private let reference = ParkedRelationship(source: "attachment-5", relationship: "post", destination: "post-1")
+
+    /// A device shared an object that referred to one it did not have: the reference led from one zone to the other forever.
+    @Test func targetFollowsTheRecordThatRefersToIt() {
+        #expect(ParkedRelationship.followers(of: [reference]) { $0 == "post-1" ? Fixture.uploaded() : nil } == [Fixture.key("Post", 1)])
+    }
+
+    @Test func targetThatDidNotArriveIsAwaited() { #expect(ParkedRelationship.followers(of: [reference]) { _ in nil } == []) }
+
+    @Test func relocatedTargetIsNotRelocatedAgain() {
+        #expect(ParkedRelationship.followers(of: [reference]) { _ in Fixture.source() } == [])
+    }
+
+    @Test func deletedTargetStays() {
+        var state = Fixture.uploaded()
+        state.stage = .needsDelete
+        #expect(ParkedRelationship.followers(of: [reference]) { _ in state } == [])
     }
 }
 

@@ -174,6 +174,25 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Journey")
     }
 
+    /// An edit that was forwarded, and replaced by the former value in the share, stayed on the device that had awaited it.
+    @Test func forwardedEditsAreNotAwaitedAnyMore() throws {
+        guard case .adopted(_, _, let shown) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500)))
+        else {
+            Issue.record("the record is not adopted")
+            return
+        }
+        var known = Fixture.uploaded(title: "Journey")
+        known.ancestor.unapplied = shown.fields
+        guard case .completed(let earlier) = decide(Fixture.arriving(seen: 1400), .init(record: known)),
+            case .completed(let later) = decide(Fixture.arriving(seen: 1500), .init(record: known))
+        else {
+            Issue.record("the record is not completed")
+            return
+        }
+        #expect(earlier.title == "Journey")
+        #expect(later.title == "Trip")
+    }
+
     /// A full fetch returned the same version again.
     @Test func editsStayShownInAFullFetchOfTheSameVersion() {
         var known = awaiting()

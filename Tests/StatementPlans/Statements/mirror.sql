@@ -127,6 +127,7 @@ SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE name = ? AND owner = ?
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE number = ?
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND destination = ? ORDER BY source, relationship
+SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND EXISTS (SELECT 1 FROM TARN_RECORD r WHERE r.zone = ? AND r.name = destination) ORDER BY source, relationship
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND source = ? ORDER BY source, relationship
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'TARN_LACKING_NAME'
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'TARN_LINK_FIRST'
