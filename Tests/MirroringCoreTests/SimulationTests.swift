@@ -44,7 +44,7 @@ import ValueSimulation
     }
 
     /// A member reached the zone of a share before its list did, and stood at the end of the list.
-    @Test(arguments: [3421, 3798, 4832, 5638] as [UInt64])
+    @Test(arguments: [3421, 3798, 4832, 5638, 9190] as [UInt64])
     func lessonsOfRelocatedListsStayLearnt(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed, features: [.relocation, .order]) == [], "seed \(seed)")
     }

@@ -111,7 +111,10 @@ struct RecordPass {
         if let names = outcome.mergedNames { state.merged = names }
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if let encrypted { state.encrypted = encrypted }
-        if state.stage != .needsDelete { state.stage = outcome.isLocalAhead || state.encrypted.isReplacingAny ? .needsUpload : .uploaded }
+        // A forwarded version is still to be stamped, also if the values are equal.
+        let isForwarding = work.loaded.former[record.recordName] != nil
+        let isAhead = outcome.isLocalAhead || isForwarding || state.encrypted.isReplacingAny
+        if state.stage != .needsDelete { state.stage = isAhead ? .needsUpload : .uploaded }
         state.failure = nil
         work.objects.put(state)
     }
