@@ -3,6 +3,7 @@
 
 import CloudWire
 import Foundation
+import NIOHTTP1
 import Testing
 
 /// A server that gets more requests than it runs.
