@@ -67,7 +67,7 @@ package final class PostgresServerStore: Sendable {
 
     /// Runs a transaction until it commits.
     ///
-    /// - Parameter body: May run several times. Its second value tells whether it may run again after an unknown outcome.
+    /// - Parameter body: May run several times. Its second value says whether it may run again after an unknown outcome.
     func attempting<Value: Sendable>(
         _ requester: String = "", partition: Partition? = nil,
         _ body: @escaping @Sendable (PostgresConnection, _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void) throws -> Value

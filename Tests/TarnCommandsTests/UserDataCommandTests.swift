@@ -96,7 +96,7 @@ import Testing
         let removed = await CommandRun("user", "remove", "amaryllis", "--public-records", "remove", "--yes", "--json", "--data", data)
         #expect(removed.status == 0, "\(removed.notes)")
         #expect(removed.output.hasPrefix(#"{"name":"amaryllis","zones":"#), "\(removed.output)")
-        // A running server refuses the token at once.
+        // A running server refuses the token immediately.
         #expect(try await server.device(forToken: token, now: 2) == nil)
         #expect(await post(ZonesModifyRequest(operations: [.create(zoneID)]), .private, .modifyZones, server, token: token) == 401)
         #expect(try await server.users().isEmpty)

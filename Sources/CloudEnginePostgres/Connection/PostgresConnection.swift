@@ -42,14 +42,14 @@ final class PostgresConnection: @unchecked Sendable {
     private static let connectSeconds = 10.0
     /// Longer than the server's own limit for a statement, so that the server's error arrives first.
     private static let answerSeconds = 75.0
-    /// For every session: a statement ends, and a transaction whose process hangs loses its locks.
+    /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
     private static let settings = "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
 
     private let handle: OpaquePointer
     private var owed: [Ticket] = []
     private var owedStart = 0
     private var prepared: [String: String] = [:]
-    /// Names are never used again: one whose preparation failed may exist.
+    /// Names are never used again: a failed preparation may have left one.
     private var statements = 0
     private var failure: PostgresError?
     private(set) var isBroken = false
@@ -163,7 +163,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     /// Sends the end of a transaction and waits until it is carried out.
     ///
-    /// - Parameter willSend: Called when a loss of the connection can no longer tell whether it was.
+    /// - Parameter willSend: Called when a loss of the connection leaves open whether it was.
     /// - Throws: Also if the server rolled it back.
     func commit(_ willSend: () -> Void = {}) throws {
         let ticket = try enqueue("COMMIT", [])
@@ -258,7 +258,7 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Sends and receives at once, until a ticket is done: a server with unread results stops reading, too.
+    /// Sends and receives by turns, until a ticket is done: a server with unread results stops reading, too.
     private func pump(until ticket: Ticket) throws {
         waits += 1
         let deadline = Date(timeIntervalSinceNow: Self.answerSeconds)

@@ -53,6 +53,6 @@ struct PostgresError: Error, Hashable, Sendable {
 }
 
 extension StorageFailure {
-    /// The connection was lost after the commit was sent, and no idempotency key tells whether it was carried out.
+    /// The connection was lost after the commit was sent, and no idempotency key shows whether it was carried out.
     static let unknownOutcome = StorageFailure(.unavailable, "the connection was lost during a commit: the outcome is unknown")
 }

@@ -24,7 +24,7 @@ enum PostgresFormat {
         + SubscriptionRows.tables + AssetRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables + AccountRows.tables
         + ChangeLogRows.tables
 
-    /// Tables whose rows belong to one partition and are deleted with its contents.
+    /// Tables of rows that belong to one partition and are deleted with its contents.
     static let partitionedTables = [
         "zones", "records", "record_versions", "kept_assets", "record_indexes", "index_entries", "client_tokens", "subscriptions",
         "public_subscriptions", "uploads", "asset_links", "answers", "staged_requests", "record_references",

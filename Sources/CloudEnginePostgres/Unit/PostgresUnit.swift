@@ -179,7 +179,7 @@ final class PostgresUnit: PartitionWriter {
 
     /// Writes the partition's row, and commits.
     ///
-    /// - Parameter willSend: Called when a loss of the connection can no longer tell whether it was carried out.
+    /// - Parameter willSend: Called when a loss of the connection leaves open whether it was carried out.
     func commit(_ willSend: () -> Void) throws {
         if isChanged || due != nil { try connection.send(PartitionRows.write, PartitionRows.values(loaded, due: due, part: part)) }
         try connection.commit(willSend)
