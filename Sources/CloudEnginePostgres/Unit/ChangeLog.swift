@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudWire
 
 /// The table of the histories of records: one row for each request that changed records, in order of the partition's change numbers.
 ///
