@@ -4,6 +4,7 @@
 import CloudEngineSQLite
 import Foundation
 import GRDB
+import TestBasics
 import Testing
 
 /// A retired key is deleted from the disk, not from a table alone.

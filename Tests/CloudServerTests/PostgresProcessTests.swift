@@ -12,6 +12,7 @@
     import NIOHTTP1
     import Synchronization
     import TemporaryPostgres
+    import TestBasics
     import Testing
 
     /// Two server processes on one database.

@@ -3,7 +3,6 @@
 
 import CloudEngineSQLite
 @testable import CloudService
-import ServiceFixtures
 import Testing
 
 /// One rule for new passwords, wherever they are set.
@@ -45,19 +44,6 @@ import Testing
     @Test func theListIsOfSomeHundredPasswordsInLowerCase() {
         #expect((400...1000).contains(CommonPasswords.all.count))
         #expect(CommonPasswords.all.allSatisfy { $0 == $0.lowercased() })
-    }
-
-    @Test func theConsoleAsksForAnOperatorsLength() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
-        _ = try await village.villager("bo")
-        func set(_ password: String, of name: String) async -> Int {
-            await visitor.post("/console/users/\(name)", ["do": "password", "password": password]).status
-        }
-        #expect(await set("eleven xx y", of: "bo") == 303)
-        #expect(await set("seven x", of: "bo") == 400)
-        #expect(await set("football1", of: "bo") == 400)
-        #expect(await set("eleven xx y", of: "mia") == 400)
-        #expect(try await village.store.account(named: "mia", password: "correct horse") != nil)
     }
 
     @Test(arguments: [

@@ -82,7 +82,7 @@ enum RecordCSV {
     }
 
     static func header(_ columns: [Column]) -> String {
-        ([nameHeader] + columns.map { "\($0.name):\($0.type.rawValue)" }).map(quoted).joined(separator: ",")
+        ([nameHeader] + columns.map { "\($0.name):\($0.type.rawValue)" }).map(CSVField.value).joined(separator: ",")
     }
 
     static func line(_ record: Record, _ columns: [Column]) -> String {

@@ -7,15 +7,15 @@ import Foundation
 import ServiceFixtures
 import Testing
 
-/// Changes while a sign-in is between its steps.
+/// Changes of passwords and second factors, also while a sign-in is between its steps.
 @Suite struct SignInChangeTests {
     private static func challenge(_ page: String) throws -> String {
         let start = try #require(page.range(of: "name=\"challenge\" value=\""))
         return String(page[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    private static func turnedOn() async throws -> (Village, ConsoleTests.Visitor, secret: [UInt8]) {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+    private static func turnedOn() async throws -> (Village, BrowserSession, secret: [UInt8]) {
+        let (village, visitor) = try await BrowserSession.signedIn()
         let account = try #require(try await village.store.account(named: "mia"))
         let secret = try await village.store.beginSecondFactor(ofAccount: account, now: village.clock.now)
         let code = TimeCode.code(of: secret, step: TimeCode.step(at: village.clock.now))
@@ -27,7 +27,7 @@ import Testing
     /// A person who had the old password and waits for a code does not get in with the new password's owner.
     @Test func aChallengeEndsWithThePassword() async throws {
         let (village, _, secret) = try await Self.turnedOn()
-        let visitor = ConsoleTests.Visitor(village)
+        let visitor = BrowserSession(village)
         func code() -> String { TimeCode.code(of: secret, step: TimeCode.step(at: village.clock.now)) }
         let early = try Self.challenge(await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "").text)
         try await village.store.setPassword("correct donkey", ofUser: "mia")
@@ -45,5 +45,18 @@ import Testing
         #expect(page.status == 409)
         #expect(page.text.contains("The second factor is on already."))
         #expect(page.text.contains("name=\"code\""), "the page with the form that turns it off")
+    }
+
+    @Test func theConsoleAsksForAnOperatorsLength() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        _ = try await village.villager("bo")
+        func set(_ password: String, of name: String) async -> Int {
+            await visitor.post("/console/users/\(name)", ["do": "password", "password": password]).status
+        }
+        #expect(await set("eleven xx y", of: "bo") == 303)
+        #expect(await set("seven x", of: "bo") == 400)
+        #expect(await set("football1", of: "bo") == 400)
+        #expect(await set("eleven xx y", of: "mia") == 400)
+        #expect(try await village.store.account(named: "mia", password: "correct horse") != nil)
     }
 }

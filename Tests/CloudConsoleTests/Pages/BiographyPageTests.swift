@@ -14,7 +14,7 @@ import Testing
     private static let record = "\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E"
 
     @Test func aRecordLinksToItsHistory() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         #expect(await visitor.get(Self.record).text.contains(#"href="\#(Self.record)/history""#))
         let bo = try await village.villager("bo")
         let edit = ModifyRecordsRequest(
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func aDeletedRecordHasAHistoryAndAnUnknownOneHasNot() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let phone = try await village.store.addToken(userName: "mia", deviceLabel: "phone", now: 0)
         let mia = Village.Villager(village: village, account: "mia", token: phone, name: "")
         try await mia.modify([RecordOperation(.create, .plant("a"))])
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func aLongHistoryHasPages() async throws {
-        let (village, visitor) = try await ConsoleTests.signedIn()
+        let (village, visitor) = try await BrowserSession.signedIn()
         let token = try await village.store.addToken(userName: "mia", deviceLabel: "phone", now: 0)
         let mia = Village.Villager(village: village, account: "mia", token: token, name: "")
         for _ in 0..<51 { try await mia.modify([RecordOperation(.forceReplace, .plant("a"))]) }
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func everyPageOfTheMenuHasAKeyOfItsOwn() async throws {
-        let (_, visitor) = try await ConsoleTests.signedIn()
+        let (_, visitor) = try await BrowserSession.signedIn()
         let page = await visitor.get("\(ConsoleTests.base)/records").text
         let header = try #require(page.range(of: "</nav>").map { page[..<$0.lowerBound] })
         let keys = header.components(separatedBy: #"data-key=""#).dropFirst().map { String($0.prefix { $0 != "\"" }) }
