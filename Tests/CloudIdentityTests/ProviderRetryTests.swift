@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudIdentity
+import CloudService
 import ServiceFixtures
+import Synchronization
+import TestBasics
 import Testing
 
 /// Failures while the provider's documents are fetched.

@@ -5,6 +5,7 @@ import CloudEngineSQLite
 import CloudService
 import Foundation
 import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Changes of passwords and second factors, also while a sign-in is between its steps.
