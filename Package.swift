@@ -320,8 +320,8 @@ let package = Package(
         .testTarget(
             name: "CloudConsoleTests",
             dependencies: [
-                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "ServiceFixtures", "TarnCommands",
-                "TestBasics",
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures",
+                "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

@@ -126,7 +126,7 @@ import Testing
     }
 
     /// The records that the server acknowledged.
-    private final class Answered: Sendable {
+    final class Answered: Sendable {
         private let state = Mutex<Set<String>>([])
 
         var names: Set<String> { state.withLock { $0 } }

@@ -3,6 +3,7 @@
 
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import Foundation
 import ServiceFixtures
 import TestBasics
