@@ -235,4 +235,4 @@ web-packages:
 
 # What the test of the page needs.
 test-packages:
-	@.ci/install-packages chromium fonts-dejavu-core python3
+	@.ci/install-packages chromium fonts-dejavu-core postgresql python3

@@ -69,7 +69,8 @@ import Testing
             "tablet", transport, model: Self.model, configure: { $0.print = { text in printed.withLock { $0 += text } } })
         try await initialize(tablet, [.dryRun, .printSchema]).get()
         let text = printed.withLock { $0 }
-        #expect(text.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE CDMR (\n        CD_entityNames   STRING QUERYABLE SEARCHABLE SORTABLE,\n"))
+        #expect(text.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE CDDeviceApproval (\n"))
+        #expect(text.contains("    RECORD TYPE CDMR (\n        CD_entityNames   STRING QUERYABLE SEARCHABLE SORTABLE,\n"))
         #expect(text.contains("        CD_secret              ENCRYPTED BYTES,\n"))
         #expect(text.contains("        CD_title_ckAsset       ASSET,\n"))
         #expect(!text.contains("___modTime"))

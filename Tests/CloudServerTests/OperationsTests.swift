@@ -195,6 +195,7 @@ import Testing
         ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
         ("trusted-proxies", "10.0.0.7,fd00::/8"), ("public-address", "https://cloud.example.com"),
         ("without", "model-extensions, quota"), ("containers", "iCloud.org.example.notes"), ("development", "operators"),
+        ("console-public-address", "https://console.example.com"), ("database", "postgres://tarn@db.example.com/tarn"),
     ])
     func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
         let folder = TemporaryFolder()
@@ -212,7 +213,11 @@ import Testing
         let command = try ServeCommand.parse(["--\(name)", value])
         #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
         // A flag goes over a variable, and that over a file.
-        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8", "public-address": "https://other.example", "development": "off"]
+        let others = [
+            "port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget",
+            "trusted-proxies": "10.0.0.8", "public-address": "https://other.example", "development": "off",
+            "console-public-address": "https://other.example", "database": "postgres://tarn@other.example/tarn",
+        ]
         let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
@@ -226,7 +231,7 @@ import Testing
     }
 
     @Test func everySettingAndLimitIsExplained() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 21, "tests of settings know them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 23, "tests of settings know them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {

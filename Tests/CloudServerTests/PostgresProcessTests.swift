@@ -144,7 +144,7 @@
             let process = Process()
             let errors = Pipe()
             process.executableURL = ServerProcess.tarn
-            process.arguments = ["serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:secret@127.0.0.1:1/none"]
+            process.arguments = ["serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:secret@secret@127.0.0.1:1/none"]
             process.standardError = errors
             try process.run()
             let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

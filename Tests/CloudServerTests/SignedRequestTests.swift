@@ -219,7 +219,7 @@ import Testing
             #expect(try await reason(Self.headers(signer.id, url)).contains("base64url"))
             #expect(try await reason(Self.headers(signer.id, "no base64!")).contains("is not base64"))
             #expect(try await reason(Self.headers(signer.id, "AAAA")).contains("3 bytes that are not DER"))
-            #expect(try await reason(Self.headers("0" + signer.id.dropFirst(), good)).contains("has the key ID") || signer.id.hasPrefix("0"))
+            #expect(try await reason(Self.headers((signer.id.hasPrefix("0") ? "1" : "0") + signer.id.dropFirst(), good)).contains("has the key ID"))
             #expect(try await reason(Self.headers(signer.id, good, date: "yesterday")).contains("is not written as"))
             #expect(try await reason(Self.headers(signer.id, good, date: "2029-01-02T03:04:05Z")).contains("too far from the server's clock"))
             #expect(try await reason(Self.headers(signer.id, good, date: "2030-01-02T03:04:06Z")).contains("does not fit the request"))

@@ -37,7 +37,6 @@ import Testing
         ("Tests/CloudMirroringTests/EncryptionKeyRingTests.swift", "keys of several processes"),
         ("Tests/CloudIdentityTests/ForeignProviderTests.swift", "a provider that is a process of its own, by the system's clock"),
         ("Tests/CloudServerTests/Connections/ConnectionTests.swift", "an upper bound for sockets"),
-        ("Tests/CloudServiceTests/FormLimitTests.swift", "an upper bound for quadratic work"),
         ("Tests/TarnCommandsTests/OutputTests.swift", "an instant, from which the test counts"),
     ]
 

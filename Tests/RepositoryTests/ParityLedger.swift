@@ -145,10 +145,14 @@ struct TestIndex {
             let target = String(file.path.prefix { $0 != "/" })
             var suite: String?
             var isTest = false
+            // Declarations inside a conditional block are indented.
+            var conditions = 0
             for line in file.text.split(separator: "\n") {
                 let trimmed = line.drop { $0 == " " }
                 if trimmed.hasPrefix("//") { continue }
-                if trimmed.count == line.count, let name = line.declaredName(["struct", "class", "extension", "enum", "actor"]) {
+                if trimmed.hasPrefix("#if") { conditions += 1 }
+                if trimmed.hasPrefix("#endif") { conditions -= 1 }
+                if line.count - trimmed.count == 4 * conditions, let name = line.declaredName(["struct", "class", "extension", "enum", "actor"]) {
                     suite = name
                 }
                 if trimmed.contains("@Test") { isTest = true }

@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "tags.label == 'a'", "tags == nil", "nothing == 1", "title.length == 1",
+        "tags.label == 'a'", "tags == nil", "nothing == 1",
         "ANY title == 'a'", "tags.@count.x > 1", "author > nil AND author > author", "title MATCHES '['",
         "SUBQUERY(tags, $t, $t.label == 'a') == nil", "random() > 0", "title == $x",
         "tags.@distinctUnionOfObjects.label.@count > 1", "tags[0].label == 'a'", "entity.isAbstract == 1",

@@ -74,19 +74,15 @@ final class PostgresConnection: @unchecked Sendable {
         guard let started else { throw StorageFailure(.unavailable, "out of memory for a connection") }
         handle = started
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
-        do {
-            try connect(before: deadline)
-            guard PQserverVersion(handle) >= 130_000 else {
-                throw StorageFailure(.unavailable, "the database server is older than PostgreSQL 13")
-            }
-            let result = PQexec(handle, Self.settings)
-            defer { PQclear(result) }
-            guard PQresultStatus(result) == PGRES_COMMAND_OK, PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
-                throw StorageFailure(.unavailable, "the database session could not be set up")
-            }
-        } catch {
-            PQfinish(handle)
-            throw error
+        // From here on a failure deinitializes the connection, which frees the handle.
+        try connect(before: deadline)
+        guard PQserverVersion(handle) >= 130_000 else {
+            throw StorageFailure(.unavailable, "the database server is older than PostgreSQL 13")
+        }
+        let result = PQexec(handle, Self.settings)
+        defer { PQclear(result) }
+        guard PQresultStatus(result) == PGRES_COMMAND_OK, PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+            throw StorageFailure(.unavailable, "the database session could not be set up")
         }
     }
 

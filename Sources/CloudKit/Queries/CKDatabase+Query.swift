@@ -108,11 +108,7 @@ extension CKDatabase {
     /// Older form of ``perform(_:inZoneWith:)``, for code that states the type of the result.
     ///
     /// - Throws: ``CKError``, as ``perform(_:inZoneWith:)``.
-    @available(
-        *, deprecated,
-        message:
-            "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which has a result for each record and a cursor for the next page"
-    )
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:), with a result for each record")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await perform(query, inZoneWith: zoneID)

@@ -21,7 +21,7 @@ struct DatabaseAddress: Hashable, Sendable {
     var shown: String { Self.shown(text) }
 
     private static func shown(_ text: String) -> String {
-        text.replacing(/:\/\/([^:@\/]*):[^@]*@/) { "://\($0.1)@" }.replacing(/([?&])password=[^&]*/) { "\($0.1)password=…" }
+        text.replacing(/:\/\/([^:@\/]*):[^\/]*@/) { "://\($0.1)@" }.replacing(/([?&])password=[^&]*/) { "\($0.1)password=…" }
     }
 }
 

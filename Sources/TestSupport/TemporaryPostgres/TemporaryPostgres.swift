@@ -3,16 +3,23 @@
 
 import Foundation
 
-/// A PostgreSQL server in a temporary folder, which ends with the process. Nil where none is installed.
+/// A PostgreSQL server in a temporary folder, which ends with the process. Nil where none is installed, or can be started.
 ///
 /// It listens on a socket in its folder, so that no port is taken. The server refuses to run as root: tests of root run it as the user
 /// `postgres`, which Debian's package makes.
 package final class TemporaryPostgres: Sendable {
     /// The server that the tests of this process share; each makes databases of its own.
-    package static let shared = TemporaryPostgres.start(synchronous: false)
+    package static let shared = try? attempt?.get()
+
+    /// Why an installed server did not start; nil if it did, or if none is installed.
+    package static var failure: String? {
+        if case .failure(let error) = attempt { "\(error)" } else { nil }
+    }
 
     /// Where a test says why it does not run.
-    package static let absence = "PostgreSQL is not installed: apt-get install postgresql"
+    package static var absence: String { failure ?? "PostgreSQL is not installed: apt-get install postgresql" }
+
+    private static let attempt = TemporaryPostgres.start(synchronous: false)
 
     private let folder: String
     private let programs: String
@@ -29,35 +36,39 @@ package final class TemporaryPostgres: Sendable {
     deinit { try? input.fileHandleForWriting.close() }
 
     /// - Parameter synchronous: Whether commits reach the disk; tests that kill the server need it.
-    package static func start(synchronous: Bool) -> TemporaryPostgres? {
-        guard let programs = programs() else { return nil }
+    /// - Returns: Nil where none is installed.
+    package static func start(synchronous: Bool) -> Result<TemporaryPostgres, any Error>? {
+        programs().map { programs in Result { try start(programs, synchronous: synchronous) } }
+    }
+
+    private static func start(_ programs: String, synchronous: Bool) throws -> TemporaryPostgres {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tarn-pg-\(UUID().uuidString.prefix(8))").path
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            if getuid() == 0 { try run("/bin/chown", ["postgres", folder]) }
-            try run(asServer: true, "\(programs)/initdb", ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C"])
-            let (process, input) = (Process(), Pipe())
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            // The shell outlives a killed test process by the moment that it takes to end the server.
-            let script = "folder=$1; shift; \"$@\" >\"$folder/log\" 2>&1 & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; rm -rf \"$folder\""
-            let server = serverCommand(
-                "\(programs)/postgres",
-                [
-                    "-D", "\(folder)/data", "-k", folder, "-c", "listen_addresses=", "-c", "max_connections=200",
-                    "-c", "fsync=\(synchronous ? "on" : "off")",
-                ])
-            process.arguments = ["-c", script, "sh", folder] + server
-            process.standardInput = input
-            try process.run()
-            let started = TemporaryPostgres(folder: folder, programs: programs, input: input, process: process)
-            for _ in 0..<200 {
-                if (try? run("\(programs)/pg_isready", ["-q", "-h", folder])) != nil { return started }
-                Thread.sleep(forTimeInterval: 0.05)
-            }
-            throw Failure("the server did not start: \((try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "")")
-        } catch {
-            preconditionFailure("PostgreSQL is installed in \(programs), and cannot be started: \(error)")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        if getuid() == 0 { try run("/bin/chown", ["postgres", folder]) }
+        try run(
+            asServer: true, "\(programs)/initdb",
+            ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C"])
+        let (process, input) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // The shell outlives a killed test process by the moment that it takes to end the server.
+        let script = """
+            folder=$1; shift; "$@" >"$folder/log" 2>&1 & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; rm -rf "$folder"
+            """
+        let server = serverCommand(
+            "\(programs)/postgres",
+            [
+                "-D", "\(folder)/data", "-k", folder, "-c", "listen_addresses=", "-c", "max_connections=200",
+                "-c", "fsync=\(synchronous ? "on" : "off")",
+            ])
+        process.arguments = ["-c", script, "sh", folder] + server
+        process.standardInput = input
+        try process.run()
+        let started = TemporaryPostgres(folder: folder, programs: programs, input: input, process: process)
+        for _ in 0..<200 {
+            if (try? run("\(programs)/pg_isready", ["-q", "-h", folder])) != nil { return started }
+            Thread.sleep(forTimeInterval: 0.05)
         }
+        throw Failure("PostgreSQL did not start: \((try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "")")
     }
 
     /// Makes an empty database.

@@ -7,6 +7,10 @@ import CloudWire
 import Foundation
 import Testing
 
+#if TARN_POSTGRES
+    import TemporaryPostgres
+#endif
+
 /// The engine's requirements on any storage.
 @Suite struct StorageConformanceTests {
     private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
@@ -42,6 +46,10 @@ import Testing
     private func names(_ records: [StoredRecord]) -> String {
         records.map { ($0.record.isDeleted ? "-" : "") + $0.record.recordName }.joined(separator: " ")
     }
+
+    #if TARN_POSTGRES
+        @Test func anInstalledPostgreSQLStarts() { #expect(TemporaryPostgres.failure == nil) }
+    #endif
 
     @Test(arguments: StorageKind.installed)
     func aPartitionThatWasNeverWrittenToIsEmptyAndReadingMakesNone(_ kind: StorageKind) async throws {

@@ -129,6 +129,7 @@ import Testing
     /// Requests that chance would not find.
     private static let known: [String: String] = [
         "modifyRecords private": #"{"operations":[{"operationType":"create","record":{"recordType":"Plant","fields":{}}}]}"#,
+        "modifyRecords public": #"{"operations":[{"operationType":"create","record":{"recordType":"Plant","fields":{}}}]}"#,
         "recordChanges private": #"{"zoneID":{"zoneName":"Garden"}}"#,
         "queryRecords private": #"{"query":{"recordType":"Plant","filterBy":[{"fieldName":"name","comparator":"EQUALS","#
             + #""fieldValue":{"type":"STRING","value":"Sage"}}]},"zoneID":{"zoneName":"Garden"}}"#,

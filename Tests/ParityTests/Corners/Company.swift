@@ -8,20 +8,28 @@ import Testing
 
 /// A company: an abstract person with two kinds of employees, departments, and projects with several members.
 class Person: NSManagedObject {}
+
+/// The life-cycle callbacks of a context's employees, in order.
+final class CallbackLog {
+    private(set) var names: [String] = []
+
+    func add(_ name: String) { names.append(name) }
+}
+
 class Employee: Person {
     /// The key of the log in `userInfo`: a context with a log records the life-cycle callbacks of its employees.
     static let logKey = "log"
-    private var log: NSMutableArray?
+    private var log: CallbackLog?
 
     override func awakeFromInsert() {
         super.awakeFromInsert()
-        log = managedObjectContext?.userInfo[Self.logKey] as? NSMutableArray
+        log = managedObjectContext?.userInfo[Self.logKey] as? CallbackLog
         log?.add("insert")
         setPrimitiveValue(Date(timeIntervalSinceReferenceDate: 5), forKey: "hired")
     }
     override func awakeFromFetch() {
         super.awakeFromFetch()
-        log = managedObjectContext?.userInfo[Self.logKey] as? NSMutableArray
+        log = managedObjectContext?.userInfo[Self.logKey] as? CallbackLog
         log?.add("fetch")
     }
     override func willSave() {

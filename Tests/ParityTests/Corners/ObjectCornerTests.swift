@@ -8,10 +8,10 @@ import Testing
 @Suite struct ObjectCornerTests {
     /// Returns the life-cycle callbacks of employees during the work of a context.
     private func logged(_ context: NSManagedObjectContext, _ work: () throws -> Void) throws -> [String] {
-        let log = NSMutableArray()
+        let log = CallbackLog()
         context.performAndWait { context.userInfo[Employee.logKey] = log }
         try context.performAndWait(work)
-        return log.compactMap { $0 as? String }
+        return log.names
     }
 
     @Test func awakeningSeesDefaultsAndItsPrimitivesAreSaved() throws {
