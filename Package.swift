@@ -138,7 +138,9 @@ let package = Package(
 
         .target(
             name: "CloudConsole",
-            dependencies: ["CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache")],
+            dependencies: [
+                "CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache"),
+            ],
             exclude: ["Web"],
             plugins: ["WebFilesPlugin"]),
         // Embeds files in code, so that the server is one executable.
@@ -259,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "TypicalCloudCodeTests", dependencies: ["CloudKit", "CloudKitTesting"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "ValueSimulation"]),
+        .testTarget(
+            name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "ValueSimulation"]),
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
@@ -374,7 +377,7 @@ if Context.environment["TARN_BENCH"] != nil {
             ],
             path: "Benchmarks/Bench",
             exclude: ["Bench.xcdatamodeld"],
-            plugins: ["ModelCompilerPlugin"]),
+            plugins: ["ModelCompilerPlugin"])
     ]
 }
 
@@ -398,11 +401,12 @@ if Context.environment["TARN_EXAMPLES"] != nil {
 
 // The server's engine on PostgreSQL, where libpq's headers are (Debian: libpq-dev). TARN_POSTGRES=1 requires it, 0 leaves it out.
 // Apps need neither: without it, `tarn serve --database` says so.
-let hasLibPQ = switch Context.environment["TARN_POSTGRES"] {
-case "0": false
-case .some(let wanted) where !wanted.isEmpty: true
-default: ["/usr/include/postgresql/libpq-fe.h", "/usr/include/libpq-fe.h"].contains { FileManager.default.fileExists(atPath: $0) }
-}
+let hasLibPQ =
+    switch Context.environment["TARN_POSTGRES"] {
+    case "0": false
+    case .some(let wanted) where !wanted.isEmpty: true
+    default: ["/usr/include/postgresql/libpq-fe.h", "/usr/include/libpq-fe.h"].contains { FileManager.default.fileExists(atPath: $0) }
+    }
 if hasLibPQ {
     package.targets += [
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -425,11 +429,18 @@ if hasLibPQ {
     }
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CStatementLog", "CZlib", "Notebook", "TypicalCloudCodeTests"].contains(target.name) {
-    target.swiftSettings = (target.swiftSettings ?? []) + [
-        .treatAllWarnings(as: .error),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-    ]
+for target in package.targets
+where target.type != .plugin
+    && ![
+        "CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CStatementLog", "CZlib", "Notebook",
+        "TypicalCloudCodeTests",
+    ].contains(target.name)
+{
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .treatAllWarnings(as: .error),
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+        ]
 }

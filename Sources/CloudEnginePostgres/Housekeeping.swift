@@ -90,16 +90,17 @@ extension PostgresUnit {
             """, [part, unused], changing: .assets)
         try forgetDeletions(before: deleted)
         // Due again in a day while anything is left that expires.
-        let isLeft: Bool = try rows(
-            """
-            SELECT EXISTS (SELECT 1 FROM answers WHERE part = $1) OR EXISTS (SELECT 1 FROM uploads WHERE part = $1)
-                OR EXISTS (SELECT 1 FROM staged_requests WHERE part = $1) OR EXISTS (SELECT 1 FROM record_versions WHERE part = $1)
-                OR EXISTS (SELECT 1 FROM change_log WHERE part = $1)
-                OR EXISTS (SELECT 1 FROM records WHERE part = $1 AND deleted) OR EXISTS (SELECT 1 FROM zones WHERE part = $1 AND deleted)
-                OR EXISTS (SELECT 1 FROM assets a WHERE part = $1 AND NOT EXISTS (
-                    SELECT 1 FROM asset_links l WHERE l.part = a.part AND l.checksum = a.checksum))
-            """, [part], from: .answers
-        ).first.map { $0[0] } ?? false
+        let isLeft: Bool =
+            try rows(
+                """
+                SELECT EXISTS (SELECT 1 FROM answers WHERE part = $1) OR EXISTS (SELECT 1 FROM uploads WHERE part = $1)
+                    OR EXISTS (SELECT 1 FROM staged_requests WHERE part = $1) OR EXISTS (SELECT 1 FROM record_versions WHERE part = $1)
+                    OR EXISTS (SELECT 1 FROM change_log WHERE part = $1)
+                    OR EXISTS (SELECT 1 FROM records WHERE part = $1 AND deleted) OR EXISTS (SELECT 1 FROM zones WHERE part = $1 AND deleted)
+                    OR EXISTS (SELECT 1 FROM assets a WHERE part = $1 AND NOT EXISTS (
+                        SELECT 1 FROM asset_links l WHERE l.part = a.part AND l.checksum = a.checksum))
+                """, [part], from: .answers
+            ).first.map { $0[0] } ?? false
         try run(
             "UPDATE partitions SET due = $2 WHERE part = $1",
             [part, isLeft ? now + PostgresServerStore.unusedMilliseconds : Int64?.none], changing: .partitions)

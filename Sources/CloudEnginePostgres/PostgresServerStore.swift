@@ -70,7 +70,9 @@ package final class PostgresServerStore: Sendable {
     /// - Parameter body: May run several times. Its second value says whether it may run again after an unknown outcome.
     func attempting<Value: Sendable>(
         _ requester: String = "", partition: Partition? = nil,
-        _ body: @escaping @Sendable (PostgresConnection, _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void) throws -> Value
+        _ body:
+            @escaping @Sendable (PostgresConnection, _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void)
+            throws -> Value
     ) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
         for attempt in 0..<Self.attemptsMax {

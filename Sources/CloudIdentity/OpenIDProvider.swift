@@ -41,7 +41,7 @@ package actor OpenIDProvider: IdentityProvider {
 
     private static let documentMilliseconds: Int64 = 3_600_000
     private static let staleMilliseconds: Int64 = 86_400_000
-    /// A person waits for the sign-in page meanwhile.
+    /// The sign-in page waits for it.
     private static let fetchesMax = 3
     private static let backoff = Backoff(firstSeconds: 0.25, longestSeconds: 1)
     private static let retryMilliseconds: Int64 = 60_000
@@ -96,7 +96,7 @@ package actor OpenIDProvider: IdentityProvider {
 
     package func person(ofCode code: String, _ request: AuthorizationRequest, now: Int64) async throws -> ProviderPerson {
         let token = try IDToken(try await exchange(code, request))
-        let claims = try await token.claims(signedBy: try await key(of: token))
+        let claims = try await claims(of: token)
         try IDToken.check(claims, issuer: settings.issuer, clientID: settings.clientID, nonce: request.nonce, now: now)
         return ProviderPerson(
             identity: Identity(issuer: claims.iss, subject: claims.sub), preferredName: claims.preferred_username)
@@ -147,6 +147,18 @@ package actor OpenIDProvider: IdentityProvider {
         }
         metadata = (value, now())
         return value
+    }
+
+    /// A provider may replace a key and give the new one the same ID, or none: its keys are fetched again, at most once a minute.
+    private func claims(of token: IDToken) async throws -> IDToken.Claims {
+        let key = try await key(of: token)
+        do {
+            return try await token.claims(signedBy: key)
+        } catch {
+            guard let keys, abs(now() - keys.fetched) >= Self.retryMilliseconds else { throw error }
+            self.keys = nil
+            return try await token.claims(signedBy: try await self.key(of: token))
+        }
     }
 
     private func key(of token: IDToken) async throws -> JWK {

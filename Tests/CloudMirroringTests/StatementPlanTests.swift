@@ -93,6 +93,9 @@ import Testing
             PlanException("", "SCAN TARN_OUTBOX", because: "It has two rows at most."),
             PlanException("", "SCAN TARN_EVENT", because: "It keeps 1,000 rows."),
             PlanException("", "SCAN TARN_CONFLICT", because: "The app asks for all of them; it keeps 10,000 rows."),
+            PlanException(
+                "SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND EXISTS…",
+                because: "Once an import, of the references of a share that wait for their targets."),
             PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL…", because: "The home zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),

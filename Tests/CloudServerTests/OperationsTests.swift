@@ -43,9 +43,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true), ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x", true),
-        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x", false), ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", false),
-        ("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", false), ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", false),
+        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
+        ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x", true),
+        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x", false),
+        ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", false),
+        ("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", false),
+        ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", false),
         ("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", false), ("", false), ("---", false), ("00-\u{1F9D1}-1-1", false),
     ])
     func aTraceIsJoinedIfItsHeaderIsValid(_ header: String, _ isValid: Bool) {
@@ -96,7 +99,9 @@ import Testing
         spans.add(answer("records/modify", 409, error: "CONFLICT"), method: "POST", took: .milliseconds(12), in: trace)
         spans.add(answer("zones/list", 500), method: "GET", took: .zero, in: nil)
         // The trace of this request is not sampled.
-        spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"))
+        spans.add(
+            answer("zones/list", 200), method: "GET", took: .zero,
+            in: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"))
         await spans.flush()
         let sent = try collected.spans()
         #expect(sent.count == 2)
@@ -108,7 +113,8 @@ import Testing
         #expect(first["kind"] == .number(2))
         #expect(first["startTimeUnixNano"]?.string == "1899999999988000000")
         #expect(first["endTimeUnixNano"]?.string == "1900000000000000000")
-        let attributes = Dictionary(uniqueKeysWithValues: (first["attributes"]?.list ?? []).map { ($0["key"]?.string ?? "", $0["value"] ?? .null) })
+        let attributes = Dictionary(
+            uniqueKeysWithValues: (first["attributes"]?.list ?? []).map { ($0["key"]?.string ?? "", $0["value"] ?? .null) })
         #expect(attributes["http.response.status_code"]?["intValue"]?.string == "409")
         #expect(attributes["error.type"]?["stringValue"]?.string == "CONFLICT")
         #expect(attributes["http.route"]?["stringValue"]?.string == "records/modify")
@@ -271,7 +277,9 @@ import Testing
             configuration.tlsConfiguration = tls
             configuration.redirectConfiguration = .disallow
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-            func send(_ method: String, _ path: String, _ body: [UInt8] = [], type: String = "application/json") async throws -> HTTPClientResponse {
+            func send(_ method: String, _ path: String, _ body: [UInt8] = [], type: String = "application/json") async throws
+                -> HTTPClientResponse
+            {
                 var request = HTTPClientRequest(url: path.hasPrefix("https") ? path : "https://localhost:\(port)\(path)")
                 request.method = HTTPMethod(rawValue: method)
                 if path.hasPrefix("/d") { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
@@ -293,7 +301,8 @@ import Testing
                 let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
                 _ = try await send(
                     "POST", "\(root)/subscriptions/modify", SubscriptionsModifyRequest(operations: [.create(subscription)]).encoded())
-                let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+                let upload = AssetUploadRequest(
+                    items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
                 let places = try await send("POST", "\(root)/assets/upload", upload.encoded()).body.collect(upTo: 100_000)
                 guard case .address(let place) = try AssetUploadResponse(json: Array(places.readableBytesView)).results[0] else {
                     throw WireError(.internalError, "no address")

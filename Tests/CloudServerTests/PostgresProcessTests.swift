@@ -15,7 +15,8 @@
     import Testing
 
     /// Two server processes on one database.
-    @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }) struct PostgresProcessTests {
+    @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }, .timeLimit(.minutes(2)))
+    struct PostgresProcessTests {
         private typealias ServerProcess = ServerProcessTests.ServerProcess
 
         /// Two servers, and a user with a token for each of two devices.
@@ -52,7 +53,8 @@
 
             func save(_ names: [String], on server: Int) async throws {
                 let message = ModifyRecordsRequest(
-                    operations: names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) }, zoneID: LiveServer.garden)
+                    operations: names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) },
+                    zoneID: LiveServer.garden)
                 let response = try ModifyRecordsResponse(json: try await post(server, .modifyRecords, message))
                 #expect(response.results.allSatisfy { if case .record = $0 { true } else { false } })
             }
@@ -67,7 +69,9 @@
                 var page = ZoneChangesQuery(zoneID: LiveServer.garden)
                 while true {
                     let body = try await post(server, .zoneChanges, ZoneChangesRequest(zones: [page]))
-                    guard case .changes(let changes) = try ZoneChangesResponse(json: body).zones[0] else { throw WireError(.internalError, "refused") }
+                    guard case .changes(let changes) = try ZoneChangesResponse(json: body).zones[0] else {
+                        throw WireError(.internalError, "refused")
+                    }
                     names += changes.records.map(\.recordName)
                     guard changes.moreComing else { return names }
                     page.syncToken = changes.syncToken
@@ -136,7 +140,9 @@
             let seen = try await pair.names(on: 1)
             #expect(Set(seen).count == seen.count, "a record comes once")
             #expect(Set(seen).isSuperset(of: known))
-            for name in seen { #expect(seen.contains(String(name.dropLast()) + (name.hasSuffix("a") ? "b" : "a")), "a request is whole or not there") }
+            for name in seen {
+                #expect(seen.contains(String(name.dropLast()) + (name.hasSuffix("a") ? "b" : "a")), "a request is whole or not there")
+            }
         }
 
         @Test func anAddressIsCheckedAndItsPasswordIsNotShown() async throws {
@@ -144,7 +150,9 @@
             let process = Process()
             let errors = Pipe()
             process.executableURL = ServerProcess.tarn
-            process.arguments = ["serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:secret@secret@127.0.0.1:1/none"]
+            process.arguments = [
+                "serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:secret@secret@127.0.0.1:1/none",
+            ]
             process.standardError = errors
             try process.run()
             let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

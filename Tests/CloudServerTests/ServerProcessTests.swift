@@ -15,7 +15,8 @@ import Testing
 /// A server in a process of its own, as it is run.
 @Suite struct ServerProcessTests {
     final class ServerProcess: Sendable {
-        static let tarn = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "tarn")
+        static let tarn = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().appending(
+            path: "tarn")
 
         let process: Mutex<Process>
         let port: Int
@@ -82,7 +83,9 @@ import Testing
             request.headers.add(name: "Authorization", value: "Bearer \(token)")
             request.body = .bytes(ByteBuffer(bytes: body))
             let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
-            return (Int(response.status.code), try? WireError(json: Array(try await response.body.collect(upTo: 1 << 24).readableBytesView)))
+            return (
+                Int(response.status.code), try? WireError(json: Array(try await response.body.collect(upTo: 1 << 24).readableBytesView))
+            )
         }
         let paths = [try await uploadPath(server.port, token: token), try await uploadPath(server.port, token: token)]
         let file = (0..<20_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -172,7 +175,8 @@ import Testing
                     for number in 0..<total / 8 {
                         let names = ["\(writer)-\(number)-a", "\(writer)-\(number)-b"]
                         let message = ModifyRecordsRequest(
-                            operations: names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) }, zoneID: LiveServer.garden)
+                            operations: names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) },
+                            zoneID: LiveServer.garden)
                         guard (try? await post(server.port, .modifyRecords, message.encoded(), token: token)) != nil else { return }
                         let count = answered.add(names)
                         // Others are on their way to the disk now.
@@ -192,12 +196,16 @@ import Testing
         var moreComing = true
         while moreComing {
             let body = try await post(again.port, .zoneChanges, ZoneChangesRequest(zones: [page]).encoded(), token: token)
-            guard case .changes(let changes) = try ZoneChangesResponse(json: body).zones[0] else { throw WireError(.internalError, "refused") }
+            guard case .changes(let changes) = try ZoneChangesResponse(json: body).zones[0] else {
+                throw WireError(.internalError, "refused")
+            }
             seen.formUnion(changes.records.map(\.recordName))
             (page.syncToken, moreComing) = (changes.syncToken, changes.moreComing)
         }
         #expect(seen.isSuperset(of: known))
-        for name in seen { #expect(seen.contains(String(name.dropLast()) + (name.hasSuffix("a") ? "b" : "a")), "a request is whole or not there") }
+        for name in seen {
+            #expect(seen.contains(String(name.dropLast()) + (name.hasSuffix("a") ? "b" : "a")), "a request is whole or not there")
+        }
         again.signal(SIGTERM)
         #expect(again.wait() == 0)
     }
@@ -229,8 +237,11 @@ import Testing
                     operations: [
                         RecordOperation(.create, Record(recordName: "kept", recordType: "Plant", fields: ["photo": Field(.asset(kept))])),
                         RecordOperation(.create, Record(recordName: "lost", recordType: "Plant", fields: ["photo": Field(.asset(lost))])),
-                    ], zoneID: LiveServer.garden, atomic: false).encoded(), token: token)).results
-        guard case .record(let record) = results[0], case .asset(let asset)? = record.fields["photo"]?.value, case .failure = results[1] else {
+                    ], zoneID: LiveServer.garden, atomic: false
+                ).encoded(), token: token)
+        ).results
+        guard case .record(let record) = results[0], case .asset(let asset)? = record.fields["photo"]?.value, case .failure = results[1]
+        else {
             Issue.record("expected the file that came, and not the other: \(results)")
             return
         }
@@ -241,7 +252,8 @@ import Testing
     }
 
     private func uploadPath(_ port: Int, token: String) async throws -> String {
-        let message = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")], zoneID: LiveServer.garden)
+        let message = AssetUploadRequest(
+            items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")], zoneID: LiveServer.garden)
         let response = try AssetUploadResponse(json: try await post(port, .uploadAssets, message.encoded(), token: token))
         guard case .address(let address) = response.results[0] else { throw WireError(.internalError, "no address") }
         return try #require(URL(string: address.url)?.path)
@@ -310,7 +322,9 @@ import Testing
         let (file, endless) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
         await file.send("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 600000\r\n\r\n")
         await file.send(Array(repeating: 8, count: 400_000))
-        await endless.send("POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 100\r\n\r\n{")
+        await endless.send(
+            "POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 100\r\n\r\n{"
+        )
         while try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty { await Task.yield() }
         let answered = Answered()
         let port = server.port
@@ -322,9 +336,12 @@ import Testing
                         number += 1
                         let name = "\(writer)-\(number)"
                         let message = ModifyRecordsRequest(
-                            operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant"))], zoneID: LiveServer.garden)
+                            operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant"))], zoneID: LiveServer.garden
+                        )
                         // The client goes on trying to reach a server that is gone.
-                        guard (try? await post(port, .modifyRecords, message.encoded(), token: token, timeout: .seconds(3))) != nil else { return }
+                        guard (try? await post(port, .modifyRecords, message.encoded(), token: token, timeout: .seconds(3))) != nil else {
+                            return
+                        }
                         guard answered.add([name]) == 60 else { continue }
                         server.signal(SIGTERM)
                         while (try? RawConnection(port: port)) != nil { await Task.yield() }
@@ -367,17 +384,24 @@ import Testing
         let token = try await user(folder)
         let server = try ServerProcess(
             program: "/bin/sh",
-            ["-c", #"exec "$0" serve --data "$1" --port 0 --limit stopSeconds=1 --limit shortBodyBytes=16000000 2>"$2""#, ServerProcess.tarn.path, folder.path, log.path])
+            [
+                "-c", #"exec "$0" serve --data "$1" --port 0 --limit stopSeconds=1 --limit shortBodyBytes=16000000 2>"$2""#,
+                ServerProcess.tarn.path, folder.path, log.path,
+            ])
         // So long that the server has read its beginning once the client has sent all but its end.
-        let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}],"rest":"\#(String(repeating: "x", count: 15_000_000))"}"#
+        let body =
+            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}],"rest":"\#(String(repeating: "x", count: 15_000_000))"}"#
         let request = try RawConnection(port: server.port)
         await request.send(
-            "POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+            "POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        )
         await request.send(Array(body.utf8.dropLast()))
         server.signal(SIGTERM)
         #expect(try await !request.readToEnd().hasPrefix("HTTP/1.1 200"))
         #expect(server.wait() == 0)
-        let lines = try String(contentsOfFile: log.path, encoding: .utf8).split(separator: "\n").filter { $0.contains("endpoint=zones/modify") }
+        let lines = try String(contentsOfFile: log.path, encoding: .utf8).split(separator: "\n").filter {
+            $0.contains("endpoint=zones/modify")
+        }
         #expect(lines.count == 1, "\(lines)")
         #expect(lines.allSatisfy { $0.contains("error=TRY_AGAIN_LATER") && $0.contains("status=503") }, "\(lines)")
 
@@ -385,7 +409,8 @@ import Testing
         let names = ZonesLookupRequest(zones: [ZoneID(zoneName: "Half")])
         let found = try await post(again.port, .lookupZones, names.encoded(), token: token)
         #expect(String(decoding: found, as: UTF8.self).contains("ZONE_NOT_FOUND"))
-        #expect(String(decoding: try await post(again.port, .modifyZones, Array(body.utf8), token: token), as: UTF8.self).contains("syncToken"))
+        #expect(
+            String(decoding: try await post(again.port, .modifyZones, Array(body.utf8), token: token), as: UTF8.self).contains("syncToken"))
         again.signal(SIGTERM)
         #expect(again.wait() == 0)
     }

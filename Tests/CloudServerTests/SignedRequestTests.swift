@@ -88,7 +88,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["yesterday", "2030-01-02T03:04:05.Z", "2030-01-02T03:04:05+2", "2030-01-02T03:04:05Zulu", "2030-01-02T03:04", "2030-13-02T03:04:05Z", ""])
+    @Test(arguments: [
+        "yesterday", "2030-01-02T03:04:05.Z", "2030-01-02T03:04:05+2", "2030-01-02T03:04:05Zulu", "2030-01-02T03:04",
+        "2030-13-02T03:04:05Z", "",
+    ])
     func whatIsNoDateIsRefusedWithASentence(_ date: String) async throws {
         try await Self.withKey { server, key in
             let answer = try await server.send("GET", Self.listPath, token: nil, headers: Self.headers(key, Self.listSignature, date: date))
@@ -219,14 +222,21 @@ import Testing
             #expect(try await reason(Self.headers(signer.id, url)).contains("base64url"))
             #expect(try await reason(Self.headers(signer.id, "no base64!")).contains("is not base64"))
             #expect(try await reason(Self.headers(signer.id, "AAAA")).contains("3 bytes that are not DER"))
-            #expect(try await reason(Self.headers((signer.id.hasPrefix("0") ? "1" : "0") + signer.id.dropFirst(), good)).contains("has the key ID"))
+            #expect(
+                try await reason(Self.headers((signer.id.hasPrefix("0") ? "1" : "0") + signer.id.dropFirst(), good)).contains(
+                    "has the key ID"))
             #expect(try await reason(Self.headers(signer.id, good, date: "yesterday")).contains("is not written as"))
-            #expect(try await reason(Self.headers(signer.id, good, date: "2029-01-02T03:04:05Z")).contains("too far from the server's clock"))
+            #expect(
+                try await reason(Self.headers(signer.id, good, date: "2029-01-02T03:04:05Z")).contains("too far from the server's clock"))
             #expect(try await reason(Self.headers(signer.id, good, date: "2030-01-02T03:04:06Z")).contains("does not fit the request"))
-            #expect(try await reason(Self.headers(signer.id, good), body: Self.query + [32]).contains("the base64 SHA-256 of the body and \(Self.queryPath)"))
+            #expect(
+                try await reason(Self.headers(signer.id, good), body: Self.query + [32]).contains(
+                    "the base64 SHA-256 of the body and \(Self.queryPath)"))
             let stranger = try Signer(id: signer.id).headers(Self.queryPath, Self.query)
             #expect(try await reason(stranger).contains("another private key"))
-            #expect(try await reason(Array(Self.headers(signer.id, good).dropLast())).lowercased().contains("lacks x-apple-cloudkit-request-signaturev1"))
+            #expect(
+                try await reason(Array(Self.headers(signer.id, good).dropLast())).lowercased().contains(
+                    "lacks x-apple-cloudkit-request-signaturev1"))
         }
     }
 

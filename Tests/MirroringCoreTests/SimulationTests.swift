@@ -52,7 +52,9 @@ import ValueSimulation
     /// `make simulate-values CANARY=name` prints the first seed.
     @Test(arguments: ValueCanary.allCases)
     func aPlantedDefectIsFound(_ canary: ValueCanary) {
-        let found = (1...1000 as ClosedRange<UInt64>).first { !FeatureWorld.violations(seed: $0, features: canary.features, canary: canary).isEmpty }
+        let found = (1...1000 as ClosedRange<UInt64>).first {
+            !FeatureWorld.violations(seed: $0, features: canary.features, canary: canary).isEmpty
+        }
         #expect(found != nil, "\(canary) was not found within 1,000 seeds")
     }
 }

@@ -11,11 +11,18 @@ enum ImportRules {
         var targets: Set<String> {
             switch self {
             case .foundations:
-                ["CLibPQ", "CMalloc", "CRuntimeRecords", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit", "SystemSupport"]
+                [
+                    "CLibPQ", "CMalloc", "CRuntimeRecords", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit",
+                    "SystemSupport",
+                ]
             case .tools: ["ModelTool", "modelc", "webembed"]
             case .store: ["ObjectGraph", "SQLiteStore"]
             case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
-            case .server: ["CloudConsole", "CloudEngine", "CloudEnginePostgres", "CloudEngineSQLite", "CloudStorageSupport", "CloudIdentity", "CloudServer", "CloudService"]
+            case .server:
+                [
+                    "CloudConsole", "CloudEngine", "CloudEnginePostgres", "CloudEngineSQLite", "CloudStorageSupport", "CloudIdentity",
+                    "CloudServer", "CloudService",
+                ]
             case .commands: ["TarnCommands", "tarn"]
             case .fakes:
                 ["CloudInProcess", "CloudKitTesting", "SimulationKit", "TestSupport", "ValueSimulation", "simulate", "simulate-values"]

@@ -152,7 +152,9 @@ struct TestIndex {
                 if trimmed.hasPrefix("//") { continue }
                 if trimmed.hasPrefix("#if") { conditions += 1 }
                 if trimmed.hasPrefix("#endif") { conditions -= 1 }
-                if line.count - trimmed.count == 4 * conditions, let name = line.declaredName(["struct", "class", "extension", "enum", "actor"]) {
+                if line.count - trimmed.count == 4 * conditions,
+                    let name = line.declaredName(["struct", "class", "extension", "enum", "actor"])
+                {
                     suite = name
                 }
                 if trimmed.contains("@Test") { isTest = true }

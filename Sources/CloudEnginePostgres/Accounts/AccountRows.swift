@@ -204,7 +204,8 @@ extension PostgresServerStore: AccountStorage {
                 return try connection.send("DELETE FROM restrictions WHERE container = $1 AND environment = $2 AND user_name = $3", key)
             }
             try connection.send(
-                "INSERT INTO restrictions (container, environment, user_name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", key + [now])
+                "INSERT INTO restrictions (container, environment, user_name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                key + [now])
         }
         // A read in flight began before the commit: it must not be taken for newer.
         restrictions.withLock { $0 = RestrictionMemory(restricted: [], read: .distantPast) }

@@ -160,12 +160,13 @@ extension PostgresServerStore: AdministrationStorage {
             ).rows
             return devices.map { row in
                 AccountAccess(kind: .device(label: row[1], expires: row[3]), id: row[0], began: row[2], lastUse: Self.use(row, from: 4))
-            } + sessions.map { row in
-                let (hash, container): ([UInt8], String) = (row[0], row[1])
-                return AccountAccess(
-                    kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
-                    id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
             }
+                + sessions.map { row in
+                    let (hash, container): ([UInt8], String) = (row[0], row[1])
+                    return AccountAccess(
+                        kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
+                        id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
+                }
         }
     }
 
@@ -249,7 +250,8 @@ extension PostgresServerStore: AdministrationStorage {
             ).rows.compactMap { row in
                 CloudEnvironment(rawValue: row[1]).map {
                     ContainerUsage(
-                        containerIdentifier: row[0], environment: $0, databases: row[2], usage: StoredBytes(records: row[3], assets: row[4]))
+                        containerIdentifier: row[0], environment: $0, databases: row[2], usage: StoredBytes(records: row[3], assets: row[4])
+                    )
                 }
             }
         }

@@ -164,7 +164,8 @@ extension PostgresServerStore {
                 switch credential {
                 case .device(let account, let device):
                     try connection.query(
-                        "SELECT 1 FROM devices WHERE account = $1 AND device = $2 AND (expires IS NULL OR expires > $3)", [account, device, now])
+                        "SELECT 1 FROM devices WHERE account = $1 AND device = $2 AND (expires IS NULL OR expires > $3)",
+                        [account, device, now])
                 case .session(let idHash): try connection.query("SELECT 1 \(Self.liveSession)", [Array(idHash), now])
                 case .serverKey(let id):
                     try connection.query("SELECT 1 FROM server_keys WHERE id = $1 AND (expires IS NULL OR expires > $2)", [id, now])
@@ -260,7 +261,9 @@ extension PostgresServerStore {
                 "SELECT secret FROM second_factors WHERE account = $1 AND confirmed IS NULL AND began > $2",
                 [account, now - Self.setupMilliseconds])
         }
-        guard let secret, let step = TimeCode.step(of: SecondFactorText.normalized(code), secret: secret, now: now, after: 0) else { return nil }
+        guard let secret, let step = TimeCode.step(of: SecondFactorText.normalized(code), secret: secret, now: now, after: 0) else {
+            return nil
+        }
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }
         return try await writing { connection in
             let changed = try connection.query(

@@ -86,7 +86,9 @@ extension PostgresServerStore: AssetStorage {
             unlink(file.path)
             throw error
         }
-        let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try IncomingFile.move(file.path, to: $0, in: $1) }
+        let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) {
+            try IncomingFile.move(file.path, to: $0, in: $1)
+        }
         return stored.map { .complete($0) }
     }
 

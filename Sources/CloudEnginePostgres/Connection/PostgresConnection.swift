@@ -43,7 +43,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// Longer than the server's own limit for a statement, so that the server's error arrives first.
     private static let answerSeconds = 75.0
     /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
-    private static let settings = "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
+    private static let settings =
+        "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
 
     private let handle: OpaquePointer
     private var owed: [Ticket] = []
@@ -69,7 +70,9 @@ final class PostgresConnection: @unchecked Sendable {
             for text in values { free(text) }
         }
         let started = names.map { $0.map { UnsafePointer($0) } }.withUnsafeBufferPointer { names in
-            values.map { $0.map { UnsafePointer($0) } }.withUnsafeBufferPointer { PQconnectStartParams(names.baseAddress, $0.baseAddress, 1) }
+            values.map { $0.map { UnsafePointer($0) } }.withUnsafeBufferPointer {
+                PQconnectStartParams(names.baseAddress, $0.baseAddress, 1)
+            }
         }
         guard let started else { throw StorageFailure(.unavailable, "out of memory for a connection") }
         handle = started

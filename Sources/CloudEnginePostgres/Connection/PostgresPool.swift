@@ -81,7 +81,8 @@ final class PostgresPool: @unchecked Sendable {
         let wasClosed = isClosed
         condition.unlock()
         if isRefused {
-            job.fail(StorageFailure(wasClosed ? .unavailable : .busy, wasClosed ? "the storage is closed" : "too many requests are waiting"))
+            job.fail(
+                StorageFailure(wasClosed ? .unavailable : .busy, wasClosed ? "the storage is closed" : "too many requests are waiting"))
         }
     }
 

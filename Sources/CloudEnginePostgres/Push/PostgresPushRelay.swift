@@ -25,8 +25,15 @@ package final class PostgresPushRelay: FollowingPushBus {
     private struct State {
         var pending: [PushHint] = []
         var isSending = false
-        /// Audiences that a notification reached since the last comparison.
-        var notified: Set<PushAudience> = []
+        /// Change numbers that notifications have announced since the last comparison.
+        var announced: [Partition: Int64] = [:]
+
+        mutating func announce(_ hint: PushHint) {
+            for partition in PushCounters.partitions(of: hint.audience) {
+                guard let counter = hint.counters[partition.scope] else { continue }
+                announced[partition] = max(announced[partition] ?? .min, counter)
+            }
+        }
     }
 
     private let hub: PushHub
@@ -44,7 +51,6 @@ package final class PostgresPushRelay: FollowingPushBus {
         guard !notifications.isEmpty else { return }
         let hint = PushHint(process: process, audience: audience, exceptDevice: deviceID, notifications: notifications)
         let starts = state.withLock { state in
-            state.notified.insert(audience)
             state.pending.append(hint)
             defer { state.isSending = true }
             return !state.isSending
@@ -84,12 +90,28 @@ package final class PostgresPushRelay: FollowingPushBus {
                 return state.pending
             }
             guard !hints.isEmpty else { return }
-            let payloads = hints.flatMap { $0.payloads(bytesMax: Self.payloadBytesMax) }
             // Lost hints are found by the counters.
-            try? await store.writing { connection in
-                for payload in payloads { try connection.send("SELECT pg_notify($1, $2)", [Self.channel, payload]) }
+            let sent = try? await store.writing { connection in
+                let counters = try Self.counters(of: hints.flatMap { PushCounters.partitions(of: $0.audience) }, connection)
+                return try hints.map { hint in
+                    var hint = hint
+                    for partition in PushCounters.partitions(of: hint.audience) {
+                        hint.counters[partition.scope] = counters[PartitionKey(partition).part] ?? 0
+                    }
+                    for payload in hint.payloads(bytesMax: Self.payloadBytesMax) {
+                        try connection.send("SELECT pg_notify($1, $2)", [Self.channel, payload])
+                    }
+                    return hint
+                }
             }
+            state.withLock { state in for hint in sent ?? [] { state.announce(hint) } }
         }
+    }
+
+    private static func counters(of partitions: [Partition], _ connection: PostgresConnection) throws -> [Int64: Int64] {
+        let keys = partitions.map { String(PartitionKey($0).part) }
+        let rows = try connection.query("SELECT part, counter FROM partitions WHERE part = ANY ($1::text[]::bigint[])", .texts(keys)).rows
+        return Dictionary(rows.map { ($0[0] as Int64, $0[1] as Int64) }, uniquingKeysWith: { first, _ in first })
     }
 
     // MARK: Other processes
@@ -133,23 +155,21 @@ package final class PostgresPushRelay: FollowingPushBus {
 
     private func take(_ payload: String) {
         guard let hint = PushHint(payload), hint.process != process else { return }
-        state.withLock { _ = $0.notified.insert(hint.audience) }
+        state.withLock { $0.announce(hint) }
         hub.publish(hint.notifications, to: hint.audience, exceptDevice: hint.exceptDevice)
     }
 
     /// Notifies listeners of partitions that changed without a hint.
     private func compare(_ counters: inout PushCounters, _ connection: PostgresConnection) throws {
-        let notified = state.withLock { state in
-            defer { state.notified = [] }
-            return state.notified
+        let announced = state.withLock { state in
+            defer { state.announced = [:] }
+            return state.announced
         }
         let parts = hub.audiences.flatMap(PushCounters.partitions(of:))
         guard !parts.isEmpty else { return counters = PushCounters() }
-        let keys = parts.map { String(PartitionKey($0).part) }
-        let rows = try connection.query("SELECT part, counter FROM partitions WHERE part = ANY ($1::text[]::bigint[])", .texts(keys)).rows
+        let present = try Self.counters(of: parts, connection)
         try connection.synchronize()
-        let present = Dictionary(rows.map { ($0[0] as Int64, $0[1] as Int64) }, uniquingKeysWith: { first, _ in first })
-        let silent = counters.silentChanges(in: parts, present, notified: notified)
+        let silent = counters.silentChanges(in: parts, present, announced: announced)
         for (partition, change) in silent {
             let unit = try PostgresUnit(partition, isWriting: false, exists: false, .maintenance, connection)
             let notifications = try unit.notifications(after: change)
@@ -162,14 +182,15 @@ package final class PostgresPushRelay: FollowingPushBus {
 /// The change numbers that listeners have been notified of.
 struct PushCounters {
     private var seen: [Partition: Int64] = [:]
-    /// Changes that were new at the last comparison: their notification may still be on its way.
-    private var suspected: [Partition: Int64] = [:]
+    /// Changes that were new at the last comparison, `before` exclusively to `counter`: their notification may still be on its way.
+    private var suspected: [Partition: (before: Int64, counter: Int64)] = [:]
 
     static func partitions(of audience: PushAudience) -> [Partition] {
         guard !audience.isPublic else { return [] }
         return [DatabaseScope.private, .shared].map {
             Partition(
-                containerIdentifier: audience.containerIdentifier, environment: audience.environment, scope: $0, owner: audience.userRecordName)
+                containerIdentifier: audience.containerIdentifier, environment: audience.environment, scope: $0,
+                owner: audience.userRecordName)
         }
     }
 
@@ -179,22 +200,24 @@ struct PushCounters {
     }
 
     /// Partitions that changed before the last comparison without a notification since, each with the number before the change.
+    ///
+    /// - Parameter announced: Numbers up to which notifications have announced the changes since the last comparison.
     mutating func silentChanges(
-        in partitions: [Partition], _ present: [Int64: Int64], notified: Set<PushAudience>
+        in partitions: [Partition], _ present: [Int64: Int64], announced: [Partition: Int64]
     ) -> [(partition: Partition, change: Int64)] {
         var silent: [(Partition, Int64)] = []
-        var (nextSeen, nextSuspected): ([Partition: Int64], [Partition: Int64]) = ([:], [:])
+        var next = PushCounters()
         for partition in partitions {
             let counter = present[PartitionKey(partition).part] ?? 0
-            nextSeen[partition] = counter
-            if notified.contains(Self.audience(of: partition)) { continue }
-            if let before = suspected[partition] {
-                silent.append((partition, before))
-            } else if let before = seen[partition], before < counter {
-                nextSuspected[partition] = before
+            let known = max(seen[partition] ?? counter, announced[partition] ?? .min)
+            next.seen[partition] = counter
+            if let suspect = suspected[partition], announced[partition] ?? .min < suspect.counter {
+                silent.append((partition, suspect.before))
+            } else if known < counter {
+                next.suspected[partition] = (known, counter)
             }
         }
-        (seen, suspected) = (nextSeen, nextSuspected)
+        self = next
         return silent
     }
 }

@@ -11,6 +11,8 @@ struct PushHint: Sendable {
     var audience: PushAudience
     var exceptDevice: String
     var notifications: [PushNotification]
+    /// Change numbers of the audience's partitions when the hint was sent: who fetches after it sees all changes up to them.
+    var counters: [DatabaseScope: Int64] = [:]
 
     private struct Wire: Codable {
         var process: String
@@ -19,6 +21,7 @@ struct PushHint: Sendable {
         var user: String
         var except: String
         var notifications: [String]
+        var counters: [String: Int64]
     }
 
     init(process: String, audience: PushAudience, exceptDevice: String, notifications: [PushNotification]) {
@@ -30,12 +33,14 @@ struct PushHint: Sendable {
 
     /// - Returns: Nil for text that isn't a hint.
     init?(_ payload: String) {
-        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(payload.utf8)), let environment = CloudEnvironment(rawValue: wire.environment)
+        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(payload.utf8)),
+            let environment = CloudEnvironment(rawValue: wire.environment)
         else { return nil }
         self.init(
             process: wire.process,
             audience: PushAudience(containerIdentifier: wire.container, environment: environment, userRecordName: wire.user),
             exceptDevice: wire.except, notifications: wire.notifications.compactMap { try? PushNotification(json: Array($0.utf8)) })
+        for (name, counter) in wire.counters { if let scope = DatabaseScope(rawValue: name) { counters[scope] = counter } }
     }
 
     /// The hint in payloads of at most `bytesMax` bytes. A notification that is longer alone is left out: the counter announces it.
@@ -44,7 +49,9 @@ struct PushHint: Sendable {
         if text.utf8.count <= bytesMax { return [text] }
         guard notifications.count > 1 else { return [] }
         return [notifications[..<(notifications.count / 2)], notifications[(notifications.count / 2)...]].flatMap { half in
-            PushHint(process: process, audience: audience, exceptDevice: exceptDevice, notifications: Array(half)).payloads(bytesMax: bytesMax)
+            var hint = self
+            hint.notifications = Array(half)
+            return hint.payloads(bytesMax: bytesMax)
         }
     }
 
@@ -57,7 +64,7 @@ struct PushHint: Sendable {
                 var notification = notification
                 notification.changes = nil
                 return String(decoding: notification.encoded(), as: UTF8.self)
-            })
+            }, counters: Dictionary(uniqueKeysWithValues: counters.map { ($0.key.rawValue, $0.value) }))
         return (try? JSONEncoder().encode(wire)).map { String(decoding: $0, as: UTF8.self) }
     }
 }

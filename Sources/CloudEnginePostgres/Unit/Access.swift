@@ -82,7 +82,8 @@ extension PostgresUnit {
     }
 
     func addRole(_ role: String) throws {
-        try run("INSERT INTO roles (container, environment, role) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", place + [role], changing: .roles)
+        try run(
+            "INSERT INTO roles (container, environment, role) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", place + [role], changing: .roles)
     }
 
     func removeRole(_ role: String) throws {

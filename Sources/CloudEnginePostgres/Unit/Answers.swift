@@ -107,6 +107,7 @@ extension PostgresUnit {
 
     func removeStaged(_ group: StagedGroupKey) throws {
         try run(
-            "DELETE FROM staged_requests WHERE part = $1 AND user_name = $2 AND device = $3 AND save = $4", values(group), changing: .staged)
+            "DELETE FROM staged_requests WHERE part = $1 AND user_name = $2 AND device = $3 AND save = $4", values(group), changing: .staged
+        )
     }
 }

@@ -48,7 +48,8 @@ extension PostgresUnit {
     }
 
     func hasAssets(inZone zone: Int64) throws -> Bool {
-        try !rows("SELECT 1 FROM asset_links WHERE part = $1 AND zone = $2 LIMIT 1", [part, zone], from: .assetLinks, isRepeated: true).isEmpty
+        try !rows("SELECT 1 FROM asset_links WHERE part = $1 AND zone = $2 LIMIT 1", [part, zone], from: .assetLinks, isRepeated: true)
+            .isEmpty
     }
 
     func asset(checksum: String) throws -> StoredAsset? {
@@ -72,7 +73,8 @@ extension PostgresUnit {
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
         guard !checksums.isEmpty else { return [:] }
         let found = try rows(
-            "SELECT checksum, fields FROM asset_links WHERE part = $1 AND zone = $2 AND checksum = ANY ($3)", [part, zone] + .texts(checksums),
+            "SELECT checksum, fields FROM asset_links WHERE part = $1 AND zone = $2 AND checksum = ANY ($3)",
+            [part, zone] + .texts(checksums),
             from: .assetLinks)
         return Dictionary(found.map { ($0[0] as String, $0[1] as Int) }, uniquingKeysWith: { first, _ in first })
     }

@@ -79,7 +79,8 @@ extension PostgresUnit {
     func makeIndex(_ index: RecordIndex) throws -> StoredIndex {
         if let known = try indexes(ofType: index.recordType).first(where: { $0.index == index }) { return known }
         // The partition's row is locked: no other unit gives the number.
-        let number: Int64 = try rows("SELECT coalesce(max(number), 0) + 1 FROM record_indexes WHERE part = $1", [part], from: .indexes)
+        let number: Int64 =
+            try rows("SELECT coalesce(max(number), 0) + 1 FROM record_indexes WHERE part = $1", [part], from: .indexes)
             .first.map { $0[0] } ?? 1
         try run(
             "INSERT INTO record_indexes (part, type, field, kind, number) VALUES ($1, $2, $3, $4, $5)",

@@ -53,7 +53,8 @@ extension PostgresUnit {
             "SELECT name, change, body FROM records WHERE part = $1 AND zone = $2 AND name = ANY ($3)", [part, zone] + .texts(names),
             from: .records)
         return try Dictionary(
-            found.map { ($0[0], StoredRecord(record: try Self.decode(Record.self, $0[2]), change: $0[1])) }, uniquingKeysWith: { first, _ in first })
+            found.map { ($0[0], StoredRecord(record: try Self.decode(Record.self, $0[2]), change: $0[1])) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     private static func changes(_ slice: ChangeSlice, includingDeleted: Bool) -> String {
@@ -151,7 +152,9 @@ extension PostgresUnit {
     // MARK: Earlier versions
 
     private func historyTerm() throws -> HistoryTerm? {
-        try rows("SELECT value FROM meta WHERE key = $1", [HistoryTerm.key], from: .meta, isRepeated: true).first.map { try HistoryTerm($0[0]) }
+        try rows("SELECT value FROM meta WHERE key = $1", [HistoryTerm.key], from: .meta, isRepeated: true).first.map {
+            try HistoryTerm($0[0])
+        }
     }
 
     func historyStart(now: Int64) throws -> Int64? { try historyTerm().map { max($0.since, now - $0.milliseconds) } }

@@ -48,7 +48,9 @@ extension PostgresUnit {
     }
 
     func recordTypes() throws -> [String] {
-        try rows("SELECT type FROM schema_types WHERE container = $1 AND environment = $2 ORDER BY type", place, from: .schema).map { $0[0] }
+        try rows("SELECT type FROM schema_types WHERE container = $1 AND environment = $2 ORDER BY type", place, from: .schema).map {
+            $0[0]
+        }
     }
 
     /// Adding is idempotent, so two partitions that learn the same field concurrently agree. Names are in order, so that two units that

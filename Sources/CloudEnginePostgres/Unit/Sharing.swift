@@ -75,7 +75,8 @@ extension PostgresUnit {
 
     func share(named name: String, in zone: Int64) throws -> StoredShare? {
         try rows(
-            "SELECT name, root, public_permission FROM shares WHERE part = $1 AND zone = $2 AND name = $3", [part, zone, name], from: .shares
+            "SELECT name, root, public_permission FROM shares WHERE part = $1 AND zone = $2 AND name = $3", [part, zone, name],
+            from: .shares
         ).first.map(SharingRows.share)
     }
 
@@ -131,8 +132,11 @@ extension PostgresUnit {
     }
 
     func children(of name: String, in zone: Int64) throws -> [String] {
-        try rows("SELECT name FROM record_parents WHERE part = $1 AND zone = $2 AND parent = $3 ORDER BY name", [part, zone, name], from: .parents)
-            .map { $0[0] }
+        try rows(
+            "SELECT name FROM record_parents WHERE part = $1 AND zone = $2 AND parent = $3 ORDER BY name", [part, zone, name],
+            from: .parents
+        )
+        .map { $0[0] }
     }
 
     func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String] {
@@ -225,7 +229,8 @@ extension PostgresUnit {
 
     func setParent(_ parent: String?, of name: String, in zone: Int64) throws {
         guard let parent else {
-            return try run("DELETE FROM record_parents WHERE part = $1 AND zone = $2 AND name = $3", [part, zone, name], changing: .parents)
+            return try run(
+                "DELETE FROM record_parents WHERE part = $1 AND zone = $2 AND name = $3", [part, zone, name], changing: .parents)
         }
         try run(
             """

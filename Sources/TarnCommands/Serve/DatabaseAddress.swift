@@ -28,9 +28,12 @@ struct DatabaseAddress: Hashable, Sendable {
 extension CommandError {
     init(_ failure: StorageFailure, database: DatabaseAddress) {
         switch failure.code {
-        case .newerFormat: self.init("The database \(database.shown) was written by a newer version of tarn: use that version or a newer one.")
-        case .corrupt: self.init("The database \(database.shown) is damaged or not one of tarn (\(failure.what)): restore it from a backup.")
-        default: self.init("The database \(database.shown) could not be used (\(failure.what)): check its address, and that the server runs.")
+        case .newerFormat:
+            self.init("The database \(database.shown) was written by a newer version of tarn: use that version or a newer one.")
+        case .corrupt:
+            self.init("The database \(database.shown) is damaged or not one of tarn (\(failure.what)): restore it from a backup.")
+        default:
+            self.init("The database \(database.shown) could not be used (\(failure.what)): check its address, and that the server runs.")
         }
     }
 }

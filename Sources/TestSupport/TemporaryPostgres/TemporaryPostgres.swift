@@ -93,7 +93,8 @@ package final class TemporaryPostgres: Sendable {
     /// The folder with `initdb`, which Debian does not put on the path.
     private static func programs() -> String? {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
-        let folders = versions.compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin", "/usr/bin"]
+        let folders =
+            versions.compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin", "/usr/bin"]
         return folders.first { FileManager.default.isExecutableFile(atPath: "\($0)/initdb") }
     }
 

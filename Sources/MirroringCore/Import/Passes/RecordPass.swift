@@ -37,7 +37,9 @@ struct RecordPass {
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
         let known = work.objects[received.recordName]
         var record = received
-        encrypted = named.hasEncryptedFields ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
+        encrypted =
+            named.hasEncryptedFields
+            ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
         let isReverted = work.isReverted(record.recordName)
         if isReverted, let state = work.objects[record.recordName], state.stage == .needsDelete, work.rows[state.key] == nil {
             return insert(record, named, &work)
@@ -52,12 +54,15 @@ struct RecordPass {
             separate(record.recordName, &work)
             return insert(record, named, &work)
         }
-        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted || state.encrypted.hasQuarantined
+        guard
+            state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted
+                || state.encrypted.hasQuarantined
         else { return }
         // An object keeps its entity if a record has another type later.
         let entity = work.mapping.entities[state.key.entityIndex] ?? named
         var merge = RecordMerge(
-            entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets, former: work.loaded.former[record.recordName])
+            entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
+            former: work.loaded.former[record.recordName])
         merge.isReverting = isReverted
         work.recordsApplied += 1
         guard let row = work.rows[state.key] else { return applyToDeleted(record, state, merge, &work) }
@@ -79,7 +84,9 @@ struct RecordPass {
         work.objects.put(state)
     }
 
-    private mutating func merge(_ record: Record, _ merge: RecordMerge, into row: Row, _ state: inout RecordState, _ work: inout ImportWorkspace) {
+    private mutating func merge(
+        _ record: Record, _ merge: RecordMerge, into row: Row, _ state: inout RecordState, _ work: inout ImportWorkspace
+    ) {
         // In the destination zone, relocated objects have the names that they had here.
         let names = state.isRelocated ? work.loaded.names.merging(work.loaded.namesElsewhere) { here, _ in here } : work.loaded.names
         let local = work.localRecord(row, state, names: names)
@@ -96,14 +103,16 @@ struct RecordPass {
         for (property, value) in outcome.merged { work.rows.set(value, slot: property.slot, of: state.key) }
         for lost in isEcho ? [] : outcome.lost {
             work.log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
-            if case .string(let name)? = lost.value, let claim = OneToOnePass.rejectedClaim(of: name, by: record.recordName, lost.property) {
+            if case .string(let name)? = lost.value, let claim = OneToOnePass.rejectedClaim(of: name, by: record.recordName, lost.property)
+            {
                 result.claims.append(claim)
             }
         }
         for (property, content) in outcome.taken {
             switch property.kind {
             case .attribute: work.rows.set(merge.stored(content, for: property), slot: property.slot, of: state.key)
-            case .toOne: result.references.append(Reference(source: record.recordName, property: property, target: property.target(content)))
+            case .toOne:
+                result.references.append(Reference(source: record.recordName, property: property, target: property.target(content)))
             case .rank, .merged: break
             }
         }
@@ -129,7 +138,9 @@ struct RecordPass {
         Self.adoptVersion(of: record, into: &state, work.page)
         if let encrypted { state.encrypted = encrypted }
         work.objects.insert(state)
-        for (property, target) in new.references { result.references.append(Reference(source: record.recordName, property: property, target: target)) }
+        for (property, target) in new.references {
+            result.references.append(Reference(source: record.recordName, property: property, target: target))
+        }
     }
 
     // MARK: Merge base
@@ -190,7 +201,11 @@ extension RecordState {
             switch property.kind {
             case .attribute, .toOne: continue
             case .rank(let relationship):
-                if case .value(.string(let rank)) = property.mirrored(content) { ranks[relationship.name] = rank } else { ranks[relationship.name] = nil }
+                if case .value(.string(let rank)) = property.mirrored(content) {
+                    ranks[relationship.name] = rank
+                } else {
+                    ranks[relationship.name] = nil
+                }
             case .merged: merged = PropertyMapping.mergedNames(content)
             }
         }
