@@ -145,13 +145,14 @@
             }
         }
 
-        @Test func anAddressIsCheckedAndItsPasswordIsNotShown() async throws {
+        @Test(arguments: ["secret", "secret%40secret", "secret@secret"])
+        func anAddressIsCheckedAndItsPasswordIsNotShown(_ password: String) async throws {
             let folder = TemporaryFolder()
             let process = Process()
             let errors = Pipe()
             process.executableURL = ServerProcess.tarn
             process.arguments = [
-                "serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:secret@secret@127.0.0.1:1/none",
+                "serve", "--data", folder.path, "--port", "0", "--database", "postgres://mia:\(password)@127.0.0.1:1/none",
             ]
             process.standardError = errors
             try process.run()

@@ -14,6 +14,11 @@ struct DatabaseAddress: Hashable, Sendable {
         guard ["postgres://", "postgresql://"].contains(where: { text.hasPrefix($0) }) else {
             throw CommandError("A database is named as postgres://user@host:port/name, which '\(Self.shown(text))' is not.")
         }
+        // libpq would take what is behind the first one for the host, and show it.
+        let authority = text.split(separator: "/", maxSplits: 2).dropFirst().first ?? ""
+        guard authority.count(where: { $0 == "@" }) <= 1 else {
+            throw CommandError("The database's address '\(Self.shown(text))' has two @: write one in a name or password as %40.")
+        }
         self.text = text
     }
 
