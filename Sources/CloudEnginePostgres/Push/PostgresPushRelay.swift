@@ -209,7 +209,7 @@ struct PushCounters {
         var next = PushCounters()
         for partition in partitions {
             let counter = present[PartitionKey(partition).part] ?? 0
-            // Of a partition whose devices have just begun to listen, what a notification announced is known, and else what is there now.
+            // If devices have just begun to listen: the number that a notification announced, or else the present one.
             let known = seen[partition].map { max($0, announced[partition] ?? .min) } ?? announced[partition] ?? counter
             next.seen[partition] = counter
             if let suspect = suspected[partition], announced[partition] ?? .min < suspect.counter {

@@ -11,7 +11,7 @@ struct PushHint: Sendable {
     var audience: PushAudience
     var exceptDevice: String
     var notifications: [PushNotification]
-    /// Change numbers of the audience's partitions when the hint was sent: who fetches after it sees all changes up to them.
+    /// Change numbers of the audience's partitions when the hint was sent. A device that fetches after it sees all changes up to them.
     var counters: [DatabaseScope: Int64] = [:]
 
     private struct Wire: Codable {
