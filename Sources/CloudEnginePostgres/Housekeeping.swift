@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudService
+import CloudStorageSupport
 import Foundation
 
 /// Housekeeping, one short transaction for each partition that is due. Several processes may do it at the same time.
@@ -27,9 +28,11 @@ extension PostgresServerStore {
                 ).rows.map { (partition: try PartitionRows.partition($0), part: $0[4] as Int64) }
             }
             for (partition, part) in page { try await sweep(partition, part, term: term, now: now) }
-            guard let end = page.last, page.count == Self.partitionsPerPage else { return }
+            guard let end = page.last, page.count == Self.partitionsPerPage else { break }
             last = end.part
         }
+        // Other processes receive files into the same folder.
+        assetFolder.removeIncoming(before: (now - Self.unusedMilliseconds) / 1000)
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {
@@ -37,7 +40,23 @@ extension PostgresServerStore {
             guard let unit = writer as? PostgresUnit else { return [] }
             return try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
         }
-        for checksum in files { folder.remove(part: part, checksum: checksum) }
+        try await removeFiles(files, in: partition)
+    }
+
+    /// Removes files that have no row. The unit locks the partition, so that an upload of the same file comes before or after it; the rows
+    /// were deleted in an earlier unit, because a file cannot come back if that one fails.
+    func removeFiles(_ checksums: [String], in partition: Partition) async throws {
+        guard !checksums.isEmpty else { return }
+        let folder = assetFolder
+        try await write(partition, .maintenance) { writer in
+            guard let unit = writer as? PostgresUnit else { return }
+            let present = Set(
+                try unit.rows(
+                    "SELECT checksum FROM assets WHERE part = $1 AND checksum = ANY ($2)", [unit.part] + .texts(checksums), from: .assets
+                )
+                .map { $0[0] as String })
+            for checksum in checksums where !present.contains(checksum) { folder.remove(part: unit.part, checksum: checksum) }
+        }
     }
 
     private func historyTerm() async throws -> HistoryTerm? {

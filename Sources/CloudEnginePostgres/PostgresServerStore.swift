@@ -3,11 +3,12 @@
 
 package import CloudEngine
 package import CloudService
-import CloudStorageSupport
+package import CloudStorageSupport
 package import CloudWire
 import Crypto
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// Everything a server keeps, in a PostgreSQL database, with the files of assets in a folder. Any number of processes use one database.
 ///
@@ -16,19 +17,20 @@ import Synchronization
 package final class PostgresServerStore: Sendable {
     /// Attempts of a unit at most.
     private static let attemptsMax = 10
+    private static let backoff = Backoff(firstSeconds: 0.004, longestSeconds: 1)
     /// Connections of a process.
     package static let connectionsDefault = 16
 
     /// For connections outside of the pool.
     let address: String
     let pool: PostgresPool
-    let folder: AssetFolder
+    package let assetFolder: AssetFolder
     let prefetch = PostgresPrefetch()
     /// Partitions with committed rows.
     let known = Mutex<Set<Partition>>([])
     let userNames = Mutex<[String: String]>([:])
     let restrictions = Mutex<RestrictionMemory?>(nil)
-    let uploads = UploadTurns()
+    package let uploads = UploadTurns()
     let passwordParameters: PasswordHash.Parameters
     package let sealer: Sealer
     private let committed = Atomic(0)
@@ -43,7 +45,7 @@ package final class PostgresServerStore: Sendable {
     package init(address: String, assets: String, connections: Int = connectionsDefault, passwordRounds: Int? = nil) throws {
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         self.address = address
-        folder = try AssetFolder(path: assets)
+        assetFolder = try AssetFolder(path: assets)
         let first = try PostgresConnection(address)
         defer { first.close() }
         do {
@@ -76,7 +78,7 @@ package final class PostgresServerStore: Sendable {
     ) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
         for attempt in 0..<Self.attemptsMax {
-            if attempt > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << min(attempt, 8))))) }
+            if attempt > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: attempt, jitter: Double.random(in: 0...1))) }
             do {
                 return try await pool.run(requester, partition: partition) { connection in
                     var isSent = false

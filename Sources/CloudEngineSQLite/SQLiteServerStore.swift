@@ -3,7 +3,7 @@
 
 package import CloudEngine
 package import CloudService
-import CloudStorageSupport
+package import CloudStorageSupport
 import Crypto
 import Foundation
 import GRDB
@@ -32,7 +32,7 @@ package final class SQLiteServerStore: Sendable {
     let userNames = Mutex<[UserNameKey: String]>([:])
     /// Users with restricted data; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
-    let uploads = UploadTurns()
+    package let uploads = UploadTurns()
     /// Whether this process is the folder's server. Commands open the store as well.
     var isServer: Bool { serverLock != nil }
     let writeLock: FolderLock
@@ -57,7 +57,7 @@ package final class SQLiteServerStore: Sendable {
             let lock = try FolderLock(path: folder.serverLock)
             guard lock.tryLock() else { throw StorageFailure(.inUse, "another server uses the data folder") }
             serverLock = lock
-            folder.removeLeftovers()
+            folder.files.removeLeftovers()
         case .command:
             serverLock = nil
         }

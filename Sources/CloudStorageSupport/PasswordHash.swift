@@ -64,12 +64,28 @@ package struct PasswordHash: Sendable {
 
     private static let versionBytes = 16
 
+    /// Compares a password with that of a name, in the same time for each of a name without one, a wrong one, and one that was hashed
+    /// with older parameters: the time does not reveal names.
+    ///
+    /// - Parameters:
+    ///   - known: Nil for a name without a password.
+    ///   - parameters: Of new hashes.
+    package static func isRight(_ password: String, for known: PasswordHash?, _ parameters: Parameters) async throws -> Bool {
+        guard let known else {
+            _ = try await make(password, parameters)
+            return false
+        }
+        if try await known.isHash(of: password) { return true }
+        if let rest = known.parameters.remainder(to: parameters) { _ = try await make(password, rest) }
+        return false
+    }
+
     /// Bytes that change whenever the password is set, and say nothing about it.
     package static func version(salt: Data, hash: Data) -> [UInt8] {
         Array(SHA256.hash(data: Data("tarn password version".utf8) + salt + hash).prefix(versionBytes))
     }
 
-    package func isHash(of password: String) async throws -> Bool {
+    func isHash(of password: String) async throws -> Bool {
         ConstantTime.areEqual(try await Self.derive(password, salt, parameters), hash)
     }
 

@@ -10,8 +10,10 @@ package struct FileStamp: Hashable, Sendable {
     package let nanoseconds: Int
     package let byteCount: Int64
     package let inode: UInt64
+    /// The mode's bits for owner, group and others.
+    package let permissions: UInt16
     /// Whether users other than the owner may read, write or execute the file.
-    package let isOpenToOthers: Bool
+    package var isOpenToOthers: Bool { permissions & 0o077 != 0 }
 
     /// - Returns: nil for a file that is missing or cannot be asked for.
     package init?(path: String) {
@@ -25,6 +27,6 @@ package struct FileStamp: Hashable, Sendable {
         (seconds, nanoseconds) = (Int(modified.tv_sec), Int(modified.tv_nsec))
         byteCount = Int64(status.st_size)
         inode = UInt64(status.st_ino)
-        isOpenToOthers = status.st_mode & 0o077 != 0
+        permissions = UInt16(status.st_mode & 0o777)
     }
 }

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Crypto
 import Foundation
@@ -173,7 +174,9 @@ import Testing
             let whole = try await server.send("GET", url, token: nil)
             let tag = try #require(whole.headers.first(name: "ETag"))
             #expect(whole.headers.first(name: "Repr-Digest") == "sha-256=:\(Base64.encode(Array(SHA256.hash(data: Self.photo)))):")
-            func get(_ headers: (String, String)...) async throws -> Answer { try await server.send("GET", url, token: nil, headers: headers) }
+            func get(_ headers: (String, String)...) async throws -> Answer {
+                try await server.send("GET", url, token: nil, headers: headers)
+            }
             let rest = try await get(("Range", "bytes=899990-"), ("If-Range", tag))
             #expect(rest.status == 206)
             #expect(rest.body == Array(Self.photo.suffix(10)))

@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 package import CloudWire
 import Crypto
 import Foundation
@@ -123,18 +124,13 @@ extension PostgresConnection {
 }
 
 extension PostgresServerStore {
-    static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
 
     package func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: Data(bytes))) }
-
-    static func randomBytes(_ count: Int) -> [UInt8] {
-        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Array($0) }
-    }
 }
 
 extension PostgresServerStore: AccountStorage {
     package func device(forToken token: String, now: Int64) async throws -> DeviceIdentity? {
-        let hash = Self.hash(token)
+        let hash = Secrets.hash(token)
         return try await reading { connection in
             try connection.query(
                 "SELECT account, device FROM devices WHERE token_hash = $1 AND (expires IS NULL OR expires > $2)", [hash, now]
@@ -172,17 +168,17 @@ extension PostgresServerStore: AccountStorage {
 
     // MARK: Restrictions
 
-    /// How long another process's restriction may be unknown here, in seconds.
-    private static let restrictionsKeptSeconds = 1.0
+    /// How long another process's restriction may be unknown here.
+    private static let restrictionsKept = Duration.seconds(1)
 
     package func isRestricted(
         user userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
     ) async throws -> Bool {
         let restriction = Restriction(containerIdentifier: containerIdentifier, environment: environment, user: userRecordName)
-        if let known = restrictions.withLock({ $0 }), -known.read.timeIntervalSinceNow < Self.restrictionsKeptSeconds {
-            return known.restricted.contains(restriction)
+        if let known = restrictions.withLock({ $0 }), let restricted = known.restricted, .now - known.read < Self.restrictionsKept {
+            return restricted.contains(restriction)
         }
-        let read = Date()
+        let read = ContinuousClock.now
         let stored = try await reading { connection in
             try connection.query("SELECT container, environment, user_name FROM restrictions").rows.compactMap { row in
                 CloudEnvironment(rawValue: row[1]).map { Restriction(containerIdentifier: row[0], environment: $0, user: row[2]) }
@@ -207,8 +203,8 @@ extension PostgresServerStore: AccountStorage {
                 "INSERT INTO restrictions (container, environment, user_name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
                 key + [now])
         }
-        // A read in flight began before the commit: it must not be taken for newer.
-        restrictions.withLock { $0 = RestrictionMemory(restricted: [], read: .distantPast) }
+        // A read in flight began before the commit, and is not stored over this.
+        restrictions.withLock { $0 = RestrictionMemory(restricted: nil, read: .now) }
         _ = try await self.isRestricted(user: userRecordName, containerIdentifier: containerIdentifier, environment: environment)
     }
 
@@ -261,6 +257,7 @@ struct Restriction: Hashable, Sendable {
 
 /// All restrictions, and when they were read.
 struct RestrictionMemory: Sendable {
-    var restricted: Set<Restriction>
-    var read: Date
+    /// Nil if they changed at that time.
+    var restricted: Set<Restriction>?
+    var read: ContinuousClock.Instant
 }

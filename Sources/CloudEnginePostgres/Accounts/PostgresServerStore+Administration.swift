@@ -34,26 +34,19 @@ extension PostgresServerStore: AdministrationStorage {
                 "SELECT a.name, d.label FROM accounts a LEFT JOIN devices d ON d.account = a.account ORDER BY a.name, d.created, d.label"
             ).rows
             var users: [Account] = []
-            for row in rows {
-                let name: String = row[0]
-                if users.last?.name != name { users.append(Account(name: name, devices: [])) }
-                if let label: String = row[1] { users[users.count - 1].devices.append(label) }
-            }
+            for row in rows { users.add(name: row[0], deviceLabel: row[1]) }
             return users
         }
     }
 
     // MARK: Accounts and devices
 
-    /// 192 random bits. The prefix lets scanners of source code recognise a leaked token.
-    private static func makeToken() -> String { "tarn_" + Hex.text(randomBytes(24)) }
-
     private static func insert(
         _ token: String, _ label: String, account: Int64, now: Int64, expires: Int64?, _ connection: PostgresConnection
     ) throws {
         try connection.send(
             "INSERT INTO devices (token_hash, account, device, label, created, expires) VALUES ($1, $2, $3, $4, $5, $6)",
-            [hash(token), account, Hex.text(randomBytes(8)), label, now, expires])
+            [Secrets.hash(token), account, Secrets.deviceID(), label, now, expires])
     }
 
     /// Runs a transaction that inserts names. A name that another process inserts concurrently is taken.
@@ -73,7 +66,7 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     package func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String {
-        let token = Self.makeToken()
+        let token = Secrets.deviceToken()
         try await naming("a user of this name is there already") { connection in
             guard try connection.account(named: name) == nil else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
@@ -85,7 +78,7 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     package func addToken(userName: String, deviceLabel: String, now: Int64, expires: Int64?) async throws -> String {
-        let token = Self.makeToken()
+        let token = Secrets.deviceToken()
         try await writing { connection in
             let account = try connection.requiredAccount(named: userName)
             try Self.insert(token, deviceLabel, account: account, now: now, expires: expires, connection)
@@ -272,7 +265,7 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     package func addAPIToken(_ token: APIToken, now: Int64) async throws -> String {
-        let text = Hex.text(Self.randomBytes(32))
+        let text = Secrets.text(bytes: 32)
         try await writing { try Self.insert(token, text, now: now, $0) }
         return text
     }
@@ -285,7 +278,7 @@ extension PostgresServerStore: AdministrationStorage {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             """,
             [
-                number, hash(text), token.containerIdentifier, token.environment.rawValue, token.label, token.callbackURL,
+                number, Secrets.hash(text), token.containerIdentifier, token.environment.rawValue, token.label, token.callbackURL,
                 token.allowedOrigins.joined(separator: " "), now, token.expires,
             ])
     }
@@ -299,7 +292,7 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     package func rotateAPIToken(id: Int64, now: Int64, _ rotation: CredentialRotation) async throws -> String {
-        let text = Hex.text(Self.randomBytes(32))
+        let text = Secrets.text(bytes: 32)
         let end = now + max(rotation.overlap, 0)
         try await writing { connection in
             let old = try connection.query(Self.apiTokenColumns + " WHERE token = $1", [id]).rows.first.map(Self.apiToken)
@@ -314,13 +307,6 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     // MARK: Server-to-server keys
-
-    private static func publicKey(_ pem: String) throws -> [UInt8] {
-        guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem) else {
-            throw StorageFailure(.unknownName, "the file holds no public key on the curve P-256 in PEM")
-        }
-        return [UInt8](key.x963Representation)
-    }
 
     private static func insert(_ key: ServerKey, _ label: String, now: Int64, _ connection: PostgresConnection) throws {
         try connection.send(
@@ -337,8 +323,8 @@ extension PostgresServerStore: AdministrationStorage {
         pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64, expires: Int64?
     ) async throws -> String {
         let key = ServerKey(
-            id: Hex.text(Self.randomBytes(32)), containerIdentifier: containerIdentifier, environment: environment,
-            userRecordName: "_" + Hex.text(Self.randomBytes(16)), publicKey: try Self.publicKey(pem), expires: expires)
+            id: Secrets.text(bytes: 32), containerIdentifier: containerIdentifier, environment: environment,
+            userRecordName: "_" + Secrets.text(bytes: 16), publicKey: try ServerKey.publicKey(pem: pem), expires: expires)
         try await writing { try Self.insert(key, label, now: now, $0) }
         return key.id
     }
@@ -357,8 +343,8 @@ extension PostgresServerStore: AdministrationStorage {
     }
 
     package func rotateServerKey(id: String, pem: String, now: Int64, _ rotation: CredentialRotation) async throws -> String {
-        let publicKey = try Self.publicKey(pem)
-        let newID = Hex.text(Self.randomBytes(32))
+        let publicKey = try ServerKey.publicKey(pem: pem)
+        let newID = Secrets.text(bytes: 32)
         let end = now + max(rotation.overlap, 0)
         try await writing { connection in
             let old = try connection.query(Self.serverKeyColumns + " WHERE id = $1", [id]).rows.first

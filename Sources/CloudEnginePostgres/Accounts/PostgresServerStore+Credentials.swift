@@ -12,15 +12,8 @@ import SystemSupport
 /// Passwords, sessions, keys, second factors and identities.
 extension PostgresServerStore {
     package func account(named name: String, password: String) async throws -> Int64? {
-        guard let known = try await passwordHash(ofName: name) else {
-            // As much work as for an existing name, so that the time does not reveal names.
-            _ = try await PasswordHash.make(password, passwordParameters)
-            return nil
-        }
-        if try await known.password.isHash(of: password) { return known.account }
-        // A hash with older parameters takes as long as a new one, for the same reason.
-        if let rest = known.password.parameters.remainder(to: passwordParameters) { _ = try await PasswordHash.make(password, rest) }
-        return nil
+        let known = try await passwordHash(ofName: name)
+        return try await PasswordHash.isRight(password, for: known?.password, passwordParameters) ? known?.account : nil
     }
 
     package func renewPasswordHash(ofAccount account: Int64, password: String) async throws {
@@ -105,7 +98,7 @@ extension PostgresServerStore {
     }
 
     package func apiToken(_ token: String) async throws -> APIToken? {
-        let hash = Self.hash(token)
+        let hash = Secrets.hash(token)
         return try await reading { try $0.query(Self.apiTokenColumns + " WHERE token_hash = $1", [hash]).rows.first.map(Self.apiToken) }
     }
 
@@ -243,7 +236,7 @@ extension PostgresServerStore {
     }
 
     package func beginSecondFactor(ofAccount account: Int64, now: Int64) async throws -> [UInt8] {
-        let secret = Self.randomBytes(TimeCode.secretBytes)
+        let secret = Secrets.bytes(TimeCode.secretBytes)
         try await writing { connection in
             let changed = try connection.query(
                 """

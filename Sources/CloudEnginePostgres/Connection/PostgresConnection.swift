@@ -62,7 +62,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// - Parameter address: `postgres://user@host:port/name`, or another connection string of libpq.
     /// - Throws: `StorageFailure` with `.unavailable`.
     init(_ address: String) throws {
-        let deadline = Date(timeIntervalSinceNow: Self.connectSeconds)
+        let deadline = ContinuousClock.now + .seconds(Self.connectSeconds)
         let names: [UnsafeMutablePointer<CChar>?] = [strdup("application_name"), strdup("dbname"), nil]
         let values: [UnsafeMutablePointer<CChar>?] = [strdup("tarn"), strdup(address), nil]
         defer {
@@ -100,7 +100,7 @@ final class PostgresConnection: @unchecked Sendable {
         PQfinish(handle)
     }
 
-    private func connect(before deadline: Date) throws {
+    private func connect(before deadline: ContinuousClock.Instant) throws {
         var wanted = PGRES_POLLING_WRITING
         while true {
             guard PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_FAILED else { throw refusal() }
@@ -122,12 +122,12 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// - Returns: The events that happened; 0 at the deadline.
-    private func wait(for events: Int16, before deadline: Date) throws -> Int16 {
+    private func wait(for events: Int16, before deadline: ContinuousClock.Instant) throws -> Int16 {
         while true {
             let socket = PQsocket(handle)
             guard socket >= 0 else { throw lost() }
             var entry = pollfd(fd: socket, events: events, revents: 0)
-            let milliseconds = max(0, deadline.timeIntervalSinceNow * 1000)
+            let milliseconds = max(0, (deadline - .now) / .milliseconds(1))
             let ready = poll(&entry, 1, Int32(min(milliseconds.rounded(.up), 1_000_000)))
             if ready < 0, errno == EINTR { continue }
             guard ready >= 0 else { throw lost() }
@@ -260,7 +260,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// Sends and receives by turns, until a ticket is done: a server with unread results stops reading, too.
     private func pump(until ticket: Ticket) throws {
         waits += 1
-        let deadline = Date(timeIntervalSinceNow: Self.answerSeconds)
+        let deadline = ContinuousClock.now + .seconds(Self.answerSeconds)
         while true {
             let unsent = PQflush(handle)
             guard unsent >= 0 else { throw lost() }
@@ -338,7 +338,7 @@ final class PostgresConnection: @unchecked Sendable {
     ///
     /// - Returns: Payloads; empty after the time.
     func notifications(within seconds: Double) throws -> [String] {
-        let deadline = Date(timeIntervalSinceNow: seconds)
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             if isBroken { throw PostgresError.connectionLost }
             var payloads: [String] = []

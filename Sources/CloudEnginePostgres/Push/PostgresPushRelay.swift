@@ -6,6 +6,7 @@ package import CloudService
 package import CloudWire
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// Brings notifications to devices that listen at other processes of the same database.
 ///
@@ -21,6 +22,7 @@ package final class PostgresPushRelay: FollowingPushBus {
     private static let payloadBytesMax = 7_500
     private static let gatherMilliseconds = 3
     private static let channel = "tarn_push"
+    private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 2)
 
     private struct State {
         var pending: [PushHint] = []
@@ -133,6 +135,7 @@ package final class PostgresPushRelay: FollowingPushBus {
     /// Runs on a thread of its own, with a connection of its own.
     private func listen(until end: PostgresCancellation) {
         var counters = PushCounters()
+        var failures = 0
         while !end.isCancelled {
             do {
                 let connection = try PostgresConnection(store.address)
@@ -140,15 +143,18 @@ package final class PostgresPushRelay: FollowingPushBus {
                 _ = try connection.query("LISTEN \(Self.channel)")
                 try connection.synchronize()
                 while !end.isCancelled {
-                    let started = Date()
+                    let due = ContinuousClock.now + .seconds(1)
                     repeat {
-                        for payload in try connection.notifications(within: max(0.01, 1 + started.timeIntervalSinceNow)) { take(payload) }
-                    } while -started.timeIntervalSinceNow < 1 && !end.isCancelled
+                        let rest = (due - .now) / .seconds(1)
+                        for payload in try connection.notifications(within: max(0.01, rest)) { take(payload) }
+                    } while .now < due && !end.isCancelled
                     try compare(&counters, connection)
+                    failures = 0
                 }
             } catch {
                 // The database restarts or has another leader: hints of this time are found by the counters.
-                Thread.sleep(forTimeInterval: 0.5)
+                failures += 1
+                Thread.sleep(forTimeInterval: Self.backoff.seconds(attempt: failures, jitter: Double.random(in: 0...1)))
             }
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import CloudWire
 
 /// The tables of queries' indexes.
@@ -34,12 +35,9 @@ extension PostgresUnit {
             "SELECT number, field, kind, built, zone, name FROM record_indexes WHERE part = $1 AND type = $2", [part, recordType],
             from: .indexes, isRepeated: true
         ).map { row in
-            guard let kind = RecordIndex.Kind(rawValue: row[2]) else {
-                throw StorageFailure(.corrupt, "an index is of a kind that never was")
-            }
             let zone: Int64? = row[4]
-            return StoredIndex(
-                id: row[0], index: RecordIndex(recordType: recordType, field: row[1], kind: kind), isBuilt: row[3],
+            return try StoredIndex(
+                id: row[0], recordType: recordType, field: row[1], kind: row[2], isBuilt: row[3],
                 builtUpTo: zone.map { RecordPlace(zone: $0, recordName: row[5]) })
         }
     }

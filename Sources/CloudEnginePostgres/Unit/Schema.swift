@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import CloudWire
 
 /// The tables of record types and their fields. They belong to a container and environment and are small, so that distributed
@@ -38,11 +39,7 @@ extension PostgresUnit {
         for row in rows {
             guard let name: String = row[0] else { continue }
             let indexes = FieldIndexes(rawValue: row[3])
-            if let system = QueryKey.SystemField(internalName: name) {
-                schema.systemIndexes[system] = indexes
-            } else {
-                schema.fields[name] = FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes)
-            }
+            schema.add(name, indexes: indexes, FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes))
         }
         return schema
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import CloudWire
 import GRDB
 
@@ -14,11 +15,7 @@ extension SQLiteUnit {
             place + [recordType])
         guard !rows.isEmpty else { return nil }
         var grants = SecurityGrants(byRole: [:])
-        for row in rows {
-            let role: String = row[0]
-            // A row without a role says that grants were set, also where none is left.
-            if !role.isEmpty { grants.byRole[role] = RolePermissions(rawValue: row[1]) }
-        }
+        for row in rows { grants.add(role: row[0], RolePermissions(rawValue: row[1])) }
         return grants
     }
 

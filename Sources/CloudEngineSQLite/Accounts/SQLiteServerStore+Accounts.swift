@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import Crypto
 import Foundation
 import GRDB
@@ -56,8 +57,8 @@ extension SQLiteServerStore {
     ///
     /// - Throws: `StorageFailure` with `.nameTaken`.
     package func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String {
-        let token = Self.makeToken()
-        let device = Self.makeDeviceID()
+        let token = Secrets.deviceToken()
+        let device = Secrets.deviceID()
         try await writing { db in
             guard try Self.account(named: name, db) == nil else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
@@ -74,8 +75,8 @@ extension SQLiteServerStore {
     /// - Parameter expires: Milliseconds since 1970 UTC after which the token is refused; nil for never.
     /// - Throws: `StorageFailure` with `.unknownName`.
     package func addToken(userName: String, deviceLabel: String, now: Int64, expires: Int64?) async throws -> String {
-        let token = Self.makeToken()
-        let device = Self.makeDeviceID()
+        let token = Secrets.deviceToken()
+        let device = Secrets.deviceID()
         try await writing { db in
             let account = try Self.requiredAccount(named: userName, db)
             try Self.insert(token, device, deviceLabel, account: account, now: now, expires: expires, db)
@@ -93,11 +94,7 @@ extension SQLiteServerStore {
                     ORDER BY a.name, d.created, d.label
                     """)
             var users: [Account] = []
-            for row in rows {
-                let name: String = row[0]
-                if users.last?.name != name { users.append(Account(name: name, devices: [])) }
-                if let label: String = row[1] { users[users.count - 1].devices.append(label) }
-            }
+            for row in rows { users.add(name: row[0], deviceLabel: row[1]) }
             return users
         }
     }
@@ -120,16 +117,7 @@ extension SQLiteServerStore {
             arguments: [hash(token), account, device, label, now, expires])
     }
 
-    /// 192 random bits. The prefix lets scanners of source code recognise a leaked token.
-    private static func makeToken() -> String { "tarn_" + randomHex(bytes: 24) }
-
-    private static func makeDeviceID() -> String { randomHex(bytes: 8) }
-
-    private static func randomHex(bytes: Int) -> String {
-        SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Hex.text($0) }
-    }
-
-    static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+    static func hash(_ token: String) -> Data { Data(Secrets.hash(token)) }
 
     /// Reads outside partitions.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {

@@ -92,8 +92,4 @@ extension SQLiteServerStore: AdministrationStorage {
         guard try !isBeingRemoved(account, db) else { throw StorageFailure(.unknownName, "the user is being removed") }
         return account
     }
-
-    static func randomBytes(_ count: Int) -> [UInt8] {
-        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Array($0) }
-    }
 }

@@ -12,15 +12,7 @@ import GRDB
 extension SQLiteServerStore {
     package func account(named name: String, password: String) async throws -> Int64? {
         let known = try await passwordHash(ofName: name)
-        guard let known else {
-            // As much work as for an existing name, so that the time does not reveal names.
-            _ = try await PasswordHash.make(password, passwordParameters)
-            return nil
-        }
-        if try await known.password.isHash(of: password) { return known.account }
-        // A hash with older parameters takes as long as a new one, for the same reason.
-        if let rest = known.password.parameters.remainder(to: passwordParameters) { _ = try await PasswordHash.make(password, rest) }
-        return nil
+        return try await PasswordHash.isRight(password, for: known?.password, passwordParameters) ? known?.account : nil
     }
 
     package func renewPasswordHash(ofAccount account: Int64, password: String) async throws {

@@ -19,7 +19,7 @@ extension SQLiteServerStore: SecondFactorStorage {
     }
 
     package func beginSecondFactor(ofAccount account: Int64, now: Int64) async throws -> [UInt8] {
-        let secret = SymmetricKey(size: SymmetricKeySize(bitCount: TimeCode.secretBytes * 8)).withUnsafeBytes { Data($0) }
+        let secret = Data(Secrets.bytes(TimeCode.secretBytes))
         try await writing { db in
             try db.execute(
                 sql: """

@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 package import CloudWire
 import Crypto
 import Foundation
@@ -13,7 +14,7 @@ import SystemSupport
 extension SQLiteServerStore {
     /// Makes an API token: 64 hexadecimal digits, shown once.
     package func addAPIToken(_ token: APIToken, now: Int64) async throws -> String {
-        let text = Hex.text(Self.randomBytes(32))
+        let text = Secrets.text(bytes: 32)
         try await writing { db in try Self.insert(token, text, now: now, db) }
         return text
     }
@@ -43,7 +44,7 @@ extension SQLiteServerStore {
     }
 
     package func rotateAPIToken(id: Int64, now: Int64, _ rotation: CredentialRotation) async throws -> String {
-        let text = Hex.text(Self.randomBytes(32))
+        let text = Secrets.text(bytes: 32)
         let end = now + max(rotation.overlap, 0)
         try await writing { db in
             let old = try Row.fetchOne(db, sql: Self.apiTokenColumns + " WHERE token = ?", arguments: [id]).map(Self.apiToken)
@@ -67,17 +68,10 @@ extension SQLiteServerStore {
         pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64, expires: Int64?
     ) async throws -> String {
         let key = ServerKey(
-            id: Hex.text(Self.randomBytes(32)), containerIdentifier: containerIdentifier, environment: environment,
-            userRecordName: "_" + Hex.text(Self.randomBytes(16)), publicKey: try Self.publicKey(pem), expires: expires)
+            id: Secrets.text(bytes: 32), containerIdentifier: containerIdentifier, environment: environment,
+            userRecordName: "_" + Secrets.text(bytes: 16), publicKey: try ServerKey.publicKey(pem: pem), expires: expires)
         try await writing { db in try Self.insert(key, label, now: now, db) }
         return key.id
-    }
-
-    private static func publicKey(_ pem: String) throws -> [UInt8] {
-        guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem) else {
-            throw StorageFailure(.unknownName, "the file holds no public key on the curve P-256 in PEM")
-        }
-        return [UInt8](key.x963Representation)
     }
 
     private static func insert(_ key: ServerKey, _ label: String, now: Int64, _ db: Database) throws {
@@ -108,8 +102,8 @@ extension SQLiteServerStore {
     }
 
     package func rotateServerKey(id: String, pem: String, now: Int64, _ rotation: CredentialRotation) async throws -> String {
-        let publicKey = try Self.publicKey(pem)
-        let newID = Hex.text(Self.randomBytes(32))
+        let publicKey = try ServerKey.publicKey(pem: pem)
+        let newID = Secrets.text(bytes: 32)
         let end = now + max(rotation.overlap, 0)
         try await writing { db in
             let old = try Row.fetchOne(db, sql: Self.serverKeyColumns + " WHERE id = ?", arguments: [id])

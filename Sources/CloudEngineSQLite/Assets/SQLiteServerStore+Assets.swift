@@ -3,78 +3,16 @@
 
 package import CloudEngine
 package import CloudService
-import CloudStorageSupport
+package import CloudStorageSupport
 import CloudWire
 import Foundation
 import GRDB
 import SystemSupport
 
-extension SQLiteServerStore: AssetStorage {
-    package func receive(
-        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64,
-        isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
-    ) async throws -> StoredAsset? {
-        guard try await read(partition, .maintenance, { try $0.upload(id: id) }) != nil else { return nil }
-        let incoming = try IncomingFile(in: folder.incoming)
-        let arrived = try await incoming.receive(pieces, bytesMax: bytesMax)
-        guard bytesExpected == nil || bytesExpected == arrived.size else {
-            throw WireError(.badRequest, "the file ended before its announced length")
-        }
-        try Self.check(arrived, digest)
-        return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try incoming.move(to: $0, in: $1) }
-    }
+extension SQLiteServerStore: FileUploads {
+    package var assetFolder: AssetFolder { folder.files }
 
-    package func receive(
-        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
-        in partition: Partition, bytesMax: Int64, at now: Int64, isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool
-    ) async throws -> UploadProgress? {
-        guard let upload = try await read(partition, { try $0.upload(id: id) }) else { return nil }
-        if let asset = upload.asset { return .complete(asset) }
-        guard let file = try PartialFile(path: folder.partial(upload: id), id: id, turns: uploads, makesFile: true) else { return nil }
-        let size = try await file.size()
-        guard size == part.offset else { return .misplaced(size) }
-        // What arrived counts for the quota, also where the rest does not come.
-        let appended: Appended
-        do {
-            appended = try await file.append(pieces, at: size, bytesMax: bytesMax)
-        } catch {
-            // One that became too large is gone; one that another request goes on with is that one's matter.
-            let isGone = (error as? WireError)?.code == .quotaExceeded
-            if isGone || !(error is WireError), let size = isGone ? 0 : try? await file.size() {
-                try? await note(size, ofUpload: id, in: partition)
-            }
-            throw error
-        }
-        try await note(appended.end, ofUpload: id, in: partition)
-        if try await read(partition, .maintenance, isOverQuota) {
-            unlink(file.path)
-            try await note(0, ofUpload: id, in: partition)
-            throw Engine.quotaExceeded
-        }
-        guard part.isLast else { return .partial(appended.end) }
-        let arrived = try await file.asset(appended)
-        do {
-            try Self.check(arrived, part.digest)
-        } catch {
-            unlink(file.path)
-            throw error
-        }
-        let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try IncomingFile.move(file.path, to: $0, in: $1) }
-        return stored.map { .complete($0) }
-    }
-
-    package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {
-        guard let upload = try await read(partition, { try $0.upload(id: id) }) else { return nil }
-        if let asset = upload.asset { return .complete(asset) }
-        guard let file = try PartialFile(path: folder.partial(upload: id), id: id, turns: uploads, makesFile: false) else {
-            return .partial(0)
-        }
-        return .partial(try await file.size())
-    }
-
-    /// Remembers how far an upload in parts is, for the quota.
-    private func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws {
+    package func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws {
         try await writing { db in
             // Not for writing: the database of a removed user is not made again.
             let unit = try SQLiteUnit(reading: partition, db)
@@ -84,30 +22,16 @@ extension SQLiteServerStore: AssetStorage {
         }
     }
 
-    private static func check(_ asset: StoredAsset, _ digest: [UInt8]?) throws(WireError) {
-        guard let digest, Hex.text(digest) != asset.checksum else { return }
-        throw WireError(.badRequest, "the file is not the one that its digest names: send it again")
-    }
-
-    /// Moves a complete file to its final path, with its row.
-    ///
-    /// An upload has one file: else one address, which is checked against the quota once, could store any number of them.
-    private func store(
+    package func store(
         _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
         _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
-        let folder = folder
+        let folder = assetFolder
         return try await writing { db in
             let unit = try SQLiteUnit(reading: partition, db)
             guard let part = unit.part, let upload = try unit.upload(id: id) else { return nil }
-            if let asset = upload.asset {
-                // Another request with the same file was faster.
-                guard asset == arrived else {
-                    throw WireError(.conflict, "the address was used for another file: ask for one for each file")
-                }
-                return asset
-            }
+            if let asset = try upload.existingAsset(arrived) { return asset }
             try unit.run(
                 """
                 INSERT INTO assets (part, checksum, size, since) VALUES (?, ?, ?, ?)
@@ -118,9 +42,7 @@ extension SQLiteServerStore: AssetStorage {
                 [arrived.checksum, arrived.size, part, id])
             guard try !isOverQuota(unit) else { throw Engine.quotaExceeded }
             // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
-            try move(
-                folder.asset(part: part, checksum: arrived.checksum),
-                folder.assetFolder(part: part, checksum: arrived.checksum))
+            try move(folder.file(part: part, checksum: arrived.checksum), folder.parent(part: part, checksum: arrived.checksum))
             return arrived
         }
     }
@@ -131,7 +53,7 @@ extension SQLiteServerStore: AssetStorage {
             return try unit.asset(checksum: checksum) == nil ? nil : unit.part
         }
         guard let part else { return nil }
-        return try OpenFile(path: folder.asset(part: part, checksum: checksum))
+        return try OpenFile(path: assetFolder.file(part: part, checksum: checksum))
     }
 }
 
@@ -143,7 +65,7 @@ extension SQLiteServerStore {
 
     /// Removes expired rows and files: at start, and every hour.
     package func removeExpired(now: Int64) async throws {
-        let folder = folder
+        let folder = assetFolder
         try await writing { db in
             let unused = now - Self.unusedMilliseconds
             try db.execute(sql: "DELETE FROM answers WHERE at < ?", arguments: [unused])
@@ -160,10 +82,7 @@ extension SQLiteServerStore {
                         SELECT 1 FROM kept_assets k WHERE k.part = assets.part AND k.checksum = assets.checksum)
                     RETURNING part, checksum
                     """, arguments: [unused])
-            for file in files {
-                // A file that stays costs room and nothing else, so a failure here is not one of the unit.
-                unlink(folder.asset(part: file[0], checksum: file[1]))
-            }
+            for file in files { folder.remove(part: file[0], checksum: file[1]) }
             folder.removePartials(except: try String.fetchAll(db, sql: "SELECT id FROM uploads WHERE checksum IS NULL"))
             try Self.removeExpiredCredentials(db, now: now, sessionSeconds: Limits().webSessionSeconds)
             try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)

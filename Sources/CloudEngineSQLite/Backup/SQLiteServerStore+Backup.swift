@@ -118,10 +118,10 @@ extension SQLiteServerStore {
         var count = 0
         for row in rows {
             let (part, checksum, isNeeded): (Int64, String, Bool) = (row[0], row[1], row[2])
-            let (old, new) = (source.asset(part: part, checksum: checksum), copy.asset(part: part, checksum: checksum))
+            let (old, new) = (source.files.file(part: part, checksum: checksum), copy.files.file(part: part, checksum: checksum))
             do {
                 try FileManager.default.createDirectory(
-                    atPath: copy.assetFolder(part: part, checksum: checksum), withIntermediateDirectories: true)
+                    atPath: copy.files.parent(part: part, checksum: checksum), withIntermediateDirectories: true)
                 if link(old, new) != 0 { try FileManager.default.copyItem(atPath: old, toPath: new) }
                 count += 1
             } catch {

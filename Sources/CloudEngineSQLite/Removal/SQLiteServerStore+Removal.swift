@@ -81,9 +81,9 @@ extension SQLiteServerStore: RemovalStorage {
         }
         for part in removal.partitions.keys.sorted() {
             let uploads = try await reading { try String.fetchAll($0, sql: "SELECT id FROM uploads WHERE part = ?", arguments: [part]) }
-            for upload in uploads { unlink(folder.partial(upload: upload)) }
+            for upload in uploads { unlink(folder.files.partial(upload: upload)) }
             for table in tables where table.hasPart && table.name != "partitions" { try await remove(table, part: part, willRun) }
-            try? FileManager.default.removeItem(atPath: folder.assetFolder(part: part))
+            try? FileManager.default.removeItem(atPath: folder.files.files(part: part))
         }
     }
 
@@ -102,7 +102,7 @@ extension SQLiteServerStore: RemovalStorage {
                 }
             }
             // With the rows: after the commit nothing would find the files again.
-            for part in removal.partitions.keys { try? FileManager.default.removeItem(atPath: folder.assetFolder(part: part)) }
+            for part in removal.partitions.keys { try? FileManager.default.removeItem(atPath: folder.files.files(part: part)) }
             try Self.neverAgain(removal.account, in: .account, db)
             try Self.neverAgain(removal.partitions.keys.max() ?? 0, in: .part, db)
             try db.execute(sql: "DELETE FROM accounts WHERE account = ?", arguments: [removal.account])

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import GRDB
@@ -40,12 +41,9 @@ extension SQLiteUnit {
         guard let part else { return [] }
         return try remembered(.indexes(part: part, recordType: recordType)) {
             try rows(IndexStatements.indexes, [part, recordType]).map { row in
-                guard let kind = RecordIndex.Kind(rawValue: row[2]) else {
-                    throw StorageFailure(.corrupt, "an index is of a kind that never was")
-                }
                 let zone: Int64? = row[4]
-                return StoredIndex(
-                    id: row[0], index: RecordIndex(recordType: recordType, field: row[1], kind: kind), isBuilt: row[3],
+                return try StoredIndex(
+                    id: row[0], recordType: recordType, field: row[1], kind: row[2], isBuilt: row[3],
                     builtUpTo: zone.map { RecordPlace(zone: $0, recordName: row[5]) })
             }
         }
@@ -57,7 +55,8 @@ extension SQLiteUnit {
         // Names are not empty, so an empty one is before all entries with its key.
         let bounds: Arguments =
             scan.descending
-            ? [place?.key ?? range.upper, place?.recordName ?? "", range.lower] : [place?.key ?? range.lower, place?.recordName ?? "", range.upper]
+            ? [place?.key ?? range.upper, place?.recordName ?? "", range.lower]
+            : [place?.key ?? range.lower, place?.recordName ?? "", range.upper]
         let arguments: Arguments = [part, scan.zone, scan.index] + bounds
         try self.visit(scan.descending ? IndexStatements.falling : IndexStatements.rising, arguments) { handle in
             let body = Array(StoredRow.bytes(handle, 2))

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import CloudWire
 import GRDB
 import GRDBSQLite
@@ -9,7 +10,8 @@ import GRDBSQLite
 extension SQLiteUnit {
     func state() throws -> PartitionState {
         guard let part,
-            let row = try row("SELECT epoch, counter, floor, record_bytes, asset_bytes, answer_bytes FROM partitions WHERE part = ?", [part])
+            let row = try row(
+                "SELECT epoch, counter, floor, record_bytes, asset_bytes, answer_bytes FROM partitions WHERE part = ?", [part])
         else { return PartitionState(epoch: try SQLiteServerStore.firstEpoch(db)) }
         var state = PartitionState(epoch: row[0], counter: row[1], floor: row[2])
         state.usage = StoredBytes(records: row[3], assets: row[4])
@@ -146,11 +148,7 @@ extension SQLiteUnit {
         for row in rows {
             guard let name: String = row[0] else { continue }
             let indexes = FieldIndexes(rawValue: row[3])
-            if let system = QueryKey.SystemField(internalName: name) {
-                schema.systemIndexes[system] = indexes
-            } else {
-                schema.fields[name] = FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes)
-            }
+            schema.add(name, indexes: indexes, FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes))
         }
         return schema
     }

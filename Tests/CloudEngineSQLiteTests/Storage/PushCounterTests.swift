@@ -8,7 +8,7 @@
 
     @testable import CloudEnginePostgres
 
-    /// Which changes of other processes nobody announced.
+    /// Finds the changes of other processes that had no notification.
     @Suite struct PushCounterTests {
         private let garden = Partition(containerIdentifier: "app", environment: .development, owner: "_mia")
 

@@ -531,7 +531,7 @@ import Testing
     }
 }
 
-private struct Pieces: AsyncSequence, Sendable {
+struct Pieces: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
