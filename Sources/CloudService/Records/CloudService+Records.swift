@@ -28,7 +28,9 @@ extension CloudService {
         }
     }
 
-    /// Runs a query. Indexes that it is the first to need are built before, in slices between which others may write.
+    /// Runs a query. Indexes that it is the first to need are built before, as far as ``Limits/recordsIndexedPerQuery`` allows.
+    ///
+    /// - Throws: `WireError` `.tryAgainLater` if the build takes longer; it goes on meanwhile.
     func queryRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try QueryRecordsRequest(json: exchange.body)
         guard !message.zoneWide || message.zoneID != nil || exchange.call.partition.scope != .shared else {
@@ -43,11 +45,7 @@ extension CloudService {
                     try engine.queryRecords(message, in: $0, $1)
                 }
             } catch let missing as IndexesMissing {
-                var isDone = false
-                while !isDone {
-                    try Task.checkCancellation()
-                    isDone = try await write(exchange.call) { try engine.buildIndexes(missing.indexes, in: $0) }
-                }
+                try await buildIndexes(missing.indexes, for: exchange.call)
             }
         }
     }
