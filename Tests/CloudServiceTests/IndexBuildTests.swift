@@ -55,7 +55,9 @@ import Testing
     @Test func aPartitionHasOneBuildAtATime() throws {
         let builds = IndexBuilds()
         let partition = Partition(containerIdentifier: "c", environment: .development, scope: .public, owner: Partition.publicOwner)
-        let (title, date) = (RecordIndex(recordType: "A", field: "title", kind: .values), RecordIndex(recordType: "A", field: "date", kind: .values))
+        let (title, date) = (
+            RecordIndex(recordType: "A", field: "title", kind: .values), RecordIndex(recordType: "A", field: "date", kind: .values)
+        )
         let isFirst = builds.begin([title], in: partition, recordCount: 500)
         #expect(isFirst)
         builds.note(IndexSlice(isComplete: false, recordCount: 1000), of: [title], in: partition)
@@ -64,7 +66,8 @@ import Testing
 
         let isSecond = builds.begin([date], in: partition, recordCount: 200)
         #expect(!isSecond)
-        #expect(builds.recordCount(of: [title, date], in: partition) == 200, "the build begins again with the index that is farthest behind")
+        #expect(
+            builds.recordCount(of: [title, date], in: partition) == 200, "the build begins again with the index that is farthest behind")
 
         builds.note(IndexSlice(isComplete: true, recordCount: 10), of: [title], in: partition)
         #expect(builds.indexes(in: partition) == [date])

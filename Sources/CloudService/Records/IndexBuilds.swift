@@ -41,9 +41,9 @@ final class IndexBuilds: Sendable {
     /// The indexes of a build, for its next slice.
     func indexes(in partition: Partition) -> Set<RecordIndex> { builds.withLock { $0[partition]?.indexes ?? [] } }
 
-    /// Notes a slice, and ends a build whose indexes are complete.
+    /// Counts a slice, and ends a build with complete indexes.
     ///
-    /// - Parameter indexes: Those that the slice was for; others may have been added meanwhile.
+    /// - Parameter indexes: The indexes of the slice; others may have been added since it began.
     func note(_ slice: IndexSlice, of indexes: Set<RecordIndex>, in partition: Partition) {
         builds.withLock { builds in
             builds[partition]?.recordCount += slice.recordCount
@@ -60,7 +60,7 @@ final class IndexBuilds: Sendable {
 extension CloudService {
     /// Scheduling key of builds that no request waits for: together they get the share of one account.
     private static let indexBuildRequester = "index builds"
-    /// Seconds after which a client asks again for a query whose index is being built.
+    /// Seconds until the retry of a query that needs an incomplete index.
     private static let indexRetrySeconds = 3.0
 
     /// Builds indexes, in slices between which others may write.
