@@ -39,7 +39,7 @@ import Testing
         let refusal = await #expect(throws: WireError.self) { try await query(mia) }
         #expect(refusal?.code == .tryAgainLater)
         #expect(refusal?.retryAfter == 3)
-        #expect(refusal?.reason == "the index of 'share' is being built, 1000 records so far: send the query again")
+        #expect(refusal?.reason == "the index of 'recordName' is being built, 1000 records so far: send the query again")
 
         var names: [String] = []
         while names.isEmpty {
