@@ -103,6 +103,7 @@ pin:
 lint: web-packages
 	.ci/lint
 	.ci/prose --check
+	Packaging/deployment/generate --check
 	node .ci/lint-web.mjs
 
 ## The tests outside of the SLOW targets, to be run after each change. ONLY chooses some of them, or others.

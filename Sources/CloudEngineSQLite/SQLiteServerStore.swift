@@ -73,7 +73,7 @@ package final class SQLiteServerStore: Sendable {
             configuration.readonly = true
             lookups = try DatabaseQueue(path: folder.database, configuration: configuration)
             configuration.label = "tarn.brief"
-            briefReaders = try BriefReaders(path: folder.database, configuration)
+            briefReaders = BriefReaders(path: folder.database, configuration)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -43,6 +43,7 @@ package struct CloudService: Sendable {
     let memory: RequestMemory
     package let admission: AdmissionGate
     let reservations = UploadReservations()
+    let indexBuilds = IndexBuilds()
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,

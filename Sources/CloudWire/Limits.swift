@@ -77,6 +77,8 @@ package struct Limits: Hashable, Sendable {
     package var valuesPerFilter = 256
     /// Records scanned for one page of a query. A page that ends at this limit is short and has a continuation marker.
     package var recordsScannedPerPage = 10_000
+    /// Records that a query takes into missing indexes before it is answered. The rest is indexed while its client waits to retry.
+    package var recordsIndexedPerQuery = 20_000
     /// Bytes that one page of a query may look at, comparisons included. A query that cannot end a page early may look at four times as many.
     package var queryBytesPerPage = 32_000_000
     /// Bytes that the query subscriptions of all users may look at after one request; those that are left are skipped.

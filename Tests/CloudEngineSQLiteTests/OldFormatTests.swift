@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import EngineFixtures
 import Foundation
+import GRDB
 import TestBasics
 import Testing
 
@@ -91,6 +92,21 @@ import Testing
         try await bench.store.removeExpired(now: .max / 2)
         #expect(try await bench.read(mia) { _, view, _ in try view.state().answerBytes } == 0)
         try bench.store.close()
+    }
+
+    /// New databases skip the steps of the formats.
+    @Test func aNewDatabaseHasTheSchemaOfAMigratedOne() async throws {
+        func schema(_ bench: Bench) throws -> Set<String> {
+            try bench.store.close()
+            let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
+            return try queue.read { db in
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 18)
+                return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+            }
+        }
+        let new = try schema(try Bench()), migrated = try schema(try await Self.open("format1"))
+        #expect(new.count > 60)
+        #expect(new.symmetricDifference(migrated) == [])
     }
 
     @Test func migratedDatabasesHaveTheColumnsOfLaterFormats() async throws {

@@ -54,6 +54,8 @@ import Testing
     @Test func theContributingGuideNamesTestsAndFilesThatExist() throws {
         let guide = try RepositoryFiles.text(at: "CONTRIBUTING.md")
         #expect(try ParityLedgerTests.index().unknownNames(in: guide) == [])
+        let example = try #require(guide.firstMatch(of: /ONLY='\w+\.(\w+)'/))
+        #expect(try ParityLedgerTests.index().unknownNames(in: "`\(example.1)`") == [])
         for match in guide.matches(of: /`((?:Tests|Documentation|Sources|\.ci)\/[\w\/.-]+)`/) where !match.1.contains("NNNN") {
             let path = RepositoryFiles.root.appendingPathComponent(String(match.1)).path
             #expect(FileManager.default.fileExists(atPath: path), "CONTRIBUTING.md names \(match.1)")

@@ -104,6 +104,8 @@ struct RecordPages {
         let places = try await places()
         let (query, types) = try await query(places)
         var values = form(query, places, types)
+        // A list whose index is being built shows its progress.
+        var secondsToRefresh: Double?
         if let type = query.type {
             values["newAddress"] = Self.address(parent.base, query.scope, query.zone, "") + "?type=\(QueryItems.encode(type))"
             let text = RecordQuery.text(query.items)
@@ -116,12 +118,15 @@ struct RecordPages {
                 if items["count"] != nil { values["counted"] = try await count(query) }
             } catch let error as WireError {
                 values["problem"] = error.reason
+                secondsToRefresh = error.retryAfter
                 if error.reason.contains("is not marked") {
                     values["typeAddress"] = "\(parent.base)/types/\(QueryItems.encode(type))"
                 }
             }
         }
-        return parent.page("records", values, title: "Records", scripts: ["/console-list.js"])
+        var page = parent.page("records", values, title: "Records", scripts: ["/console-list.js"])
+        if let secondsToRefresh { page.headers.append(("Refresh", String(Int(secondsToRefresh.rounded(.up))))) }
+        return page
     }
 
     private func form(_ query: RecordQuery, _ places: [Place], _ types: [String]) -> [String: Any] {

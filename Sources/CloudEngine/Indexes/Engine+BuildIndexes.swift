@@ -3,6 +3,19 @@
 
 import CloudWire
 
+/// What one slice of an index build did.
+package struct IndexSlice: Hashable, Sendable {
+    /// Whether all indexes are complete.
+    package var isComplete: Bool
+    /// Records that the slice read.
+    package var recordCount: Int
+
+    package init(isComplete: Bool, recordCount: Int) {
+        self.isComplete = isComplete
+        self.recordCount = recordCount
+    }
+}
+
 extension Engine {
     /// Records that one slice of building takes in. Other writers come in between two slices.
     private static let recordsPerSlice = 1000
@@ -12,8 +25,9 @@ extension Engine {
     /// Concurrent writers update the indexes, so a record that changes while they are built is indexed correctly in any
     /// case. Building that was interrupted goes on where it was.
     ///
-    /// - Returns: Whether all of them are complete.
-    package func buildIndexes(_ indexes: [RecordIndex], in unit: any PartitionWriter) throws -> Bool {
+    /// A partition that was never written to, or whose account was removed, stays without indexes.
+    package func buildIndexes(_ indexes: [RecordIndex], in unit: any PartitionWriter) throws -> IndexSlice {
+        guard try unit.state().counter > 0 else { return IndexSlice(isComplete: true, recordCount: 0) }
         let open = try indexes.map { try unit.makeIndex($0) }.filter { !$0.isBuilt }
         // The slice begins where the index begins that is farthest behind; the others take the records twice.
         var start = open.first?.builtUpTo
@@ -21,7 +35,7 @@ extension Engine {
             guard let place = start else { break }
             if index.builtUpTo.map({ RecordPlace.precedes($0, place) }) ?? true { start = index.builtUpTo }
         }
-        guard !open.isEmpty else { return true }
+        guard !open.isEmpty else { return IndexSlice(isComplete: true, recordCount: 0) }
         let records = try unit.records(after: start, limit: Self.recordsPerSlice)
         var changes: [Int64: [IndexChange]] = [:]
         for (place, record) in records {
@@ -38,6 +52,6 @@ extension Engine {
             if !isComplete, let place, let old = index.builtUpTo, RecordPlace.precedes(place, old) { continue }
             try unit.setBuilt(index.id, upTo: isComplete ? nil : place)
         }
-        return isComplete
+        return IndexSlice(isComplete: isComplete, recordCount: records.count)
     }
 }

@@ -68,6 +68,9 @@ package struct RecordIndex: Hashable, Sendable {
         self.kind = kind
     }
 
+    /// The field's name in queries.
+    package var fieldName: String { QueryKey.SystemField(internalName: field)?.rawValue ?? field }
+
     /// The index that lists all records of a type by name.
     static func names(of recordType: String) -> RecordIndex {
         RecordIndex(recordType: recordType, field: QueryKey.SystemField.recordName.internalName, kind: .values)

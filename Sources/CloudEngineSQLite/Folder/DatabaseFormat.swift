@@ -75,16 +75,14 @@ enum DatabaseFormat: Int, CaseIterable {
     /// `TARN`, so that another program's database is not taken for ours.
     private static let applicationID = 0x5441_524E
 
-    /// Brings an empty database to the current format and checks that any other is one of ours.
+    /// Creates the current format in an empty database, brings an older one to it, and checks that any other is one of ours.
     ///
     /// - Throws: `StorageFailure` with `.newerFormat` or `.corrupt`.
     static func prepare(_ db: Database) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table'") ?? 0
-        if version == 0, application == 0, tables == 0 {
-            return try advance(db, after: version)
-        }
+        if version == 0, application == 0, tables == 0 { return try create(db) }
         guard application == applicationID else {
             throw StorageFailure(.corrupt, "the database is not one of this server")
         }
@@ -97,6 +95,29 @@ enum DatabaseFormat: Int, CaseIterable {
         if version < current.rawValue { try advance(db, after: version) }
     }
 
+    /// Statements that create the current format. Each `ALTER TABLE` of a step reads the whole schema, so new databases skip the steps:
+    /// a database in memory takes them once in a process.
+    private static let schema = Result<[String], any Error> {
+        try DatabaseQueue().writeWithoutTransaction { db in
+            try advance(db, after: 0)
+            return try String.fetchAll(
+                db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid")
+        }
+    }
+
+    private static func create(_ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            for statement in try schema.get() { try db.execute(sql: statement) }
+            try mark(db)
+            return .commit
+        }
+    }
+
+    private static func mark(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+        try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
+    }
+
     /// Takes the steps from a version to the current one, all or none.
     private static func advance(_ db: Database, after version: Int) throws {
         try db.inTransaction(.immediate) {
@@ -105,8 +126,7 @@ enum DatabaseFormat: Int, CaseIterable {
                 if format == .usage { try measure(db) }
                 if format == .publicPermissions { try derivePublicPermissions(db) }
             }
-            try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-            try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
+            try mark(db)
             return .commit
         }
     }

@@ -10,19 +10,34 @@ import Synchronization
 /// waits for one. What turns out to be long is given up, and goes to a thread of its own; see ``ReadAllowance``.
 final class BriefReaders: Sendable {
     private struct State {
-        var free: [DatabaseQueue]
+        var all: [DatabaseQueue] = []
+        var free: [DatabaseQueue] = []
         var isClosed = false
     }
 
-    private let all: [DatabaseQueue]
-    private let state: Mutex<State>
+    /// As many connections as threads may read concurrently.
+    private static let connectionsMax = min(4, max(1, ProcessInfo.processInfo.activeProcessorCount))
 
-    /// Opens as many connections as threads may read concurrently.
-    init(path: String, _ configuration: Configuration) throws {
-        all = try (0..<min(4, max(1, ProcessInfo.processInfo.activeProcessorCount))).map { _ in
-            try DatabaseQueue(path: path, configuration: configuration)
+    private let path: String
+    private let configuration: Configuration
+    private let state = Mutex(State())
+
+    /// Connections are opened when reads need them: each parses the whole schema.
+    init(path: String, _ configuration: Configuration) {
+        self.path = path
+        self.configuration = configuration
+    }
+
+    /// - Returns: Nil if all connections are in use or closed, or another one cannot be opened: a read of the pool reports why.
+    private func connection() -> DatabaseQueue? {
+        state.withLock { state in
+            guard !state.isClosed else { return nil }
+            if let free = state.free.popLast() { return free }
+            guard state.all.count < Self.connectionsMax else { return nil }
+            guard let connection = try? DatabaseQueue(path: path, configuration: configuration) else { return nil }
+            state.all.append(connection)
+            return connection
         }
-        state = Mutex(State(free: all))
     }
 
     /// Reads from one state of the database.
@@ -30,7 +45,7 @@ final class BriefReaders: Sendable {
     /// - Returns: Nil if no connection is free, or the read is a long one.
     /// - Throws: What `body` throws.
     func read<Value>(_ body: (Database, ReadAllowance) throws -> Value) throws -> Value? {
-        guard let connection = state.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
+        guard let connection = connection() else { return nil }
         defer { state.withLock { $0.free.append(connection) } }
         do {
             return try connection.unsafeRead { db in
@@ -45,7 +60,10 @@ final class BriefReaders: Sendable {
 
     /// Closes the connections, once running reads have ended.
     func close() throws {
-        state.withLock { $0.isClosed = true }
+        let all = state.withLock { state in
+            state.isClosed = true
+            return state.all
+        }
         for connection in all { try connection.close() }
     }
 }

@@ -166,7 +166,7 @@ struct Importer: Sendable {
 
     /// Removes a zone that was deleted on the server, or that the user no longer has access to.
     func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
-        let remaining = failure.didResetEncryptedData ? ZoneRemoval.Remaining.all : .unsent
+        let remaining = ZoneRemoval.Remaining(after: failure.didResetEncryptedData ? .encryptedDataReset : .deleted)
         sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.remove(zone, keeping: remaining) })
     }
 

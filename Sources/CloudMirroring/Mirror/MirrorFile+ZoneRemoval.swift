@@ -111,7 +111,3 @@ extension MirrorFile {
         try metadata.write(changes, now: now)
     }
 }
-
-extension ZoneDeletionReason {
-    var remaining: ZoneRemoval.Remaining { self == .encryptedDataReset ? .all : .unsent }
-}

@@ -40,8 +40,8 @@ extension MirrorFile {
                 let id = normal(change.zoneID)
                 let known = try ZoneTable.row(id, writer)
                 if change.isDeleted {
-                    let rest = change.deletionReason.remaining
-                    if let known { removed += try remove(known.zone, keeping: rest, writer, &related) }
+                    let remaining = ZoneRemoval.Remaining(after: change.deletionReason)
+                    if let known { removed += try remove(known.zone, keeping: remaining, writer, &related) }
                     continue
                 }
                 let zone = try known?.zone ?? ZoneTable.insert(id, writer)

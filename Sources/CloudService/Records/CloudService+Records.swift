@@ -23,12 +23,15 @@ extension CloudService {
     func lookupRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try LookupRecordsRequest(json: exchange.body)
         let engine = engine
-        return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true) {
+        return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true)
+        {
             try engine.lookupRecords(message, in: $0, $1)
         }
     }
 
-    /// Runs a query. Indexes that it is the first to need are built before, in slices between which others may write.
+    /// Runs a query. Indexes that it is the first to need are built before, as far as ``Limits/recordsIndexedPerQuery`` allows.
+    ///
+    /// - Throws: `WireError` `.tryAgainLater` if the build takes longer; it continues after the answer.
     func queryRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try QueryRecordsRequest(json: exchange.body)
         guard !message.zoneWide || message.zoneID != nil || exchange.call.partition.scope != .shared else {
@@ -43,11 +46,7 @@ extension CloudService {
                     try engine.queryRecords(message, in: $0, $1)
                 }
             } catch let missing as IndexesMissing {
-                var isDone = false
-                while !isDone {
-                    try Task.checkCancellation()
-                    isDone = try await write(exchange.call) { try engine.buildIndexes(missing.indexes, in: $0) }
-                }
+                try await buildIndexes(missing.indexes, for: exchange.call)
             }
         }
     }

@@ -18,6 +18,8 @@ import ManagedModel
 /// after the other one and so is the later by the server's clock, on every device. A relocated object may have forwarded edits from its
 /// source zone: those do not win against edits in this zone.
 ///
+/// A one-to-many relationship is merged as the to-one relationship of its members; many-to-many: ``LinkPass``.
+///
 /// Source: the talk *Using Core Data With CloudKit* (2019) promises that the last writer wins; Differs: by field
 /// instead of by record, and the loser is kept.
 struct RecordMerge {

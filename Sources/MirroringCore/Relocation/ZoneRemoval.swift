@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
+
 /// What happens to the objects of a zone that the server has deleted: the home zone, or the zone of a share.
 ///
 ///     zone      remaining   rows that are deleted      objects that stay
@@ -18,6 +20,9 @@ package struct ZoneRemoval: Hashable, Sendable {
         case unsent
         /// All objects: the user's keys were reset, and the server's copies with them.
         case all
+
+        /// Only a reset of the user's keys keeps everything: after a deletion or a purge, the server has said that its records are unwanted.
+        package init(after reason: ZoneDeletionReason) { self = reason == .encryptedDataReset ? .all : .unsent }
     }
 
     package enum DeletedRows: Hashable, Sendable {

@@ -23,6 +23,16 @@ import Testing
         #expect(try await bench.names(Query(recordType: "Plant", filters: all)).names == ["p1"], "texts ignore case")
     }
 
+    /// The build of an index can outlast the account.
+    @Test func aPartitionWithoutRecordsGetsNoIndex() async throws {
+        let bench = try Bench()
+        let index = RecordIndex(recordType: "Plant", field: "count", kind: .values)
+        let slice = try await bench.write { engine, unit, _ in try engine.buildIndexes([index], in: unit) }
+        #expect(slice == IndexSlice(isComplete: true, recordCount: 0))
+        let indexes = try await bench.write { _, unit, _ in try unit.indexes(ofType: "Plant") }
+        #expect(indexes == [])
+    }
+
     @Test func aPageEndsWhenItsBytesAreUsedUp() async throws {
         var limits = Limits()
         limits.queryBytesPerPage = 3000
