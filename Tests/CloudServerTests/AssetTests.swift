@@ -34,7 +34,7 @@ import Testing
         return asset
     }
 
-    @Test func aFileGoesUpAndComesDownWholeAndInParts() async throws {
+    @Test func anAssetIsUploadedAndDownloadedWholeAndByRange() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func theHeadOfAFileIsThereWithoutIt() async throws {
+    @Test func headOfAnAssetHasItsHeadersAndNoBody() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func anAddressIsGoodForItselfAndForAWhile() async throws {
+    @Test func anAssetURLIsValidForOneAssetUntilItExpires() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aChecksumAloneIsNoProofOfHavingTheFile() async throws {
+    @Test func aChecksumWithoutAReceiptIsRejected() async throws {
         try await LiveServer.run { server in
             let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
             try await server.makeGarden(token: mia)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func filesThatNothingRefersToGoAfterADay() async throws {
+    @Test func unreferencedAssetFilesAreDeletedAfterADay() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// Some clients send a file as browsers send forms.
-    @Test func aFileMayComeInAForm() async throws {
+    @Test func anAssetIsUploadedAsAMultipartForm() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// Programs for the live service return the contents of a receipt unread.
-    @Test func aReceiptHasAllKeys() async throws {
+    @Test func anUploadReceiptHasTheKeysThatClientsReturn() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func filesWithoutRecordsCountForTheQuota() async throws {
+    @Test func unreferencedUploadsCountTowardsTheQuota() async throws {
         var limits = Limits()
         limits.userBytes = 1_500_000
         try await LiveServer.run(limits: limits) { server in
@@ -210,7 +210,7 @@ import Testing
     }
 
     /// A client that receives "too long" does not send the file again once there is room.
-    @Test func aFileThatComesInPartsAndFindsNoRoomIsNotCalledTooLong() async throws {
+    @Test func aResumableUploadOverTheQuotaReportsTheQuota() async throws {
         var limits = Limits()
         limits.userBytes = 100_000
         try await LiveServer.run(limits: limits) { server in
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func aFileOverTheLimitIsRefusedAndLeavesNothing() async throws {
+    @Test func anUploadOverTheLimitIsRejectedAndLeavesNoFile() async throws {
         var limits = Limits()
         limits.assetBytes = 1000
         try await LiveServer.run(limits: limits) { server in

@@ -45,7 +45,7 @@ import Testing
         page.records.map { ($0.isDeleted ? "-" : "+") + $0.recordName }.joined(separator: " ")
     }
 
-    @Test func thePublicDatabaseHasAFeedWithDeletionsForWhoAsks() async throws {
+    @Test func thePublicChangeFeedListsDeletionsToClientsWithTheCapability() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             let plants = ["a", "b", "c"].map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func theFeedHasWhatTheCallerMayReadAndStartsAgainWhenThatChanges() async throws {
+    @Test func theChangeFeedListsReadableRecordsAndRestartsAfterAChangeOfRoles() async throws {
         try await LiveServer.run { server in
             let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
             let partition = Partition(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func whoListensToThePublicDatabaseHearsOfChangesWithoutAnAccount() async throws {
+    @Test func anonymousListenersAreNotifiedOfPublicChanges() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             let path = "/device/1/\(LiveServer.container)/development/push/stream?database=public"
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func answersTellHowManyChangesAreStillToCome() async throws {
+    @Test func changePagesHaveTheNumberOfRemainingChanges() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             try await server.makeGarden(token: mia)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func theCallerIsToldOfTheQuotaBeforeItIsReached() async throws {
+    @Test func responsesReportTheQuotaBeforeItIsExceeded() async throws {
         var limits = Limits()
         limits.userBytes = 500
         try await LiveServer.run(limits: limits) { server in

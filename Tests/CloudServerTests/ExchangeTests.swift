@@ -11,7 +11,7 @@ import Testing
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Exchanges")
 
-    @Test func theServerAnswersAsItIsWrittenDown() async throws {
+    @Test func recordedExchangesGetTheirRecordedResponses() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
         try #require(names.count > 10)
         try await LiveServer.run { server in

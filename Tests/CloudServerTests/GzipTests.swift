@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A page repeats its address next to the code of its forms: the compressed length would reveal the code.
-    @Test func pagesWithFormsAreNotCompressed() async throws {
+    @Test func responsesWithSecretsAreNotCompressed() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let console = Console(service: village.service, storage: village.store)
         try await LiveServer.run(pages: console) { server in
@@ -85,11 +85,11 @@ import Testing
         (nil, false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false), ("gzip; q=0.0", false), ("gzip;q=1.0", true),
         ("*", true), ("*;q=0", false), ("*, gzip;q=0", false), ("br, gzip", true), ("gzipped", false), ("gzip;q=x", false), (",;,", false),
     ])
-    func theHeaderIsReadAsItsStandardSays(_ header: String?, _ isAccepted: Bool) {
+    func acceptEncodingIsParsedByItsStandard(_ header: String?, _ isAccepted: Bool) {
         #expect(Gzip.isAccepted(header) == isAccepted)
     }
 
-    @Test func whatDoesNotBecomeSmallerIsSentAsItIs() throws {
+    @Test func incompressibleResponsesAreSentUncompressed() throws {
         var random = SeededNumbers(seed: 7)
         let noise = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }
         #expect(Gzip.compressed(noise) == nil)

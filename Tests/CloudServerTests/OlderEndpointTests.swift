@@ -5,7 +5,7 @@ import CloudWire
 import Testing
 
 @Suite struct OlderEndpointTests {
-    @Test func changesAreToldInTheOlderFormsToo() async throws {
+    @Test func olderEndpointsListTheSameChanges() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func anAssetIsUsedAgainWithoutSendingIt() async throws {
+    @Test func anAssetIsRereferencedWithoutAnUpload() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

@@ -12,7 +12,7 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct OperationTests {
-    @Test func aCallerWithoutBudgetIsToldWhenToComeAgain() async throws {
+    @Test func aRateLimitedCallerReceivesRetryAfter() async throws {
         var limits = Limits()
         limits.requestsPerMinute = 2
         try await LiveServer.run(limits: limits) { server in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func theServerTellsHowItIsAndWhatItDid() async throws {
+    @Test func theServerReportsHealthAndMetrics() async throws {
         try await LiveServer.run(access: OperationsAccess(scope: .local)) { server in
             let token = try await server.addUser("mia")
             #expect(try await server.send("GET", "/ready", token: nil).text == #"{"status":"ready"}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func settingsComeFromFileEnvironmentAndFlagsInThatOrder() throws {
+    @Test func flagsOverrideTheEnvironmentWhichOverridesTheFile() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/tarn.conf"
@@ -81,7 +81,7 @@ import Testing
         #expect(throws: CommandError.self) { try ServerSettings(file: folder.path + "/none", environment: [:]) }
     }
 
-    @Test func everyLimitCanBeSetToItsEdges() {
+    @Test func everyLimitAcceptsItsBoundsAndNothingBeyond() {
         #expect(Limits.settings.map(\.name) == Limits.settings.map(\.name).sorted())
         for setting in Limits.settings {
             var limits = Limits()

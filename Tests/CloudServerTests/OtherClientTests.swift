@@ -32,7 +32,7 @@ import Testing
 
     private static let zone = #""zoneID":{"zoneName":"Garden"}"#
 
-    @Test func liveRecordsAndZonesSayWhatTheyAre() async throws {
+    @Test func recordsAndZonesHaveTheMembersOfTheLiveService() async throws {
         try await withGarden { plain in
             let made = try await plain.ask(
                 "records/modify", "{\(Self.zone)," + #""operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"sage"}}]}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func whoAsksForCapabilitiesIsNotSentWhatSaysNothing() async throws {
+    @Test func clientsWithCapabilitiesReceiveNoEmptyMembers() async throws {
         try await withGarden { plain in
             let body = "{\(Self.zone)," + #""operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"sage"}}]}"#
             let record = try await plain.ask("records/modify", body, headers: [(HeaderNames.capabilities, "budget")])["records"]?[0]
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func errorsOfItemsAreJoinedToTheLog() async throws {
+    @Test func errorsOfItemsHaveTheRequestID() async throws {
         try await withGarden { plain in
             let answer = try await plain.server.send(
                 "POST", "\(LiveServer.database)/records/lookup", token: plain.token, body: Array("{\(Self.zone),\"records\":[{\"recordName\":\"x\"}]}".utf8))
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func theZoneMayStandInEachRecord() async throws {
+    @Test func theZoneMayBeGivenPerRecord() async throws {
         try await withGarden { plain in
             let made = try await plain.ask(
                 "records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"Plant","recordName":"a",\#(Self.zone)}}]}"#)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func theSchemaDecidesWhatAValueWithoutATypeIs() async throws {
+    @Test func theSchemaDecidesTheTypeOfAnUntypedValue() async throws {
         try await withGarden { plain in
             func save(_ fields: String) async throws -> JSONValue? {
                 try await plain.ask(
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func eachZoneSaysWhetherItsNumbersAreStrings() async throws {
+    @Test func numbersAsStringsIsDecidedPerZone() async throws {
         try await withGarden { plain in
             _ = try await plain.ask(
                 "records/modify",
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func aQuerySubscriptionSaysWhichZonesItLooksAt() async throws {
+    @Test func aQuerySubscriptionReportsWhetherItIsZoneWide() async throws {
         try await withGarden { plain in
             func save(_ id: String, _ rest: String) async throws -> JSONValue? {
                 try await plain.ask(
@@ -164,7 +164,7 @@ import Testing
         ("database", "private", true), ("database", "shared", true), ("database", "public", false), ("zone", "private", true),
         ("zone", "shared", false), ("zone", "public", false), ("query", "private", true), ("query", "public", true), ("query", "shared", false),
     ])
-    func aDatabaseSupportsTheSubscriptionsThatAreDocumented(_ kind: String, _ database: String, _ isSupported: Bool) async throws {
+    func aDatabaseAcceptsTheDocumentedSubscriptionTypes(_ kind: String, _ database: String, _ isSupported: Bool) async throws {
         try await withGarden { plain in
             let result = try await plain.ask(
                 "subscriptions/modify",

@@ -5,7 +5,7 @@ import CloudWire
 import Testing
 
 @Suite struct QueryTests {
-    @Test func aQueryIsAnsweredPageByPage() async throws {
+    @Test func aQueryReturnsItsResultsInPages() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [(91.0, 11.0), (48.0, -180.5)])
-    func anOrderFromNowhereIsRefusedForThat(_ latitude: Double, _ longitude: Double) async throws {
+    func sortingByAnImpossibleLocationIsRejected(_ latitude: Double, _ longitude: Double) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aFieldWithoutIndexIsNamed() async throws {
+    @Test func aQueryErrorNamesTheFieldWithoutIndex() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

@@ -10,7 +10,7 @@ import Testing
         try await server.send("POST", "\(LiveServer.database)/\(operation.rawValue)", token: token)
     }
 
-    @Test func aUserPausesTheProcessingOfTheirDataAndResumesIt() async throws {
+    @Test func aUserRestrictsProcessingAndLiftsTheRestriction() async throws {
         let folder = TemporaryFolder()
         try await LiveServer.run(folder: folder) { server in
             let token = try await server.addUser("mia")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func theAddressAsksForThePresentPoint() async throws {
+    @Test func getCurrentSyncTokenInTheURLReturnsAChangeToken() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

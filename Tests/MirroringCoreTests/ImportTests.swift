@@ -33,7 +33,7 @@ import ValueSimulation
 
     private let server = ServerModel()
 
-    @Test func aChildThatArrivesBeforeItsParentIsLinkedWhenTheParentComes() {
+    @Test func aDeferredReferenceIsResolvedWhenItsTargetArrives() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")])], to: "1", more: true), from: server)
         #expect(replica.dump == "Attachment a")
@@ -43,7 +43,7 @@ import ValueSimulation
         #expect(replica.parked.isEmpty)
     }
 
-    @Test func recordsOfOnePageMayComeInAnyOrder() {
+    @Test func theOrderOfRecordsInAChangePageDoesNotMatter() {
         let records = [
             link("l", "p:t"), record("a", "Attachment", ["post": .string("p"), "imageData": .string("i")]),
             record("i", "ImageData", ["attachment": .string("a")]), record("t", "Tag"), record("p", "ImagePost", ["caption": .string("C")]),
@@ -66,7 +66,7 @@ import ValueSimulation
             ])
     }
 
-    @Test func aParkedTargetGivesWayToWhatWasChosenHere() {
+    @Test func aLocalEditReplacesADeferredReference() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("late")]), record("p", "Post")], to: "1"), from: server)
         if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") { replica.set("post", of: attachment, to: .reference(post)) }
@@ -77,7 +77,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_post": Field(.string("p"))]])
     }
 
-    @Test func aTargetOfAnotherEntityIsNotTaken() {
+    @Test func aReferenceToATargetOfAnotherEntityIsIgnored() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("t")]), record("t", "Tag")], to: "1"), from: server)
         #expect(replica.dump == "Attachment a\nTag t")
@@ -85,7 +85,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func pagesThatComeTwiceOrLateChangeNothing() {
+    @Test func duplicateAndStaleChangePagesHaveNoEffect() {
         var replica = Replica("A")
         let first = page([record("p", "Post", ["title": .string("old")])], to: "1")
         let second = page([record("p", "Post", tag: "2", ["title": .string("new")])], after: "1", to: "2", generation: nil)
@@ -99,7 +99,7 @@ import ValueSimulation
         #expect(replica.conflicts.isEmpty)
     }
 
-    @Test func unknownTypesEntitiesAndFieldsArePassedOverAndKept() {
+    @Test func unknownTypesEntitiesAndFieldsAreSkippedAndPreserved() {
         var replica = Replica("A")
         var post = record("p", "Post", ["title": .string("P"), "later": .int64(1)])
         post.fields["CD_views"] = Field(.string("not a number"))
@@ -112,7 +112,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_title": Field(.string("Q"))]])
     }
 
-    @Test func pairsAreReadWithEitherSeparatorAndInEitherOrder() {
+    @Test func joinRecordsAreReadWithEitherSeparatorAndInEitherOrder() {
         var replica = Replica("A")
         let records = [record("p", "Post"), record("q", "ImagePost"), record("t", "Tag")]
         let links = [
@@ -126,7 +126,7 @@ import ValueSimulation
     }
 
     /// Mirrors make no such names; other programs may.
-    @Test func aPairWhoseNamesHaveColonsIsReadAsItWasWritten() {
+    @Test func aJoinRecordOfNamesWithColonsRoundTrips() {
         var replica = Replica("A"), other = Replica("B")
         let records = [record("notes:1", "Post"), record("t", "Tag"), record("u", "Tag")]
         replica.apply(page(records, to: "1"), from: server)
@@ -147,7 +147,7 @@ import ValueSimulation
         #expect(third.pairs.count == 1)
     }
 
-    @Test func aPairExistsWhileAnyRecordForItExists() {
+    @Test func objectsStayLinkedWhileAnyJoinRecordOfThemExists() {
         var replica = Replica("A")
         replica.apply(page([record("p", "Post"), record("t", "Tag"), link("l1", "p:t"), link("l2", "p:t")], to: "1"), from: server)
         #expect(replica.pairs.count == 1)
@@ -158,7 +158,7 @@ import ValueSimulation
         #expect(replica.links.isEmpty)
     }
 
-    @Test func aPairThatWasTakenApartHereStaysApart() {
+    @Test func aLocallyUnlinkedPairStaysUnlinked() {
         var replica = Replica("A")
         replica.apply(page([record("p", "Post"), record("t", "Tag"), link("l1", "p:t")], to: "1"), from: server)
         if let post = replica.key(named: "p"), let tag = replica.key(named: "t") { replica.setLinked(false, post, "tags", tag) }
@@ -169,7 +169,7 @@ import ValueSimulation
         #expect(Set(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" }) == ["forceDelete l1", "forceDelete l2"])
     }
 
-    @Test func aLinkWaitsForBothItsEnds() {
+    @Test func aJoinRecordIsDeferredUntilBothObjectsArrive() {
         var replica = Replica("A")
         replica.apply(page([link("l", "p:t")], to: "1", more: true), from: server)
         replica.apply(page([record("t", "Tag")], after: "1", to: "2", more: true), from: server)
@@ -178,7 +178,7 @@ import ValueSimulation
         #expect(replica.pairs.count == 1)
     }
 
-    @Test func aRowLosesItsReferenceToWhatIsDeletedAndDoesNotSayItDidIt() {
+    @Test func aReferenceClearedByADeletionIsNotExported() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post")], to: "1"), from: server)
         replica.apply(page([], deleted: ["p"], after: "1", to: "2", generation: nil), from: server)
@@ -187,7 +187,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func whatIsGivenSomethingElseWhenItsTargetGoesTakesIt() {
+    @Test func aNewTargetReplacesADeletedOneOfTheSamePage() {
         var replica = Replica("A")
         replica.apply(
             page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post"), record("q", "Post")], to: "1"), from: server)
@@ -199,7 +199,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func aFullFetchDeletesWhatItDoesNotShow() {
+    @Test func aFullFetchDeletesRecordsThatItDoesNotList() {
         var replica = Replica("A")
         replica.apply(
             page([record("p", "Post"), record("t", "Tag"), record("u", "Tag"), link("l", "p:t"), link("m", "p:u")], to: "9"), from: server)

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func setUpImportAndExportRunInThisOrder() {
+    @Test func operationsRunInTheOrderSetUpImportExport() {
         var script = Script()
         #expect(script.tell(.started) == ["setUp", "[starting]"])
         #expect(script.finish(.done) == ["listen", "fetchPage", "[importing(done: 0, total: nil)]"])
@@ -77,7 +77,7 @@ import Testing
         #expect(script.machine.status.lastSuccess != nil)
     }
 
-    @Test func fullStoragePausesOnlyChangesThatNeedStorage() {
+    @Test func aQuotaPauseAppliesOnlyToChangesThatNeedStorage() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
@@ -123,7 +123,7 @@ import Testing
         #expect(effects.first == "plan(8)")
     }
 
-    @Test func anImportShowsItsTotalIfTheServerCounts() {
+    @Test func importProgressHasATotalIfTheServerSendsCounts() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
         #expect(script.page(200, moreComing: true, remaining: 250).last == "[importing(done: 200, total: Optional(450))]")
@@ -201,7 +201,7 @@ import Testing
         #expect(script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
     }
 
-    @Test func aCountBehindAnExportIsStale() {
+    @Test func aPendingCountTakenBeforeAnExportIsStale() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
@@ -288,7 +288,7 @@ import Testing
         #expect(script.fail(.limitExceeded).first == "plan(1)")
     }
 
-    @Test func aPoisonItemIsFoundByHalvesAndQuarantined() {
+    @Test func aPoisonItemIsFoundByBisectionAndQuarantined() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         for (count, half) in [(8, 4), (4, 2), (2, 1)] {
@@ -417,7 +417,7 @@ import Testing
     }
 
     /// Changes that an earlier import read may have changed since the interruption.
-    @Test func anInterruptedImportBeginsAgain() {
+    @Test func anInterruptedImportRestarts() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
         var round = ImportRound()
@@ -427,7 +427,7 @@ import Testing
         #expect(script.tell(.resumed).first == "fetchPage")
     }
 
-    @Test func effectsCarryTheBatchThatTheyAreAbout() {
+    @Test func effectsCarryTheirBatch() {
         var machine = SyncMachine(itemsMax: 8)
         var clock = Date(timeIntervalSinceReferenceDate: 0)
         func handle(_ event: SyncMachine.Event) -> (SyncMachine.Operation, SyncMachine.OperationID)? {

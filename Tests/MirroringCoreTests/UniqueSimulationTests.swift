@@ -17,12 +17,12 @@ import ValueSimulation
         (19577, "what was merged into something that was gone already goes on by itself"),
     ]
 
-    @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, lesson: String) {
-        devicesAgreeOnOneOfEach(seed: seed)
+    @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, lesson: String) {
+        devicesConvergeOnOneObjectPerUniqueValue(seed: seed)
     }
 
     @Test(arguments: 1...300)
-    func devicesAgreeOnOneOfEach(seed: UInt64) {
+    func devicesConvergeOnOneObjectPerUniqueValue(seed: UInt64) {
         #expect(UniqueWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 }

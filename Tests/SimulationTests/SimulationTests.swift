@@ -6,7 +6,7 @@ import Testing
 
 /// A share of the seeds of `make simulate`, and the planted bugs that it has to find.
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-    @Test(arguments: UInt64(1)...12) func nothingIsLost(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...12) func noAcknowledgedChangeIsLost(seed: UInt64) throws {
         #expect(try Simulation.run(seed: seed).violations == [], "seed \(seed)")
     }
 
@@ -67,7 +67,7 @@ import Testing
         (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
     ]
 
-    @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, features: Set<Feature>, lesson: String) throws {
+    @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed): \(lesson)")
     }
 
@@ -76,7 +76,7 @@ import Testing
     /// 262, 308, 379, 439 and 454, a request arrived late and was executed once more. In 430, the backup lacked a database, and the new one
     /// counted as the lost one's continuation; in 61 and 753, it lacked the user's record name, and a device archived its store.
     @Test(arguments: [1, 2, 36, 52, 60, 61, 208, 262, 308, 379, 430, 439, 454, 753] as [UInt64])
-    func aRestoredServerLosesNothingThatDevicesHave(seed: UInt64) throws {
+    func aServerRestoredFromABackupRecoversRecordsFromDevices(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, features: [.restores])
         #expect(report.violations == [], "seed \(seed)")
     }
@@ -84,7 +84,7 @@ import Testing
     /// Also where several devices of several users receive one change, where apps send requests to the server themselves, and next to
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])
-    func aSeedIsTheSameRunEachTime(seed: UInt64, features: Set<Feature>) throws {
+    func aSeedReproducesItsRun(seed: UInt64, features: Set<Feature>) throws {
         let first = try Simulation.run(seed: seed, features: features, keepsTrace: true)
         #expect(first.events > 50)
         for _ in 1...2 {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsFound(canary: Simulation.Canary) throws {
+    @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsDetected(canary: Simulation.Canary) throws {
         let found = try (1...40).contains { try !Simulation.run(seed: $0, canary: canary).violations.isEmpty }
         #expect(found, "no seed found \(canary)")
     }

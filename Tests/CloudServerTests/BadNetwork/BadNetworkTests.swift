@@ -101,7 +101,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     ]
 
     @Test(arguments: faults.indices)
-    func whateverHappensOnTheWayIsMendedOrAnErrorThatMayPass(_ index: Int) async throws {
+    func aNetworkFaultIsRetriedOrReportedAsARetryableError(_ index: Int) async throws {
         let (fault, code) = Self.faults[index]
         try await LiveServer.run { server in
             let device = try await Device(server)
@@ -145,7 +145,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         try await device.container.publicCloudDatabase.save(open)
     }
 
-    @Test func aSlowWayIsNoError() async throws {
+    @Test func aSlowConnectionIsNotAnError() async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             defer { device.relay.stop() }
@@ -155,7 +155,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func nobodyAtTheAddressIsAnUnavailableNetwork() async throws {
+    @Test func aRefusedConnectionIsNetworkUnavailable() async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             device.relay.stop()
@@ -166,7 +166,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func plainTextWhereTLSIsExpectedIsSaid() async throws {
+    @Test func aServerWithoutTLSIsReportedToAnHTTPSClient() async throws {
         try await LiveServer.run { server in
             let address = try #require(ServerAddress("https://127.0.0.1:\(server.port)"))
             var timeouts = HTTPTransport.Timeouts()
@@ -181,7 +181,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func aCertificateThatNobodyTrustsIsSaid() async throws {
+    @Test func anUntrustedCertificateIsReported() async throws {
         try await LocalServer.withCertificate(in: TemporaryFolder()) { port, _ in
             let address = try #require(ServerAddress("https://localhost:\(port)"))
             let transport = HTTPTransport(server: address, token: "s3cr3t")
@@ -201,7 +201,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     // MARK: Nothing twice, nothing half
 
     @Test(arguments: [NetworkFault.cut(after: 0), .cut(after: 50), .reset(after: 0), .stall(after: 20), .cutRequest(after: 400)])
-    func anOperationThatTriesAgainSavesOnce(_ fault: NetworkFault) async throws {
+    func aRetriedSaveOperationSavesOnce(_ fault: NetworkFault) async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             defer { device.relay.stop() }
@@ -233,7 +233,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func anAssetComesThroughABadWayWhole() async throws {
+    @Test func anAssetIsTransferredWholeThroughNetworkFaults() async throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = URL(fileURLWithPath: folder.path + "/photo")
@@ -264,7 +264,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func aByteThatChangedOnTheWayIsNoticed() async throws {
+    @Test func aCorruptedDownloadIsRejectedByItsChecksum() async throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = URL(fileURLWithPath: folder.path + "/photo")

@@ -47,7 +47,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         }
     }
 
-    @Test func anItemWithACodeThatNobodyKnowsIsThatItemsError() async throws {
+    @Test func anUnknownErrorCodeFailsOnlyItsItem() async throws {
         try await LiveServer.run { server in
             let device = try await BadNetworkTests.Device(server)
             defer { device.relay.stop() }
@@ -76,7 +76,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
     /// Every address redirects to the next, of the service and of assets alike: none is followed, so there cannot be a loop.
     @Test(arguments: ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
-    func aLoopOfRedirectsIsNotEntered(_ status: String) async throws {
+    func redirectsAreNotFollowed(_ status: String) async throws {
         let files = TemporaryFolder()
         let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in
@@ -105,7 +105,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         }
     }
 
-    @Test func aByteThatChangedOnTheWayToTheServerIsNoticed() async throws {
+    @Test func aCorruptedUploadIsRejectedByItsChecksum() async throws {
         let files = TemporaryFolder()
         let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let file = try photo(content, in: files)
@@ -129,7 +129,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
     /// The server's clock is the one that counts, however far it is from the device's.
     @Test(arguments: [Int64(86_400_000), 7_258_118_400_000])
-    func aClockThatIsFarOffChangesNothing(_ milliseconds: Int64) async throws {
+    func aSkewedDeviceClockDoesNotAffectRequests(_ milliseconds: Int64) async throws {
         let files = TemporaryFolder()
         let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in

@@ -36,7 +36,7 @@ import Testing
         return (path, String(path.split(separator: "/")[7]))
     }
 
-    @Test func headersWithoutEndAreRefused() async throws {
+    @Test func endlessHeadersAreRejected() async throws {
         var limits = Limits()
         limits.idleSeconds = 3600
         try await LiveServer.run(limits: limits) { server in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatArrivesTooSlowlyIsRefusedAndItsConnectionClosed() async throws {
+    @Test func aSlowBodyIsRejectedAndItsConnectionClosed() async throws {
         var limits = Limits()
         // Any pace is too slow.
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (0, 1_000_000_000)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 29, false), (0, 31, true), (999, 31, true), (1001, 31, false), (1_000_000, 1000, false), (1_000_000, 3600, true)])
-    func aPaceIsAskedForAfterItsGrace(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
+    func theBodyRateIsEnforcedAfterTheGracePeriod(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
         #expect((BodyPace(limits).verdict(bytes: bytes, in: .seconds(seconds), isFirst: true) == .tooSlow) == isTooSlow)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A client that sends most of a body immediately and then single bytes slowly.
-    @Test func aFastBeginningIsNoExcuse() {
+    @Test func theBodyRateIsMeasuredAnewInEachInterval() {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
         let pace = BodyPace(limits)
@@ -95,7 +95,7 @@ import Testing
         #expect(pace.verdict(bytes: 30_000, in: .seconds(31), isFirst: false) == .tooSlow)
     }
 
-    @Test func idleConnectionsAreClosedAndHeldStreamsAreNot() async throws {
+    @Test func idleConnectionsAreClosedButPushStreamsStayOpen() async throws {
         var limits = Limits()
         // Longer than a busy machine takes between two requests over one connection.
         limits.idleSeconds = 5
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func whoStopsSendingIsStillAnswered() async throws {
+    @Test func aHalfClosedConnectionGetsItsResponse() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let raw = try RawConnection(port: server.port)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsNoHTTPIsABadRequest() async throws {
+    @Test func aMalformedRequestIsABadRequest() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             var answer = ""
@@ -161,7 +161,7 @@ import Testing
 
     /// A program that reads the answer only once it has sent its whole request.
     @Test(arguments: ["Connection: close\r\n", ""])
-    func whoSendsTooMuchCanSendItAndIsToldSo(_ header: String) async throws {
+    func anOversizedBodyIsReadAndRejected(_ header: String) async throws {
         var limits = Limits()
         (limits.requestBodyBytes, limits.idleSeconds) = (1000, 10)
         try await LiveServer.run(limits: limits) { server in
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aFileThatBreaksOffIsNoFile(_ endsInOrder: Bool) async throws {
+    func anInterruptedUploadStoresNoAsset(_ endsInOrder: Bool) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func pathsThatLeadOutOfTheFolderOfFilesLeadNowhere() async throws {
+    @Test func pathsOutsideTheAssetFolderAreNotFound() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let (path, _) = try await {
@@ -225,7 +225,7 @@ import Testing
     }
 
     /// A connection that is accepted while the server stops, and that no task owns. Without the guard the process ends.
-    @Test func aConnectionThatNobodyTakesIsClosed() async throws {
+    @Test func anAcceptedConnectionWithoutATaskIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let guarded = GuardedChannel(idleSeconds: 60) { _, _, _ in }
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -52,7 +52,7 @@ import Testing
         "spots":{"type":"LOCATION_LIST","value":[{"latitude":1,"longitude":2}]},"nothing":{"type":"STRING_LIST","value":[]}
         """#
 
-    @Test func everyResponseOfASessionIsAsTheDocumentSays() async throws {
+    @Test func everyResponseOfASessionMatchesTheOpenAPIDocument() async throws {
         try await LiveServer.run { server in
             let session = try await Session(server, try await server.addUser("mia"))
             let other = try await server.addUser("ben")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsRegisteredAndNotMade() async throws {
+    @Test func aPushTokenIsRegisteredAndNotCreated() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for root in ["device", "database"] {

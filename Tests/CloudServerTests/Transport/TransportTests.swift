@@ -31,7 +31,7 @@ import Testing
         return response?.status.code
     }
 
-    @Test func oldProtocolVersionsAndCipherSuitesAreRefused() async throws {
+    @Test func oldTLSVersionsAndCipherSuitesAreRejected() async throws {
         try await LocalServer.withCertificate(in: TemporaryFolder()) { port, certificate in
             let path = certificate.certificatePath
             #expect(try await status(port: port, trusting: path) == 200)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func renewedCertificateIsServedWithoutRestart() async throws {
+    @Test func aRenewedCertificateIsServedWithoutARestart() async throws {
         let files = TemporaryFolder()
         let certificate = try TestCertificate(in: files)
         let former = files.path + "/former.pem"
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func everyKindOfAnswerHasSecurityHeaders() async throws {
+    @Test func everyKindOfResponseHasSecurityHeaders() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for path in ["/health", "/metrics", "/nowhere", "\(LiveServer.database)/zones/list"] {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func addressesInAnswersBeginWithThePublicAddress() async throws {
+    @Test func urlsInResponsesBeginWithThePublicAddress() async throws {
         let address = try #require(PublicAddress("https://cloud.example.com") as PublicAddress?)
         try await LiveServer.run(publicAddress: address) { server in
             let token = try await server.addUser("mia")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func dataFoldersMadeByOthersAreClosedToOtherUsers() throws {
+    @Test func openingADataFolderClosesItToOtherUsers() throws {
         let folder = TemporaryFolder()
         let files = FileManager.default
         try files.createDirectory(atPath: folder.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
