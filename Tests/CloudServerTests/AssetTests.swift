@@ -150,7 +150,8 @@ import Testing
                     "POST", try await address(server, token: token), token: nil, body: form, headers: [("Content-Type", type)])
             }
             let form = Array(
-                "preamble\r\n--x-1\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n--x-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n".utf8)
+                "preamble\r\n--x-1\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n--x-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n"
+                    .utf8)
             let receipt = try AssetUploadReceipt(json: try await send(form + content + Array("\r\n--x-1--\r\n".utf8)).body).asset
             #expect(receipt.size == Int64(content.count))
             let saved = try #require(asset(in: try await save(receipt, server, token: token)))
@@ -197,7 +198,8 @@ import Testing
             // Parts count as far as they came, and are not counted twice when they go on.
             let part = try await address(server, token: token)
             let first = [("Upload-Offset", "0"), ("Upload-Complete", "?0")]
-            #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 60_000), headers: first).status == 204)
+            #expect(
+                try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 60_000), headers: first).status == 204)
             #expect(try await server.send("POST", third, token: nil, body: Array(repeating: 2, count: 60_000)).status == 413)
             let rest = [("Upload-Offset", "60000"), ("Upload-Complete", "?1")]
             #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 30_000), headers: rest).status == 200)

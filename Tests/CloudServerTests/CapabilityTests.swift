@@ -16,7 +16,8 @@ import Testing
     private static let publicDatabase = "/database/1/\(LiveServer.container)/development/public"
 
     private func ask<Response: WireMessage>(
-        _ server: LiveServer, _ path: String, _ message: some WireMessage, token: String?, _ capabilities: Capability..., as type: Response.Type
+        _ server: LiveServer, _ path: String, _ message: some WireMessage, token: String?, _ capabilities: Capability...,
+        as type: Response.Type
     ) async throws -> Response {
         let headers = capabilities.isEmpty ? [] : [(HeaderNames.capabilities, Capability.headerValue(Set(capabilities)))]
         let answer = try await server.send("POST", path, token: token, body: message.encoded(), headers: headers)
@@ -24,7 +25,8 @@ import Testing
         return try Response(json: answer.body)
     }
 
-    private func changes(_ server: LiveServer, since token: String? = nil, as user: String?, limit: Int? = nil) async throws -> ZoneChanges {
+    private func changes(_ server: LiveServer, since token: String? = nil, as user: String?, limit: Int? = nil) async throws -> ZoneChanges
+    {
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: .defaultZone, syncToken: token, resultsLimit: limit)])
         let response = try await ask(
             server, "\(Self.publicDatabase)/changes/zone", request, token: user, .publicChanges, as: ZoneChangesResponse.self)
@@ -57,7 +59,8 @@ import Testing
             #expect(picture(rest) == "+c")
             #expect(!rest.moreComing)
             _ = try await write(
-                server, RecordOperation(.forceDelete, Record(recordName: "b")), RecordOperation(.forceUpdate, Record(recordName: "a", recordType: "Plant")),
+                server, RecordOperation(.forceDelete, Record(recordName: "b")),
+                RecordOperation(.forceUpdate, Record(recordName: "a", recordType: "Plant")),
                 token: mia)
             let news = try await changes(server, since: rest.syncToken, as: nil)
             #expect(picture(news) == "-b +a")
@@ -155,7 +158,8 @@ import Testing
             let headers = [(HeaderNames.capabilities, Capability.quota.rawValue)]
             for operation in ["caller", "current"] {
                 let answer = try await server.send("GET", "\(Self.publicDatabase)/users/\(operation)", token: mia, headers: headers)
-                let quota = operation == "caller" ? try CallerIdentity(json: answer.body).quota : try UserDictionary(json: answer.body).quota
+                let quota =
+                    operation == "caller" ? try CallerIdentity(json: answer.body).quota : try UserDictionary(json: answer.body).quota
                 #expect(quota == QuotaStatus(recordBytes: 110, assetBytes: 0, bytesMax: 500))
                 let plain = try await server.send("GET", "\(Self.publicDatabase)/users/\(operation)", token: mia)
                 #expect(!plain.text.contains("quota"))

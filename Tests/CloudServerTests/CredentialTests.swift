@@ -203,7 +203,8 @@ import Testing
             // The headers that a page's script may read, in addition to the body.
             let exposed = Set((allowed.headers.first(name: "Access-Control-Expose-Headers") ?? "").split(separator: ",").map(String.init))
             for name in [
-                HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+                HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining",
+                "RateLimit-Reset",
                 "ETag", "Content-Range", "Repr-Digest", "Upload-Offset", "Upload-Complete",
             ] { #expect(exposed.contains(name), "\(name) is hidden from pages") }
             #expect(try await garden.get("/public/zones/list", origin: "https://evil.example").status == 403)

@@ -42,7 +42,8 @@ import Testing
             try await server.makeGarden(token: token)
             let text = String(repeating: "a green leaf, ", count: 500)
             _ = try await server.modify(
-                RecordOperation(.create, Record(recordName: "sage", recordType: "Plant", fields: ["name": Field(.string(text))])), token: token)
+                RecordOperation(.create, Record(recordName: "sage", recordType: "Plant", fields: ["name": Field(.string(text))])),
+                token: token)
             let message = LookupRecordsRequest(recordNames: ["sage"], zoneID: LiveServer.garden).encoded()
             let path = "\(LiveServer.database)/records/lookup"
             let plain = try await Self.send(server, "POST", path, token: token, body: message)
@@ -53,7 +54,8 @@ import Testing
             #expect(compressed.headers["Vary"].contains { $0.contains("Accept-Encoding") })
             #expect(compressed.body.count < plain.body.count / 2)
             #expect(compressed.headers["Content-Length"] == ["\(compressed.body.count)"])
-            #expect(try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
+            #expect(
+                try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
             // Small responses, errors, and responses to clients without gzip are not compressed.
             let zones = try await Self.send(server, "GET", "\(LiveServer.database)/zones/list", token: token, headers: Self.accepting)
             #expect(zones.status == 200)

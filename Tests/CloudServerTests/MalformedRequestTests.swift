@@ -67,7 +67,8 @@ import Testing
         #"{"query":{"recordType":"../../etc"}}"#, #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a"}]}}"#,
         #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a","comparator":"DROP TABLE","fieldValue":{"value":1}}]}}"#,
         #"{"query":{"recordType":"P","sortBy":[{"fieldName":"a","relativeLocation":{"value":7}}]},"continuationMarker":"x"}"#,
-        #"{"query":{"recordType":"P","filterBy":["# + String(repeating: #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}},"#, count: 10_000)
+        #"{"query":{"recordType":"P","filterBy":["#
+            + String(repeating: #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}},"#, count: 10_000)
             + #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}}]}}"#,
         String(repeating: "[", count: 100_000), #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":{}}}}}]}"#,
     ]
@@ -153,7 +154,8 @@ import Testing
             }
             for coding in ["identity", "Identity"] {
                 let path = "\(LiveServer.database)/zones/modify"
-                #expect(try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)]).status == 200)
+                #expect(
+                    try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)]).status == 200)
             }
         }
     }

@@ -55,7 +55,8 @@ import Testing
         let hub = PushHub()
         let phone = hub.listen(Self.mia, deviceID: "phone")
         for number in 0..<1000 {
-            hub.publish([Self.notification("a\(number)"), Self.notification("b\(number)", subscription: "b")], to: Self.mia, exceptDevice: "")
+            hub.publish(
+                [Self.notification("a\(number)"), Self.notification("b\(number)", subscription: "b")], to: Self.mia, exceptDevice: "")
             hub.beat()
         }
         #expect(await Self.next(3, of: phone) == ["a999", "b999", "beat"])

@@ -29,7 +29,9 @@ import Testing
             let answer = await server.service.respond(
                 to: ServiceRequest(
                     method: "GET", path: path,
-                    headers: ["authorization": "Bearer \(phone)", HeaderNames.capabilities.lowercased(): Capability.headerValue(capabilities)],
+                    headers: [
+                        "authorization": "Bearer \(phone)", HeaderNames.capabilities.lowercased(): Capability.headerValue(capabilities),
+                    ],
                     baseURL: "http://tarn.example"))
             guard case .events(let listener) = answer.body else { throw WireError(.internalError, "there is no stream") }
             events = listener.events.makeAsyncIterator()
@@ -57,7 +59,8 @@ import Testing
         }
 
         func databaseToken() async throws -> String {
-            try DatabaseChangesResponse(json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: tablet).body).syncToken
+            try DatabaseChangesResponse(json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: tablet).body)
+                .syncToken
         }
     }
 

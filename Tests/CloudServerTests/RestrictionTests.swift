@@ -27,7 +27,8 @@ import Testing
         }
         try await LiveServer.run(folder: folder) { server in
             let token = try await server.addDevice(of: "mia")
-            #expect(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 403, "a restart changes nothing")
+            #expect(
+                try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 403, "a restart changes nothing")
             #expect(try await post(server, .unrestrictUser, token: token).status == 200)
             #expect(try await server.modify(.init(.create, Record(recordName: "a", recordType: "Plant")), token: token).status == 200)
         }

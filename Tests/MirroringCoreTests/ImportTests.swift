@@ -22,7 +22,9 @@ import ValueSimulation
         return Record(recordName: name, recordType: "CD_\(entity == "ImagePost" ? "Post" : entity)", recordChangeTag: tag, fields: all)
     }
 
-    private func link(_ name: String, _ names: String, tag: String = "1", entities: String = "Post:Tag", relationships: String = "tags:posts") -> Record {
+    private func link(
+        _ name: String, _ names: String, tag: String = "1", entities: String = "Post:Tag", relationships: String = "tags:posts"
+    ) -> Record {
         Record(
             recordName: name, recordType: "CDMR", recordChangeTag: tag,
             fields: [
@@ -69,7 +71,9 @@ import ValueSimulation
     @Test func aLocalEditReplacesADeferredReference() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("late")]), record("p", "Post")], to: "1"), from: server)
-        if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") { replica.set("post", of: attachment, to: .reference(post)) }
+        if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") {
+            replica.set("post", of: attachment, to: .reference(post))
+        }
         replica.apply(page([record("late", "Post", tag: "2")], after: "1", to: "2", generation: nil), from: server)
         #expect(replica.dump.hasPrefix("Attachment a  post → p"))
         #expect(replica.parked.isEmpty)
@@ -104,7 +108,8 @@ import ValueSimulation
         var post = record("p", "Post", ["title": .string("P"), "later": .int64(1)])
         post.fields["CD_views"] = Field(.string("not a number"))
         replica.apply(
-            page([post, Record(recordName: "x", recordType: "Foreign", recordChangeTag: "1"), record("y", "Unheard")], to: "1"), from: server)
+            page([post, Record(recordName: "x", recordType: "Foreign", recordChangeTag: "1"), record("y", "Unheard")], to: "1"),
+            from: server)
         #expect(replica.dump == "Post p  title \"P\"  views 7")
         #expect(replica.records["p"]?.ancestor.unapplied == ["CD_later": Field(.int64(1))])
         if let key = replica.key(named: "p") { replica.set("title", of: key, to: .string("Q")) }
@@ -116,7 +121,8 @@ import ValueSimulation
         var replica = Replica("A")
         let records = [record("p", "Post"), record("q", "ImagePost"), record("t", "Tag")]
         let links = [
-            link("l1", "p;t", entities: "Post;Tag", relationships: "tags;posts"), link("l2", "t:q", entities: "Tag:ImagePost", relationships: "posts:tags"),
+            link("l1", "p;t", entities: "Post;Tag", relationships: "tags;posts"),
+            link("l2", "t:q", entities: "Tag:ImagePost", relationships: "posts:tags"),
             link("l3", "p:q", entities: "Post:Post", relationships: "related:related"),
             link("bad1", "p:t:x"), link("bad2", "p", entities: "Post:Nobody"), link("bad3", "p:t", relationships: "title:posts"),
         ]
@@ -130,7 +136,9 @@ import ValueSimulation
         var replica = Replica("A"), other = Replica("B")
         let records = [record("notes:1", "Post"), record("t", "Tag"), record("u", "Tag")]
         replica.apply(page(records, to: "1"), from: server)
-        guard let post = replica.key(named: "notes:1"), let tag = replica.key(named: "t"), let second = replica.key(named: "u") else { return }
+        guard let post = replica.key(named: "notes:1"), let tag = replica.key(named: "t"), let second = replica.key(named: "u") else {
+            return
+        }
         replica.setLinked(true, post, "tags", tag)
         replica.setLinked(true, tag, "posts", post)
         replica.setLinked(true, second, "posts", post)
@@ -142,7 +150,8 @@ import ValueSimulation
         #expect(other.dump.split(separator: "\n").suffix(2) == ["tags:posts notes:1 – t", "tags:posts notes:1 – u"])
         // The separators of one record need not be alike.
         var third = Replica("C")
-        third.apply(page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
+        third.apply(
+            page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
         #expect(third.links.keys.sorted() == ["l", "m"])
         #expect(third.pairs.count == 1)
     }

@@ -16,7 +16,10 @@ import ValueSimulation
         (.decimal, .decimal(Decimal(string: "12345.678") ?? 0), .double(12345.678)),
         (.date, .date(-978_307_200), .timestamp(0)), (.date, .date(0.5), .timestamp(978_307_200_500)),
         (.string, .string("a 𝄞 b"), .string("a 𝄞 b")), (.uri, .url("https://a.example/b"), .string("https://a.example/b")),
-        (.uuid, .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))), .string("01020304-0506-0708-090A-0B0C0D0E0F10")),
+        (
+            .uuid, .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))),
+            .string("01020304-0506-0708-090A-0B0C0D0E0F10")
+        ),
         (.binaryData, .data(Data([0, 255])), .bytes([0, 255])), (.transformable, .data(Data([1])), .bytes([1])),
     ]
 
@@ -223,14 +226,18 @@ import ValueSimulation
     @Test func aPropertyMayNotUseAReservedField() throws {
         func violations(_ names: [String], below: String? = nil) throws -> [String] {
             let entity = Entity(name: "Note", attributes: names.map { Attribute(name: $0, type: .string) })
-            let heir = Entity(name: "List", superentity: "Note", attributes: [below].compactMap(\.self).map { Attribute(name: $0, type: .integer64) })
+            let heir = Entity(
+                name: "List", superentity: "Note", attributes: [below].compactMap(\.self).map { Attribute(name: $0, type: .integer64) })
             return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [entity, heir]))).map(\.description)
         }
         let taken = "which records have for something else"
         #expect(try violations(["entityName", "recordName", "title"]) == ["Note.entityName needs the field CD_entityName, \(taken)"])
         #expect(try violations(["moveReceipt"]) == ["Note.moveReceipt needs the field CD_moveReceipt, \(taken)"])
         #expect(try violations(["ckMerged", "entityNames"]) == ["Note.ckMerged needs the field CD_ckMerged, \(taken)"])
-        #expect(try violations(["title"], below: "title_ckAsset") == ["List.title_ckAsset needs the field CD_title_ckAsset, where long values of Note.title go"])
+        #expect(
+            try violations(["title"], below: "title_ckAsset") == [
+                "List.title_ckAsset needs the field CD_title_ckAsset, where long values of Note.title go"
+            ])
     }
 
     @Test func relationshipsStayInTheConfigurationAndTypesHaveAtMost256Fields() throws {
@@ -241,7 +248,8 @@ import ValueSimulation
                 == ["Post.tags leaves the store's configuration"])
         func wide(_ count: Int) throws -> [String] {
             let attributes = (0..<count).map { Attribute(name: "a\($0)", type: .string) } + [Attribute(name: "n", type: .double)]
-            return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [Entity(name: "Wide", attributes: attributes)]))).map(\.description)
+            return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [Entity(name: "Wide", attributes: attributes)]))).map(
+                \.description)
         }
         #expect(try wide(126) == [])
         #expect(try wide(127) == ["Wide and its subentities need 258 fields, more than the 256 of a record type"])

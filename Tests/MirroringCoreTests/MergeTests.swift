@@ -35,7 +35,9 @@ import ValueSimulation
 
         var conflicts: [String] {
             [tablet, phone].flatMap { replica in
-                replica.conflicts.map { "\(replica.device): \($0.entity).\($0.property) lost \($0.losing.map { "\($0)" } ?? "nil"), \($0.winner)" }
+                replica.conflicts.map {
+                    "\(replica.device): \($0.entity).\($0.property) lost \($0.losing.map { "\($0)" } ?? "nil"), \($0.winner)"
+                }
             }
         }
     }

@@ -39,7 +39,10 @@ import ValueSimulation
             }
         }
 
-        var isSound: Bool { tablet.oneSided + phone.oneSided == [] && tablet.dump == phone.dump && tablet.pendingRecords.isEmpty && phone.pendingRecords.isEmpty }
+        var isSound: Bool {
+            tablet.oneSided + phone.oneSided == [] && tablet.dump == phone.dump && tablet.pendingRecords.isEmpty
+                && phone.pendingRecords.isEmpty
+        }
 
         var images: [String] {
             ["T1", "T2", "T3"].compactMap { name in

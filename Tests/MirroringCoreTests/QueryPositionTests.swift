@@ -61,6 +61,8 @@ import Testing
     @Test(arguments: [Int64.min, .max]) func outOfRangeTimesAreClamped(_ time: Int64) throws {
         let position = QueryPosition("query 1\n\nCD_Post \(time)")
         let filter = try #require(position.request(of: ["CD_Post"], limit: 10).query.filters.first)
-        #expect(filter == QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(UntrustedNumber.milliseconds(time) - 30_000)))
+        #expect(
+            filter
+                == QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(UntrustedNumber.milliseconds(time) - 30_000)))
     }
 }

@@ -51,7 +51,8 @@ import Testing
             if case .wait(let delay, _, _) = decide(.networkUnavailable, attempt: 100, jitter: jitter) { delay } else { nil }
         }
         #expect([0, 0.5, 1].map { delay($0) } == [.seconds(7.5), .seconds(11.25), .seconds(15)])
-        #expect([0, 0.5, 1].map { RetryPolicy.pushBackoff.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
+        #expect(
+            [0, 0.5, 1].map { RetryPolicy.pushBackoff.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
     }
 
     @Test func retryAfterOfTheServerIsObeyedExactly() {

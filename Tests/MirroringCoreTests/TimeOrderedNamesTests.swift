@@ -12,7 +12,9 @@ import ValueSimulation
         var random = SeededRandom(seed: 1)
         var made: [String] = []
         // A clock that stands, runs, goes back by days, and runs again.
-        for time: UInt64 in [1_900_000_000_000, 1_900_000_000_000, 1_900_000_000_001, 1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_002] {
+        for time: UInt64 in [
+            1_900_000_000_000, 1_900_000_000_000, 1_900_000_000_001, 1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_002,
+        ] {
             for _ in 0..<1000 { made.append(names.next(at: time, random: random.next())) }
         }
         #expect(made == made.sorted())

@@ -15,7 +15,10 @@ import Testing
         var heir = Entity(name: "Hashtag", superentity: "Tag", attributes: [Attribute(name: "page", type: .string)])
         heir.uniquenessConstraints = [["page"]]
         var person = Entity(
-            name: "Person", attributes: [Attribute(name: "first", type: .string), Attribute(name: "born", type: .integer64), Attribute(name: "at", type: .date)])
+            name: "Person",
+            attributes: [
+                Attribute(name: "first", type: .string), Attribute(name: "born", type: .integer64), Attribute(name: "at", type: .date),
+            ])
         person.uniquenessConstraints = [["first", "born"], ["at"]]
         return try ResolvedModel(Model(entities: [tag, heir, person]))
     }

@@ -23,7 +23,8 @@ extension CloudService {
     func lookupRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try LookupRecordsRequest(json: exchange.body)
         let engine = engine
-        return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true) {
+        return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true)
+        {
             try engine.lookupRecords(message, in: $0, $1)
         }
     }

@@ -63,17 +63,24 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     static let operations: [(name: String, body: @Sendable (Device) async throws -> Void)] = [
         ("account status", { _ = try await $0.container.accountStatus() }),
         ("user record ID", { _ = try await $0.container.userRecordID() }),
-        ("save", { device in
-            let result = try await device.database.modifyRecords(
-                saving: [device.plant("saved")], deleting: [], savePolicy: .changedKeys).saveResults
-            _ = try result.values.first?.get()
-        }),
+        (
+            "save",
+            { device in
+                let result = try await device.database.modifyRecords(
+                    saving: [device.plant("saved")], deleting: [], savePolicy: .changedKeys
+                ).saveResults
+                _ = try result.values.first?.get()
+            }
+        ),
         ("delete", { _ = try await $0.database.deleteRecord(withID: $0.plant("gone").recordID) }),
         ("fetch", { _ = try await $0.database.record(for: $0.plant("sage").recordID) }),
-        ("query", { device in
-            let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count >= 1"))
-            _ = try await device.database.records(matching: query, inZoneWith: device.zone.zoneID)
-        }),
+        (
+            "query",
+            { device in
+                let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count >= 1"))
+                _ = try await device.database.records(matching: query, inZoneWith: device.zone.zoneID)
+            }
+        ),
         ("database changes", { _ = try await $0.database.databaseChanges(since: nil) }),
         ("zone changes", { _ = try await $0.database.recordZoneChanges(inZoneWith: $0.zone.zoneID, since: nil) }),
         ("zones", { _ = try await $0.database.allRecordZones() }),
@@ -81,10 +88,13 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         ("subscriptions", { _ = try await $0.database.allSubscriptions() }),
         ("save subscription", { _ = try await $0.database.save(CKDatabaseSubscription(subscriptionID: "all")) }),
         ("people", { _ = try await $0.container.userIdentity(forEmailAddress: "nobody@example.org") }),
-        ("public query", { device in
-            let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count == 1"))
-            _ = try await device.container.publicCloudDatabase.records(matching: query)
-        }),
+        (
+            "public query",
+            { device in
+                let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count == 1"))
+                _ = try await device.container.publicCloudDatabase.records(matching: query)
+            }
+        ),
     ]
 
     /// A broken connection is retried once, without delay; other faults are errors.
@@ -96,7 +106,10 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         (answer("429 Too Many Requests", "Retry-After: 7\r\n"), .requestRateLimited),
         (answer("302 Found", "Location: /again\r\n"), .networkFailure),
         (answer("308 Permanent Redirect", "Location: http://evil.example/\r\n"), .networkFailure),
-        (.answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{\"records"), .networkFailure),
+        (
+            .answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{\"records"),
+            .networkFailure
+        ),
         (.answer("SSH-2.0-OpenSSH_9.2\r\n"), .networkFailure),
     ]
 

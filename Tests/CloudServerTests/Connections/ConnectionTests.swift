@@ -106,7 +106,8 @@ import Testing
             _ = try await server.post(.modifySubscriptions, all, token: token)
             let stream = try RawConnection(port: server.port)
             await stream.send(
-                "GET /device/1/\(LiveServer.container)/development/push/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: other\r\n\r\n")
+                "GET /device/1/\(LiveServer.container)/development/push/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: other\r\n\r\n"
+            )
             _ = try await stream.read(until: "\r\n\r\n")
             // One that never ends its head, one that sent a request, and one that stopped in its body.
             let (unfinished, kept, stalled) = (
@@ -134,7 +135,8 @@ import Testing
             #expect(try await raw.readToEnd().hasPrefix("HTTP/1.1 200"))
             let broken = try RawConnection(port: server.port)
             let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}]}"#
-            await broken.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
+            await broken.send(
+                Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
             broken.finishSending()
             let answer = try await broken.readToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
@@ -150,7 +152,8 @@ import Testing
             // The connection is closed soon, which may be too soon for the answer on a busy machine.
             for _ in 0..<10 where answer.isEmpty {
                 let raw = try RawConnection(port: server.port)
-                await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
+                await raw.send(
+                    Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
                 answer = try await raw.readToEnd()
             }
             #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")

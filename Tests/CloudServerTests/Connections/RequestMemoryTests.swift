@@ -60,7 +60,8 @@ import Testing
             let mia = try await server.addUser("mia"), bo = try await server.addUser("bo")
             let path = "\(LiveServer.database)/zones/list"
             var raw: RawConnection? = try RawConnection(port: server.port)
-            let head = "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
+            let head =
+                "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
             await raw?.send(head + "Content-Length: 999999\r\n\r\n{")
             var answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8))
             // Until the head of the first request was read.

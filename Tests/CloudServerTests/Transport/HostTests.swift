@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", " ", "a b", "a/b", "a@b", "a:0", "a:65536", "a:x", "a:1:2", "[::1", "[zz]", "[::1]x", "a\r\nb", "ä", "a,b", "a?b", "a#b", "a\\b", "<a>", ".",
+        "", " ", "a b", "a/b", "a@b", "a:0", "a:65536", "a:x", "a:1:2", "[::1", "[zz]", "[::1]x", "a\r\nb", "ä", "a,b", "a?b", "a#b",
+        "a\\b", "<a>", ".",
         String(repeating: "a", count: 256),
     ])
     func aMalformedHostIsRejected(_ text: String) {

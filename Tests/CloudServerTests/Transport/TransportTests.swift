@@ -35,7 +35,8 @@ import Testing
         try await LocalServer.withCertificate(in: TemporaryFolder()) { port, certificate in
             let path = certificate.certificatePath
             #expect(try await status(port: port, trusting: path) == 200)
-            #expect(try await status(port: port, trusting: path) { ($0.minimumTLSVersion, $0.maximumTLSVersion) = (.tlsv1, .tlsv11) } == nil)
+            #expect(
+                try await status(port: port, trusting: path) { ($0.minimumTLSVersion, $0.maximumTLSVersion) = (.tlsv1, .tlsv11) } == nil)
             #expect(try await status(port: port, trusting: path) { $0.maximumTLSVersion = .tlsv12 } == 200)
             for suite in ["ECDHE-ECDSA-AES256-SHA", "ECDHE-ECDSA-AES128-SHA", "AES128-SHA", "AES128-GCM-SHA256"] {
                 let refused = try await status(port: port, trusting: path) {
@@ -78,9 +79,12 @@ import Testing
             }
             let secure = try await server.send("GET", "/health", token: nil, headers: [("X-Forwarded-Proto", "https")])
             #expect(secure.headers.first(name: "Strict-Transport-Security") == "max-age=31536000")
-            let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+            let upload = AssetUploadRequest(
+                items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
             try await server.makeGarden(token: token)
-            guard case .address(let place) = try AssetUploadResponse(json: try await server.post(.uploadAssets, upload, token: token).body).results[0]
+            guard
+                case .address(let place) = try AssetUploadResponse(json: try await server.post(.uploadAssets, upload, token: token).body)
+                    .results[0]
             else { throw WireError(.internalError, "no address") }
             let receipt = try AssetUploadReceipt(json: try await server.send("POST", place.url, token: nil, body: [1, 2, 3]).body).asset
             let record = Record(recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt))])
@@ -101,7 +105,8 @@ import Testing
         try await LiveServer.run(publicAddress: address) { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
-            let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+            let upload = AssetUploadRequest(
+                items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
             let answer = try await server.post(.uploadAssets, upload, token: token)
             #expect(answer.text.contains("https://cloud.example.com/asset/"))
             let foreign = try await server.send("GET", "/health", token: nil, headers: [("Host", "evil.example")])
