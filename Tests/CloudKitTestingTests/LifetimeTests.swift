@@ -4,10 +4,11 @@
 import CloudKit
 import CloudKitTesting
 import CloudMirroring
+import TestBasics
 import Testing
 
 /// A test process makes hundreds of clouds: each is released with its last user, and its files are removed.
-@Suite(.timeLimit(.minutes(2))) struct LifetimeTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(2))) struct LifetimeTests {
     private struct WeakReferences {
         weak var cloud: TestCloud?
 
@@ -32,8 +33,9 @@ import Testing
     @Test func aCloudIsReleasedWithItsMirroredStores() async throws {
         func use() async throws -> WeakReferences {
             let cloud = try TestCloud()
-            let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared, .public])
-            let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"))
+            let phone = try makeContainer(
+                on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared, .public], closesWithTest: false)
+            let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"), closesWithTest: false)
             try await phone.write("Milk")
             try await phone.sync(timeout: .seconds(600))
             try await tablet.sync(timeout: .seconds(600))

@@ -4,6 +4,7 @@
 import CloudKit
 import CloudKitTesting
 import CoreData
+import TestBasics
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -21,7 +22,7 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
     return (cloud, phone, tablet)
 }
 
-@Suite struct TwoDevicesTests {
+@Suite(.closesFixtures) struct TwoDevicesTests {
     @Test func twoDevicesThatChangeTheSameRecordAreInConflict() async throws {
         let (_, phone, tablet) = try await twoDevices()
         let here = try await phone.container.privateCloudDatabase.record(for: sage)
@@ -95,7 +96,7 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
     }
 }
 
-@Suite struct FaultTests {
+@Suite(.closesFixtures) struct FaultTests {
     @Test(arguments: [
         (TestFault.unreachable, CKError.Code.networkUnavailable), (.requestLost, .networkFailure),
         (.answerLost, .serverResponseLost), (.throttled(retryAfter: 7), .requestRateLimited),

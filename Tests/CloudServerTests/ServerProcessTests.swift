@@ -45,6 +45,9 @@ import Testing
             self.process = Mutex(process)
         }
 
+        /// A test that throws leaves no server.
+        deinit { process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } } }
+
         func signal(_ number: Int32) { process.withLock { _ = kill($0.processIdentifier, number) } }
 
         func wait() -> Int32 {

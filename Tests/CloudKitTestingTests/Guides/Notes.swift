@@ -5,6 +5,7 @@ import CloudKit
 import CloudKitTesting
 import CoreData
 import Foundation
+import TestBasics
 
 // Fixtures of the guides' code.
 
@@ -23,9 +24,12 @@ let notesModel: NSManagedObjectModel = {
 }()
 
 /// A container with a file of its own, on one of the devices.
-func makeContainer(on device: TestDevice, scopes: [CKDatabase.Scope] = [.private]) throws -> NSPersistentCloudKitContainer {
+func makeContainer(
+    on device: TestDevice, scopes: [CKDatabase.Scope] = [.private], closesWithTest: Bool = true
+) throws -> NSPersistentCloudKitContainer {
     let container = NSPersistentCloudKitContainer(name: "Notes", managedObjectModel: notesModel)
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    if closesWithTest { TestScope.close(container) }
+    let folder = TestScope.temporaryFolder()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     container.persistentStoreDescriptions = scopes.map { scope in
         let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("\(scope.rawValue).sqlite"))
