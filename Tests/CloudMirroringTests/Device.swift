@@ -54,7 +54,10 @@ final class Device: Sendable {
         try describe(description)
         container.persistentStoreDescriptions = [description] + others
         // Several devices may use one connection: it is looked at when all are closed.
-        TestScope.close(transport) { transport.openStreams == 0 ? [] : ["\(transport.openStreams) push streams of \(name)"] }
+        TestScope.close(transport) {
+            await Self.waitForTheEnd { transport.openStreams == 0 }
+            return transport.openStreams == 0 ? [] : ["\(transport.openStreams) push streams of \(name)"]
+        }
         TestScope.close(self) { try await self.close() }
         try container.load()
     }
@@ -76,18 +79,17 @@ final class Device: Sendable {
     ///
     /// - Returns: Leftovers: timers, and rows in the queues of stores that were idle.
     func close() async throws -> [String] {
-        let idle = container.persistentStoreCoordinator.persistentStores.filter { store in
-            let status = container.syncStatus(of: store)
-            return status.activity == .idle && status.pendingCount == 0 && status.lastSuccess != nil
-        }
-        let requests = transport.log.count
         await container.stopSyncing()
-        var leftovers: [String] = []
-        // A notification may begin an import at the last moment.
-        if transport.log.count == requests { for store in idle { leftovers += try SyncQueues.rows(of: store) } }
+        var leftovers = try await SyncQueues.rows(of: container)
+        await Self.waitForTheEnd { timers.sleeperCount == 0 }
         if timers.sleeperCount > 0 { leftovers.append("\(timers.sleeperCount) timers") }
         try await kill()
         return leftovers.map { "\($0) of \(name)" }
+    }
+
+    /// A cancelled task that nothing waits for ends a little later.
+    private static func waitForTheEnd(_ hasEnded: () -> Bool) async {
+        for _ in 0..<10_000 where !hasEnded() { await Task.yield() }
     }
 
     /// Closes the device in the middle of a test, and removes its files.
