@@ -4,11 +4,10 @@
 import CloudKit
 import CloudKitTesting
 import CloudMirroring
-import TestBasics
 import Testing
 
 /// A test process makes hundreds of clouds: each is released with its last user, and its files are removed.
-@Suite(.closesFixtures, .timeLimit(.minutes(2))) struct LifetimeTests {
+@Suite(.timeLimit(.minutes(2))) struct LifetimeTests {
     private struct WeakReferences {
         weak var cloud: TestCloud?
 
@@ -33,9 +32,8 @@ import Testing
     @Test func aCloudIsReleasedWithItsMirroredStores() async throws {
         func use() async throws -> WeakReferences {
             let cloud = try TestCloud()
-            let phone = try makeContainer(
-                on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared, .public], closesWithTest: false)
-            let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"), closesWithTest: false)
+            let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"), scopes: [.private, .shared, .public])
+            let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"))
             try await phone.write("Milk")
             try await phone.sync(timeout: .seconds(600))
             try await tablet.sync(timeout: .seconds(600))

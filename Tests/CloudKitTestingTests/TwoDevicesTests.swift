@@ -4,7 +4,6 @@
 import CloudKit
 import CloudKitTesting
 import CoreData
-import TestBasics
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -22,7 +21,7 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
     return (cloud, phone, tablet)
 }
 
-@Suite(.closesFixtures) struct TwoDevicesTests {
+@Suite struct TwoDevicesTests {
     @Test func twoDevicesThatChangeTheSameRecordAreInConflict() async throws {
         let (_, phone, tablet) = try await twoDevices()
         let here = try await phone.container.privateCloudDatabase.record(for: sage)
@@ -96,7 +95,7 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
     }
 }
 
-@Suite(.closesFixtures) struct FaultTests {
+@Suite struct FaultTests {
     @Test(arguments: [
         (TestFault.unreachable, CKError.Code.networkUnavailable), (.requestLost, .networkFailure),
         (.answerLost, .serverResponseLost), (.throttled(retryAfter: 7), .requestRateLimited),

@@ -5,11 +5,10 @@ import CloudKit
 import CloudKitTesting
 import CoreData
 import Foundation
-import TestBasics
 import Testing
 
 /// The code of the guides in Documentation/Tarn.docc, which show parts of it only.
-@Suite(.closesFixtures) struct GuideTests {
+@Suite struct GuideTests {
     @Test func aNoteReachesTheOtherDevice() async throws {
         let cloud = try TestCloud()
         let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"))

@@ -5,7 +5,6 @@ import CloudKit
 import CloudKitTesting
 import CoreData
 import Foundation
-import TestBasics
 
 // Fixtures of the guides' code.
 
@@ -24,12 +23,9 @@ let notesModel: NSManagedObjectModel = {
 }()
 
 /// A container with a file of its own, on one of the devices.
-func makeContainer(
-    on device: TestDevice, scopes: [CKDatabase.Scope] = [.private], closesWithTest: Bool = true
-) throws -> NSPersistentCloudKitContainer {
+func makeContainer(on device: TestDevice, scopes: [CKDatabase.Scope] = [.private]) throws -> NSPersistentCloudKitContainer {
     let container = NSPersistentCloudKitContainer(name: "Notes", managedObjectModel: notesModel)
-    if closesWithTest { TestScope.close(container) }
-    let folder = TestScope.temporaryFolder()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     container.persistentStoreDescriptions = scopes.map { scope in
         let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("\(scope.rawValue).sqlite"))
