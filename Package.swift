@@ -254,7 +254,7 @@ let package = Package(
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
-        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
+        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData", "TestBasics"]),
         // Uses Apple's public API and nothing else, but for one file that starts a cloud.
         .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
         // Code as apps have it, in the language mode that most apps have.
@@ -267,7 +267,7 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData",
-                "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
+                "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
             ],
             resources: [.copy("Samples")]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
@@ -348,7 +348,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CloudKit", "CoreData", "PostsApp", "TarnCommands",
+                "CloudKit", "CoreData", "PostsApp", "TarnCommands", "TestBasics",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -16,14 +16,14 @@ enum Page {
 
     private static func policy(formsOnly target: String?) -> [(name: String, value: String)] {
         [
-        (
-            name: "Content-Security-Policy",
-            value: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-                + "base-uri 'none'; frame-ancestors 'none'"
-                + (target.map { "; form-action \($0)" } ?? "")
-        ),
-        (name: "X-Content-Type-Options", value: "nosniff"), (name: "Referrer-Policy", value: "same-origin"),
-        (name: "Cache-Control", value: "no-store"),
+            (
+                name: "Content-Security-Policy",
+                value: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+                    + "base-uri 'none'; frame-ancestors 'none'"
+                    + (target.map { "; form-action \($0)" } ?? "")
+            ),
+            (name: "X-Content-Type-Options", value: "nosniff"), (name: "Referrer-Policy", value: "same-origin"),
+            (name: "Cache-Control", value: "no-store"),
         ]
     }
 
@@ -41,7 +41,8 @@ enum Page {
         frame["scripts"] = scripts
         let page = Templates.library.render(frame, withTemplate: "frame") ?? ""
         return ServiceResponse(
-            status: status, headers: [(HeaderNames.contentType, "text/html; charset=utf-8")] + (isWebSignIn ? signInPolicy : policy) + headers,
+            status: status,
+            headers: [(HeaderNames.contentType, "text/html; charset=utf-8")] + (isWebSignIn ? signInPolicy : policy) + headers,
             body: .bytes(Array(page.utf8)), endpoint: "console")
     }
 

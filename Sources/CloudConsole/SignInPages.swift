@@ -22,7 +22,8 @@ struct SignInPages {
             if let challenge = form["challenge"] {
                 return Page.ofSignIn(await respond(toCode: form["code"] ?? "", challenge, flow, text, request))
             }
-            let place = SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: form["keep"] != nil)
+            let place = SignInPlace(
+                containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: form["keep"] != nil)
             let result = try await console.service.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
             return Page.ofSignIn(try await respond(with: result, flow, text, request))

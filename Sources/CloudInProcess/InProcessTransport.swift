@@ -50,6 +50,9 @@ package final class InProcessTransport: CloudTransport {
 
     package var isOffline: Bool { state.withLock { $0.isOffline } }
 
+    /// The number of open push streams of the device.
+    package var openStreams: Int { state.withLock { $0.held.count } }
+
     /// Loses the next requests before they reach the server.
     package func loseNextRequests(_ count: Int = 1) { state.withLock { $0.requestsToLose += count } }
 

@@ -22,7 +22,7 @@ import Testing
     }
 
     /// `tarn watch --server` listens and sends an operator's requests to one address.
-    @Test func thePushStreamIsServedAndOtherDeviceRequestsAreNot() async throws {
+    @Test func theConsoleAddressServesPushStreamsAndNoOtherDeviceRequest() async throws {
         let console = Self.console(try Village())
         #expect(await console.respond(to: Self.request(Self.stream, query: "database=PUBLIC")) == nil, "the service responds")
         for path in [
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func commandsForShellsNameTheServicesAddress() async throws {
+    @Test func shellCommandsContainTheAddressOfTheService() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let page = "\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E"
         #expect(await visitor.get(page).text.contains("/database/1/"))

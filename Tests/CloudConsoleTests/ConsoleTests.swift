@@ -21,7 +21,7 @@ import Testing
         "\(base)/records/import", "\(base)/zones/private/Garden/delete",
     ]
 
-    @Test func everyPageIsThereForOperators() async throws {
+    @Test func everyPageIsServedToOperators() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         for page in Self.pages {
             let answer = await visitor.get(page)
@@ -33,7 +33,7 @@ import Testing
         #expect(await visitor.get(Self.pages[4]).text.contains("&lt;script&gt;"))
     }
 
-    @Test func nobodyElseSeesThem() async throws {
+    @Test func noPageIsServedToOtherUsers() async throws {
         let (village, other) = try await BrowserSession.signedIn(isOperator: false)
         let stranger = BrowserSession(village)
         for page in Self.pages {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func formsOfOtherPagesAreRefused() async throws {
+    @Test func formsWithoutTheCodeOfTheirPageAreRejected() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         for code in ["", "0", String(repeating: "0", count: 32)] {
             #expect(await visitor.post("/console/users", ["account": "eve"], code: code).status == 403)
@@ -58,7 +58,7 @@ import Testing
         #expect(elsewhere.status == 403)
     }
 
-    @Test func recordsAreMadeChangedAndDeleted() async throws {
+    @Test func recordsAreCreatedUpdatedAndDeleted() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         let new = "\(Self.base)/records/public/_defaultZone/?type=Plant"
         #expect(await visitor.get(new).status == 200)
@@ -119,7 +119,7 @@ import Testing
         #expect(fixed.status == 400)
     }
 
-    @Test func anImportThatDeletesRecordsIsConfirmed() async throws {
+    @Test func anImportThatDeletesRecordsNeedsAConfirmation() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let text = "DEFINE SCHEMA RECORD TYPE Tree (age INT64);"
         let asked = await visitor.post("\(Self.base)/schema", ["do": "import", "text": text])
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// The pages' own scripts use `/cloudkit.js`, which asks the service through the session.
-    @Test func thePagesScriptsAskTheService() async throws {
+    @Test func scriptsOfPagesSendRequestsThroughTheSession() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let found = await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#)
         #expect(found.status == 200)
@@ -187,7 +187,7 @@ import Testing
         #expect(await visitor.get("\(Self.base)/zones/public/_defaultZone").text.contains("p&lt;1&gt;"))
     }
 
-    @Test func whatPeopleTakeIsShownAndBounded() async throws {
+    @Test func storageOfAUserIsShownAndLimitedByAQuota() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let mia = Village.Villager(
             village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
@@ -213,7 +213,7 @@ import Testing
         #expect(!shown.text.contains(token))
     }
 
-    @Test func tokensAreShownOnce() async throws {
+    @Test func aNewTokenIsShownOnce() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let made = await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "page", "origins": "https://app.example.org"])
         let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix(64)) })
@@ -228,7 +228,7 @@ import Testing
         #expect(try await village.store.apiToken(token) == nil)
     }
 
-    @Test func pathsThatLeadElsewhereLeadNowhere() async throws {
+    @Test func pathsOutsideTheConsoleAreNotFound() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         for path in [
             "/console/c/..%2F..%2Fetc/development/types", "/console/c/x/staging/types", "/console/../etc/passwd", "\(Self.base)/nonsense",
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func signingInHandsTheTokenToWhoAskedForIt() async throws {
+    @Test func aSignInSendsTheTokenToTheRequestingOriginOnly() async throws {
         let village = try Village()
         _ = try await village.villager("mia")
         try await village.store.setPassword("correct horse", ofUser: "mia")

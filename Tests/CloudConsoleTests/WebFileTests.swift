@@ -12,7 +12,7 @@ import Testing
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources/CloudConsole/Web")
 
-    @Test func everyFileIsEmbeddedByteForByte() throws {
+    @Test func everyWebFileIsEmbeddedByteForByte() throws {
         let files = try #require(FileManager.default.enumerator(atPath: Self.folder.path)).compactMap { $0 as? String }
         let names = files.filter { !URL(fileURLWithPath: Self.folder.path + "/" + $0).hasDirectoryPath }
         #expect(Set(names.filter { $0.contains(".") }) == Set(WebFile.allCases.map(\.rawValue)))
@@ -26,7 +26,7 @@ import Testing
         (.consoleCss, "text/css; charset=utf-8", false), (.consoleSvg, "image/svg+xml", false),
         (.signinJs, "text/javascript; charset=utf-8", false),
     ])
-    func filesAreServedWithTheirType(_ file: WebFile, _ type: String, _ isPublic: Bool) throws {
+    func webFilesAreServedWithTheirMediaType(_ file: WebFile, _ type: String, _ isPublic: Bool) throws {
         let response = try #require(Page.file(file))
         func header(_ name: String) -> String? { response.headers.first { $0.name.lowercased() == name }?.value }
         #expect(header("content-type") == type)

@@ -47,9 +47,12 @@ import Testing
             try await container.publicCloudDatabase.save(record)
         }
         try await cloud.importSchema(
-            #"DEFINE SCHEMA RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, text STRING QUERYABLE, GRANT READ TO "_world", GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator");"#)
+            #"DEFINE SCHEMA RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, text STRING QUERYABLE, GRANT READ TO "_world", GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator");"#
+        )
         let user = try await mia.userRecordID()
-        for (whose, name) in [(user, "mia"), (try await ben.userRecordID(), "ben"), (CKRecord.ID(recordName: CKCurrentUserDefaultName), "mia")] {
+        for (whose, name) in [
+            (user, "mia"), (try await ben.userRecordID(), "ben"), (CKRecord.ID(recordName: CKCurrentUserDefaultName), "mia"),
+        ] {
             let arguments: [NSObject] = [whose, CKRecord.Reference(recordID: whose, action: .none)]
             for argument in arguments {
                 let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "creatorUserRecordID == %@", argument))

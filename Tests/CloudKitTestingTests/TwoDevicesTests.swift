@@ -85,7 +85,8 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         let picture = try await cloud.picture()
         let lines = picture.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         for part in [
-            "public", "zone _defaultZone", "Note n1 [", #"text = "plain""#, "News w1 [", #"headline = "It rains""#, "shared zone Garden of _",
+            "public", "zone _defaultZone", "Note n1 [", #"text = "plain""#, "News w1 [", #"headline = "It rains""#,
+            "shared zone Garden of _",
             "cloudkit.share cloudkit.zoneshare",
         ] {
             #expect(lines.contains { $0.hasPrefix(part) }, "\(part) is missing in\n\(picture)")

@@ -10,10 +10,11 @@ import CoreData
 import Foundation
 import ManagedModel
 import Synchronization
+import TestBasics
 import Testing
 
 /// Another user signs in on a device that has a store.
-@Suite(.timeLimit(.minutes(10))) struct AccountTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct AccountTests {
     private func minas(unsent: Bool) async throws -> (cloud: InProcessCloud, file: URL) {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
@@ -57,7 +58,6 @@ import Testing
         let mia = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await mia.container.sync(timeout: .seconds(600))
         #expect(try mia.dump == "Post  title Mia's")
-        for device in [laptop, bo, mia] { try await device.discard() }
     }
 
     @Test func unsentChangesAreArchived() async throws {
@@ -67,7 +67,6 @@ import Testing
         #expect(try bo.dump == "")
         let archive = try #require(try archives(beside: file).first)
         #expect(try titles(in: archive) == ["Mia's", "Mia's, unsent"])
-        try await bo.discard()
     }
 
     /// The device never requested its identity from the server; the first user's device must not send the post as theirs.
@@ -97,7 +96,6 @@ import Testing
         try await fourth.container.sync(timeout: .seconds(600))
         #expect(try fourth.dump == "Post  title Mia's\nPost  title Unsent")
         #expect(try archives(beside: first.file).count == 1)
-        try await fourth.discard()
     }
 
     /// Bo signs in without a network, and saves. The archive is Mia's: Bo could get the objects back only with all of hers.
@@ -141,7 +139,6 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == "Post  title Mia's")
-        for device in [second, laptop, phone] { try await device.discard() }
     }
 
     /// The author of a save is unknown once the first user was signed in in between: then nothing is sent to the other account.
@@ -165,7 +162,6 @@ import Testing
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
         #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Bo's", "Mia's secret", "Bo's second"]])
-        try await bo.discard()
     }
 
     /// Nothing is emptied without an archive, the status says why, and syncing continues once there is room.
@@ -191,7 +187,6 @@ import Testing
         #expect(try bo.dump == "")
         #expect(bo.container.syncStatus.accountChange?.outcome == .emptied)
         #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent"]])
-        try await bo.discard()
     }
 
     @Test func anArchiveIsMadeWhenItIsWanted() async throws {
@@ -202,7 +197,6 @@ import Testing
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
         #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
-        try await bo.discard()
     }
 
     @Test func statusAndListNameTheArchiveAndBothAccounts() async throws {
@@ -229,7 +223,6 @@ import Testing
         while let status = await updates.next(), status.accountChange != nil {}
         #expect(bo.container.syncStatus.accountChange == nil)
         try await bo.container.sync(timeout: .seconds(600))
-        try await bo.discard()
     }
 
     // MARK: While the app runs
@@ -273,7 +266,6 @@ import Testing
         #expect(try archives(beside: tablet.file).count == 1, "what Mia did not send is kept")
         try await laptop.container.sync(timeout: .seconds(600))
         #expect(try laptop.dump == "Post  title Bo's", "and nothing of it goes to Bo")
-        for device in [laptop, tablet] { try await device.discard() }
     }
 
     @Test(arguments: [CKError.Code.notAuthenticated, .badContainer])
@@ -290,6 +282,5 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == "Post  title Before")
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

@@ -7,10 +7,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Values that are too long for a record, alone or together, and come back.
-@Suite(.timeLimit(.minutes(10))) struct AssetTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct AssetTests {
     private static var model: Model {
         var model = Posts.model
         model.entities[3].attributes[0].allowsExternalBinaryDataStorage = true
@@ -57,7 +58,6 @@ import Testing
         try await exchange(phone, tablet)
         #expect(try await fields(of: "CD_ImageData", tablet.transport) == ["CD_entityName", "CD_data"])
         #expect(try tablet.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == Data([1]))
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func textsThatAreTooLongTogetherShareTheRecordWithFiles() async throws {
@@ -88,7 +88,6 @@ import Testing
         try await exchange(tablet, phone)
         #expect(try texts(phone) == [half, "back"])
         #expect(try await fields(of: "CD_Post", tablet.transport) == ["CD_entityName", "CD_title", "CD_content", "CD_notes"])
-        for device in [tablet, phone] { try await device.discard() }
     }
 }
 
@@ -109,7 +108,6 @@ extension AssetTests {
         // A page that is too much is asked for again once, not by halves.
         #expect(phone.transport.log.filter { $0 == "changes/zone" }.count <= 8)
         #expect(phone.transport.log.filter { $0.hasPrefix("asset") }.count == 41)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Long values that are sealed go piece by piece.
@@ -119,7 +117,7 @@ extension AssetTests {
         for entity in [0, 3] {
             for index in model.entities[entity].attributes.indices { model.entities[entity].attributes[index].allowsCloudEncryption = true }
         }
-        let keys = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/my.keys")
+        let keys = TestScope.temporaryFolder().appendingPathComponent("my.keys")
         func device(_ name: String, _ transport: InProcessTransport, _ wire: Faults? = nil) throws -> Device {
             try Device(name, transport, over: wire, model: model) { $0.cloudKitContainerOptions?.encryptionKeys = .file(keys) }
         }
@@ -147,7 +145,5 @@ extension AssetTests {
         #expect(wire.log.count { $0 == "asset" } == before)
         #expect(before == 2)
         #expect(try phone.dump == tablet.dump)
-        for device in [tablet, phone] { try await device.discard() }
-        try FileManager.default.removeItem(at: keys.deletingLastPathComponent())
     }
 }

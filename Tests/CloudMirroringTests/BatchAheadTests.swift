@@ -8,10 +8,11 @@ import CoreData
 import Foundation
 import SQLiteStore
 import Synchronization
+import TestBasics
 import Testing
 
 /// The next batch is planned while one is in flight, and sent only if its items are still pending.
-@Suite(.timeLimit(.minutes(10))) struct BatchAheadTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct BatchAheadTests {
     private static let batch = 10
     private static let posts = 25
 
@@ -106,7 +107,6 @@ import Testing
         // Nothing was planned twice.
         #expect(names.taken == before + Self.posts + 3)
         try await Self.isWhole(tablet, cloud)
-        try await tablet.discard()
     }
 
     /// A batch with assets is uploaded in its turn, and planned once as well.
@@ -125,7 +125,6 @@ import Testing
         // A name for each record, one for each plan, and one for each request.
         #expect(names.taken == before + Self.posts + 3 + 3)
         try await Self.isWhole(tablet, cloud)
-        try await tablet.discard()
     }
 
     /// A save, here one of something that was planned ahead, is sent as it is now.
@@ -146,7 +145,6 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(Self.sizes(faults) == [10, 10, 5], "what was changed before it was sent is sent once")
         try await Self.isWhole(tablet, cloud)
-        try await tablet.discard()
     }
 
     /// The server takes one item less than it was sent.
@@ -171,7 +169,6 @@ import Testing
         #expect(sizes.reduce(0, +) > Self.posts, "what was not answered for is sent again: \(sizes)")
         try await Self.isWhole(tablet, cloud)
         #expect(try tablet.container.conflicts().isEmpty)
-        try await tablet.discard()
     }
 
     /// The device dies with two requests in doubt: the stored requests are replayed unchanged, in order.
@@ -203,7 +200,6 @@ import Testing
         #expect(Self.sizes(later) == [10, 10, 6])
         try await Self.isWhole(again, cloud)
         #expect(try again.container.conflicts().isEmpty)
-        try await again.discard()
     }
 
     /// The device dies when the batch that was planned ahead is kept, and before or after it arrived.
@@ -221,7 +217,6 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         try await Self.isWhole(tablet, cloud)
         #expect(try tablet.container.conflicts().isEmpty)
-        try await tablet.discard()
     }
 }
 

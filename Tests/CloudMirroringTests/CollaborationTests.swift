@@ -6,10 +6,11 @@ import CloudInProcess
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// The example of the talk *Using Core Data With CloudKit* (2019): two devices write in the same post at the same time.
-@Suite(.timeLimit(.minutes(10))) struct CollaborationTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct CollaborationTests {
     private static var model: Model {
         var model = Posts.model
         model.entities[0].relationships.append(
@@ -55,7 +56,6 @@ import Testing
         let losers = try devices.flatMap { try $0.container.conflicts() }
         #expect(losers.count == 1)
         #expect(losers.first?.losingValue as? String != texts[0])
-        for device in devices { try await device.discard() }
     }
 
     @Test func contributionsKeepBothTextsWhole() async throws {
@@ -81,6 +81,5 @@ import Testing
         #expect(texts[0].contains("Everyone should do it. "))
         #expect(texts[0].count == 47)
         #expect(try devices.allSatisfy { try $0.container.conflicts().isEmpty })
-        for device in devices { try await device.discard() }
     }
 }

@@ -4,10 +4,11 @@
 import CloudInProcess
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// What loses a merge is kept, shown and brought back.
-@Suite(.timeLimit(.minutes(10))) struct ConflictTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ConflictTests {
     /// Two devices with a post that both know.
     private func pair() async throws -> (tablet: Device, phone: Device) {
         let cloud = try InProcessCloud()
@@ -58,7 +59,6 @@ import Testing
         for device in [tablet, phone] {
             #expect(try device.read { try $0.post(titled: "Both")?.value(forKey: "content") as? String } == "tablet")
         }
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func ofTwoThatWereGivenOneImageOneHasIt() async throws {
@@ -90,7 +90,6 @@ import Testing
             #expect(holder == Data([2]))
         }
         #expect(try Set(phone.container.conflicts().map(\.propertyName)) == ["attachment", "imageData"])
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func aRelationshipThatLostIsRestored() async throws {
@@ -106,7 +105,6 @@ import Testing
         try await exchange(phone, tablet)
         #expect(try tablet.dump == phone.dump)
         #expect(try tablet.dump.contains("Attachment  post → Other"))
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Other devices would show it related to nothing, and this one to something that is not there.
@@ -128,7 +126,6 @@ import Testing
         let both = "Attachment  thumbnail <1:7>\nPost  title Other"
         #expect(try tablet.dump == both)
         #expect(try phone.dump == both)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func editsOfAnObjectThatWasDeletedElsewhereComeBackAsANewOne() async throws {
@@ -147,6 +144,5 @@ import Testing
         try phone.edit { _ = try phone.container.restoreLosingValue(of: conflicts[0], in: $0) }
         try await exchange(phone, tablet)
         #expect(try tablet.read { try $0.post(titled: "Renamed")?.value(forKey: "content") as? String } == "long work")
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

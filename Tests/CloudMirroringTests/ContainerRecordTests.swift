@@ -9,10 +9,11 @@ import CoreData
 import Foundation
 import ManagedModel
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// `record(for:)`: the record of an object has the contents of a record that `CKDatabase` fetched.
-@Suite(.timeLimit(.minutes(10))) struct ContainerRecordTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ContainerRecordTests {
     /// An attribute of every type that is mirrored, and relationships of every shape.
     private static var model: Model {
         let types: [(String, AttributeType)] = [
@@ -96,7 +97,6 @@ import Testing
         try await compare(phone, in: phone.account.privateCloudDatabase, "after an exported edit")
         try await tablet.sync()
         try await compare(tablet, in: tablet.account.privateCloudDatabase, "after an imported edit")
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// A client of another kind puts records into hierarchies.
@@ -116,7 +116,6 @@ import Testing
         #expect(tablet.container.record(for: ids[1])?.parent?.recordID == names[0])
         #expect(tablet.container.record(for: ids[0])?.share != nil)
         try await compare(tablet, in: database, "in a hierarchy")
-        try await tablet.discard()
     }
 
     @Test func publicRecordsHaveWhatFetchedRecordsHave() async throws {
@@ -131,7 +130,6 @@ import Testing
         let me = try await mia.account.userRecordID()
         #expect(mia.container.record(for: try mia.postID("all"))?.creatorUserRecordID == me)
         #expect(ben.container.record(for: try ben.postID("all"))?.creatorUserRecordID == me)
-        for device in [mia, ben] { try await device.discard() }
     }
 
     private func publicDevice(_ transport: InProcessTransport) throws -> Device {
@@ -155,7 +153,6 @@ import Testing
         try await ben.sync()
         try await mia.sync()
         try await compare(mia, in: mia.account.privateCloudDatabase, "after the participant's edit")
-        for device in [mia, ben] { try await device.discard() }
     }
 
     /// Records that an earlier version stored have their creator, and their creation date with the next response that holds them.
@@ -181,6 +178,5 @@ import Testing
         try again.set("all", "empty", "full")
         try await again.sync()
         #expect(again.container.record(for: id)?.creationDate != nil)
-        try await again.discard()
     }
 }

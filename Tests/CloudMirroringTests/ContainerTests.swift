@@ -9,11 +9,12 @@ import CoreData
 import Foundation
 import ManagedModel
 import Synchronization
+import TestBasics
 import Testing
 
 /// The container's API for apps: rejected stores, status, events, records, accounts.
-@Suite(.timeLimit(.minutes(10))) struct ContainerTests {
-    private func folder() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)") }
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ContainerTests {
+    private func folder() -> URL { TestScope.temporaryFolder() }
 
     private func sentence(_ error: (any Error)?) -> String { (error as? CocoaError)?.localizedDescription ?? "" }
 
@@ -88,7 +89,6 @@ import Testing
         try bo.edit { $0.insert("Post", ["title": "Bo's"]) }
         #expect(try bo.read { try $0.all("Post").count } == 2)
         #expect(!transport.log.contains("records/modify"))
-        try await bo.discard()
     }
 
     @Test func aStoreThatWasLocalIsSentWhole() async throws {
@@ -110,8 +110,6 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.settles()
         #expect(try phone.dump == "Post  title Before  tags [\"old\"]\nTag  name old  posts [\"Before\"]")
-        try await tablet.discard()
-        try await phone.discard()
     }
 
     @Test func pausedSyncingSendsWhatWasSavedOnceItIsResumed() async throws {
@@ -125,7 +123,6 @@ import Testing
         #expect(!transport.log.contains("records/modify"))
         tablet.container.resumeSyncing()
         try await tablet.settles { transport.log.contains("records/modify") }
-        try await tablet.discard()
     }
 
     @Test func eventsArePostedAtTheirStartAndAtTheirEnd() async throws {
@@ -155,7 +152,6 @@ import Testing
         while seen.starts(with: ["setup began false", "setup ended false"]) { seen.removeFirst(2) }
         #expect(Array(seen.prefix(4)) == ["setup began false", "setup ended true", "import began false", "import ended true"])
         #expect(seen.suffix(2) == ["export began false", "export ended true"])
-        try await tablet.discard()
     }
 
     @Test func theRecordOfAnObjectIsAtHandOnceItWasSent() async throws {
@@ -176,7 +172,6 @@ import Testing
         let tag = try tablet.read { try $0.all("Tag").map(\.objectID)[0] }
         #expect(tablet.container.record(for: tag) == nil)
         #expect(tablet.container.canUpdateRecord(forManagedObjectWith: tag))
-        try await tablet.discard()
     }
 
     @Test func rejectedObjectsStayVisibleAndBlockNothingElse() async throws {
@@ -207,7 +202,5 @@ import Testing
         try tablet.edit { try $0.post(titled: "Refused")?.setValue(nil, forKey: "content") }
         try await phone.until { _ in try phone.read { try $0.post(titled: "Refused") != nil } }
         try await tablet.settles()
-        try await tablet.discard()
-        try await phone.discard()
     }
 }

@@ -7,10 +7,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Relationships with the delete rule Deny in a mirrored store.
-@Suite(.timeLimit(.minutes(10))) struct DenyDeleteRuleTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct DenyDeleteRuleTests {
     /// Posts with attachments, and tags with posts, are not deleted.
     private static var model: Model {
         var model = Posts.model
@@ -54,6 +55,5 @@ import Testing
         #expect(try phone.read { try $0.post(titled: "empty") == nil })
         #expect(try tablet.read { try $0.all("Attachment").count } == 2)
         #expect(try tablet.read { try $0.all("Tag").count } == 3)
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

@@ -9,8 +9,12 @@ import CoreData
 import Foundation
 import ManagedModel
 import Synchronization
+import TestBasics
+import Testing
 
 /// A device of a user: a container on a file, on a real server in this process, with timers that are moved by hand.
+///
+/// The test's scope closes it, and removes the folder of its file.
 final class Device: Sendable {
     static let containerIdentifier = "iCloud.org.example.posts"
 
@@ -22,7 +26,7 @@ final class Device: Sendable {
 
     /// - Parameters:
     ///   - wire: What requests go through on their way to the transport, for faults.
-    ///   - file: nil for a new one, which goes with ``discard()``.
+    ///   - file: nil for a new one.
     ///   - describe: Changes the description of the store before it is loaded.
     init(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
@@ -34,8 +38,9 @@ final class Device: Sendable {
         self.transport = transport
         let timers = HandDrivenTimers()
         self.timers = timers
-        let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let file = file ?? TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite")
         self.file = file
+        TestScope.remove(file.deletingLastPathComponent())
         container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
         var environment = SyncEnvironment(
             now: { Date() }, sleep: { try await timers.sleep($0 / .seconds(1)) }, random: { 0.5 }, makeName: { UUID().uuidString })
@@ -48,6 +53,12 @@ final class Device: Sendable {
         let description = Self.description(of: file)
         try describe(description)
         container.persistentStoreDescriptions = [description] + others
+        // Several devices may use one connection: it is looked at when all are closed.
+        TestScope.close(transport) {
+            await Self.waitForTheEnd { transport.openStreams == 0 }
+            return transport.openStreams == 0 ? [] : ["\(transport.openStreams) push streams of \(name)"]
+        }
+        TestScope.close(self) { try await self.close() }
         try container.load()
     }
 
@@ -61,10 +72,29 @@ final class Device: Sendable {
     func kill() async throws {
         await container.stopSyncing()
         for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
+        TestScope.release(self)
     }
 
-    func discard() async throws {
+    /// Stops sync and closes the stores, as the test's scope does. A killed device is closed already.
+    ///
+    /// - Returns: Leftovers: timers, and rows in the queues of stores that were idle.
+    func close() async throws -> [String] {
+        await container.stopSyncing()
+        var leftovers = try await SyncQueues.rows(of: container)
+        await Self.waitForTheEnd { timers.sleeperCount == 0 }
+        if timers.sleeperCount > 0 { leftovers.append("\(timers.sleeperCount) timers") }
         try await kill()
+        return leftovers.map { "\($0) of \(name)" }
+    }
+
+    /// A cancelled task that nothing waits for ends a little later.
+    private static func waitForTheEnd(_ hasEnded: () -> Bool) async {
+        for _ in 0..<10_000 where !hasEnded() { await Task.yield() }
+    }
+
+    /// Closes the device in the middle of a test, and removes its files.
+    func discard() async throws {
+        for leftover in try await close() { Issue.record("left over: \(leftover)") }
         try FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 
@@ -186,6 +216,8 @@ final class HandDrivenTimers: Sendable {
             }
         }
     }
+
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     func advance(by seconds: Double) {
         let due = state.withLock { state in

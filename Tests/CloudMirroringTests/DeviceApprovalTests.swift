@@ -9,10 +9,11 @@ import CoreData
 import Crypto
 import Foundation
 import MirroringCore
+import TestBasics
 import Testing
 
 /// A new device gets the user's encryption keys from another one, over a server that neither trusts.
-@Suite struct DeviceApprovalTests {
+@Suite(.closesFixtures) struct DeviceApprovalTests {
     private static let place = ApprovalPlace(container: "iCloud.org.example.notes", user: "_mia")
 
     private static func code(_ requester: ApprovalRequester) -> String? {
@@ -178,8 +179,6 @@ import Testing
         #expect(try phone.text("content", of: "Trip") == "the sea")
         #expect(try phone.container.encryptionKeyText(of: phone.store) == tablet.container.encryptionKeyText(of: tablet.store))
         #expect(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store) == nil, "the exchange is deleted")
-        try await stage.discard([tablet, phone])
-        try FileManager.default.removeItem(at: theirs.deletingLastPathComponent())
     }
 
     @Test(.timeLimit(.minutes(10))) func aRefusalEndsTheRequest() async throws {
@@ -198,7 +197,6 @@ import Testing
         await #expect(throws: CocoaError.self) {
             _ = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: String(repeating: "x", count: 201))
         }
-        try await stage.discard([tablet, phone])
         #expect(!FileManager.default.fileExists(atPath: theirs.path), "the phone never got a key")
     }
 }

@@ -8,6 +8,7 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 
 /// Posts of which everything but the title is encrypted.
 enum EncryptedPosts {
@@ -24,7 +25,7 @@ enum EncryptedPosts {
         return model
     }
 
-    static func keyFile() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/my.keys") }
+    static func keyFile() -> URL { TestScope.temporaryFolder().appendingPathComponent("my.keys") }
 
     static let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
 }
@@ -79,11 +80,6 @@ final class HostileStage: Sendable {
             ModifyRecordsRequest(operations: [RecordOperation(.update, record)], zoneID: EncryptedPosts.zone),
             idempotencyKey: UUID().uuidString)
         for case .failure(_, let error, _) in answer.results { throw error }
-    }
-
-    func discard(_ devices: [Device]) async throws {
-        for device in devices { try await device.discard() }
-        try? FileManager.default.removeItem(at: keys.deletingLastPathComponent())
     }
 }
 

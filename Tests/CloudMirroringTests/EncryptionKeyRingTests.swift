@@ -7,11 +7,12 @@ import Foundation
 import MirroringCore
 import Synchronization
 import SystemSupport
+import TestBasics
 import Testing
 
 /// The file with the encryption keys: durable before a key is used, and shared by stores and processes without loss.
-struct EncryptionKeyRingTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+@Suite(.closesFixtures) struct EncryptionKeyRingTests {
+    private let folder = TestScope.temporaryFolder()
     private var file: URL { folder.appendingPathComponent("tarn/keys/my.keys") }
 
     private func ring(_ disk: DurableFile.Disk = .real) -> EncryptionKeyRing {
@@ -72,7 +73,6 @@ struct EncryptionKeyRingTests {
         // The first key still seals, for every ring.
         #expect(Set(try rings.map { try $0.sealingKey().id }).count == 1)
         for ring in rings { #expect(Set(try ring.text().split(separator: "\n").map(String.init)).isSuperset(of: added)) }
-        try FileManager.default.removeItem(at: folder)
     }
 
     @Test func aRingFindsKeysThatAnotherRingAdded() throws {
@@ -83,7 +83,6 @@ struct EncryptionKeyRingTests {
         try one.add(line)
         let id = try EncryptionKeyRing(.text(line), container: "iCloud.n").sealingKey().id
         #expect(try other.hasKey(named: id.text))
-        try FileManager.default.removeItem(at: folder)
     }
 
     /// A file that was not understood is not the one that was read last.
@@ -95,7 +94,6 @@ struct EncryptionKeyRingTests {
         try Data("tarn-key-1:damaged\n".utf8).write(to: file)
         for _ in 0..<2 { #expect(throws: CloudFailure.self) { try ring.hasKey(named: other) } }
         #expect(try ring.hasKey(named: first.text))
-        try FileManager.default.removeItem(at: folder)
     }
 
     @Test func aRemovedFileIsWrittenAgainBeforeItsKeySeals() throws {
@@ -104,7 +102,6 @@ struct EncryptionKeyRingTests {
         try FileManager.default.removeItem(at: file)
         #expect(try ring.sealingKey().id == first)
         #expect(try self.ring().sealingKey().id == first)
-        try FileManager.default.removeItem(at: folder)
     }
 
     @Test func theFileAndItsFolderAreDurableBeforeTheKeyIsUsed() throws {
@@ -125,7 +122,6 @@ struct EncryptionKeyRingTests {
         // A file that another process wrote is synchronized before its key seals here.
         _ = try self.ring(disk).sealingKey()
         #expect(synchronized.withLock { $0 }.dropFirst(calls.count) == ["my.keys", "keys"])
-        try FileManager.default.removeItem(at: folder)
     }
 
     @Test(arguments: 1...6) func aDiskThatFailsGivesNoKey(_ call: Int) throws {
@@ -145,6 +141,5 @@ struct EncryptionKeyRingTests {
         #expect(try lines().count == 1)
         #expect(try self.ring().sealingKey().id == next)
         #expect((first == nil || first == next))
-        try FileManager.default.removeItem(at: folder)
     }
 }

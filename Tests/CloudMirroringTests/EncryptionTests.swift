@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Attributes that allow cloud encryption: the server never sees them, other devices of the user do.
-@Suite(.timeLimit(.minutes(10))) struct EncryptionTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct EncryptionTests {
     private func device(_ name: String, _ transport: InProcessTransport, wire: Faults? = nil, keys: URL) throws -> Device {
         try Device(name, transport, over: wire, model: EncryptedPosts.model) { $0.cloudKitContainerOptions?.encryptionKeys = .file(keys) }
     }
@@ -83,8 +84,6 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(try tablet.read { try $0.post(titled: "open")?.value(forKey: "content") as? String } == "and Momo")
         #expect(wire.log.count { $0 == "asset" } == before)
-        for device in [tablet, phone] { try await device.discard() }
-        for file in [here, there] { try FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
     }
 
     @Test func aSealedValueInAnotherPlaceIsNotTaken() async throws {
@@ -110,8 +109,6 @@ import Testing
         #expect(try tablet.container.unreadableValues().map(\.reason) == [.damaged])
         #expect(try tablet.dump.contains("secret of a"))
         #expect(try tablet.dump.contains("secret of b"))
-        try await tablet.discard()
-        try FileManager.default.removeItem(at: keys.deletingLastPathComponent())
     }
 
     @Test func keysGivenAsTextAreCheckedAndNeverShown() throws {

@@ -6,10 +6,11 @@ import CloudKit
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// The engine's decision on each rejection, with a clock that the test moves and no code in the app.
-@Suite(.timeLimit(.minutes(10))) struct ErrorTableTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ErrorTableTests {
     /// A synced tablet with a transport that can fail.
     private struct Bench {
         let cloud: InProcessCloud
@@ -31,7 +32,6 @@ import Testing
         func elsewhere() async throws -> String {
             let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
             try await phone.container.sync(timeout: .seconds(600))
-            defer { withExtendedLifetime(phone) {} }
             let dump = try phone.dump
             try await phone.discard()
             return dump
@@ -87,7 +87,6 @@ import Testing
         try await phone.settles { try phone.read { try $0.all("ImageData").count } == 1 }
         #expect(try phone.dump == tablet.dump, "\(Self.passing[index].name)")
         #expect(try phone.read { try $0.all("Post").count } == 1)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func theServersWaitIsHonouredExactly() async throws {
@@ -104,7 +103,6 @@ import Testing
         bench.tablet.timers.advance(by: 1)
         try await bench.tablet.settles()
         #expect(try await bench.elsewhere() == "Post  title Waits\nPost  title Waits, too")
-        try await bench.tablet.discard()
     }
 
     @Test func anExpiredTokenRefetchesAndFindsDeletions() async throws {
@@ -125,7 +123,6 @@ import Testing
         #expect(bench.faults.isSpent)
         #expect(try bench.tablet.dump == "Post  title Stays\nPost  title Unsent")
         #expect(try await bench.elsewhere() == bench.tablet.dump)
-        try await bench.tablet.discard()
     }
 
     @Test func deletionInSettingsRemovesObjectsAndKeepsUnsentOnes() async throws {
@@ -141,7 +138,6 @@ import Testing
         try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(try bench.tablet.dump == "Post  title Unsent")
         #expect(try await bench.elsewhere() == "Post  title Unsent")
-        try await bench.tablet.discard()
     }
 
     @Test func aFullStorageKeepsTheQueueSaysSoAndTriesRarely() async throws {
@@ -162,7 +158,6 @@ import Testing
         bench.tablet.timers.advance(by: 100)
         try await bench.tablet.settles()
         #expect(try await bench.elsewhere().contains("And this"))
-        try await bench.tablet.discard()
     }
 
     @Test func importContinuesWhileTheQuotaIsExceeded() async throws {
@@ -180,7 +175,6 @@ import Testing
         bench.tablet.timers.advance(by: 3_600)
         try await bench.tablet.settles()
         #expect(try await bench.elsewhere() == bench.tablet.dump)
-        for device in [bench.tablet, phone] { try await device.discard() }
     }
 
     @Test func deletionsAreSentWhileTheQuotaIsExceeded() async throws {
@@ -197,7 +191,6 @@ import Testing
         try await bench.tablet.settles()
         #expect(try await bench.elsewhere() == bench.tablet.dump)
         #expect(try bench.tablet.read { try $0.all("ImageData").count } == 1)
-        try await bench.tablet.discard()
     }
 
     @Test func aRequestThatIsTooLargeIsSentInHalves() async throws {
@@ -208,7 +201,6 @@ import Testing
         try await bench.tablet.settles { bench.faults.isSpent }
         #expect(bench.faults.log.count { $0 == "records/modify" } > 4)
         #expect(try await bench.elsewhere() == bench.tablet.dump)
-        try await bench.tablet.discard()
     }
 
     /// A batch size that the server rejected is not retried with each request.
@@ -222,7 +214,6 @@ import Testing
         let refused = bench.faults.answers("records/modify").dropFirst(before).count { (try? ModifyRecordsResponse(json: $0)) == nil }
         #expect(refused <= 8, "of 100, 50, 25, 12; and whether it takes 12 by now")
         #expect(try await bench.elsewhere() == bench.tablet.dump)
-        try await bench.tablet.discard()
     }
 
     @Test func oneRejectedRecordBlocksNoOther() async throws {
@@ -244,7 +235,6 @@ import Testing
         try bench.tablet.edit { try $0.post(titled: "poison")?.setValue("cured", forKey: "title") }
         try await bench.tablet.settles()
         #expect(try await bench.elsewhere().contains("cured"))
-        try await bench.tablet.discard()
     }
 
     @Test func oneItemsFailureIsNotTheOthers() async throws {
@@ -264,7 +254,6 @@ import Testing
         try await bench.tablet.settles { bench.faults.isSpent }
         #expect(try await bench.elsewhere() == "Post  title one\nPost  title two")
         #expect(try bench.tablet.container.conflicts().isEmpty)
-        try await bench.tablet.discard()
     }
 
     @Test func signingOutKeepsPendingChangesUntilSignIn() async throws {
@@ -275,7 +264,6 @@ import Testing
         #expect(bench.tablet.container.syncStatus.pendingCount == 1)
         try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(try await bench.elsewhere() == "Post  title Waits")
-        try await bench.tablet.discard()
     }
 
     @Test func aWrongConfigurationStopsWithASentence() async throws {
@@ -284,7 +272,6 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await bench.tablet.container.sync(timeout: .seconds(600)) }
         #expect(error?.code == .badContainer)
         try await bench.fails("no server is configured")
-        try await bench.tablet.discard()
     }
 
     @Test func syncWithTimeoutReportsTheReason() async throws {
@@ -299,7 +286,6 @@ import Testing
         bench.transport.goOnline()
         try await bench.tablet.container.sync(timeout: .seconds(30))
         #expect(try await bench.elsewhere() == "Post  title Waits")
-        try await bench.tablet.discard()
     }
 
     @Test func syncReportsTheExceededQuota() async throws {
@@ -315,7 +301,6 @@ import Testing
         bench.tablet.timers.advance(by: 30)
         let error = await #expect(throws: CKError.self) { try await sync.value }
         #expect(error?.code == .quotaExceeded)
-        try await bench.tablet.discard()
     }
 
     @Test func syncReportsTheUnreachableServer() async throws {
@@ -328,6 +313,5 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await tablet.container.sync(timeout: .seconds(30)) }
         #expect(error?.code == .networkUnavailable)
         #expect(error?.localizedDescription == "the device is offline")
-        try await tablet.discard()
     }
 }

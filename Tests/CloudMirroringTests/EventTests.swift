@@ -4,10 +4,11 @@
 import CloudInProcess
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// What syncing did, asked for afterwards.
-@Suite(.timeLimit(.minutes(10))) struct EventTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct EventTests {
     typealias Event = NSPersistentCloudKitContainer.Event
 
     private func events(
@@ -42,7 +43,6 @@ import Testing
         let last = before[before.count - 1]
         #expect(try events(again) { .fetchEvents(after: last) }.map(\.identifier) == all.dropFirst(before.count).map(\.identifier))
         #expect(try events(again) { .fetchEvents(after: last.startDate) }.count == all.count - before.count)
-        try await again.discard()
     }
 
     /// The import of a notification's changes ends before its begin could be stored.
@@ -60,7 +60,6 @@ import Testing
         let new = all.dropFirst(before.count)
         #expect(Set(all.map(\.identifier)).count == all.count)
         #expect(new.allSatisfy { $0.type == .import && $0.succeeded && $0.endDate != nil })
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func requestsChooseOrderAndCountEvents() async throws {
@@ -100,7 +99,6 @@ import Testing
             _ = try context.performAndWait { try context.execute(NSPersistentCloudKitContainerEventRequest.fetchEvents(matching: foreign)) }
         }
         #expect(error?.code.rawValue == 134_070)
-        try await tablet.discard()
     }
 
     @Test func anEventThatTheEndOfTheAppCutOffIsEndedAtTheNextLaunch() async throws {
@@ -112,7 +110,7 @@ import Testing
         #expect(try events(tablet).last?.endDate == nil)
         let (open, file) = (try #require(try events(tablet).last), tablet.file)
         // The process dies: nothing of it writes any more.
-        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+        let copy = TestScope.temporaryFolder()
         try FileManager.default.copyItem(at: file.deletingLastPathComponent(), to: copy)
         gate.open()
         try await tablet.discard()
@@ -122,11 +120,10 @@ import Testing
         #expect(ended.endDate != nil)
         #expect(!ended.succeeded)
         #expect(ended.error != nil)
-        try await again.discard()
     }
 
     @Test func aStoreThatWasNeverSyncedHasNoEvents() throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let file = TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite")
         let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
         container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: file)]
         try container.load()
@@ -136,6 +133,5 @@ import Testing
             return try (context.execute(request) as? NSPersistentCloudKitContainerEventResult)?.result as? [Event]
         }
         #expect(events == [])
-        try FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 }

@@ -6,6 +6,7 @@ import CloudKit
 import CloudWire
 import Foundation
 import Synchronization
+import TestBasics
 
 /// What stands between a device and the server: answers of the test's own, and a gate that holds requests up.
 final class Faults: CloudTransport {
@@ -159,7 +160,7 @@ final class Holding: CloudTransport {
     func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
 }
 
-/// Blocks all callers until it is opened.
+/// Blocks all callers until it is opened, at the latest at the end of the test.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -168,6 +169,13 @@ final class Gate: Sendable {
     }
 
     private let state = Mutex(State())
+
+    init() {
+        TestScope.close(self, isFirst: true) {
+            self.open()
+            return []
+        }
+    }
 
     func pass() async throws {
         await withCheckedContinuation { continuation in

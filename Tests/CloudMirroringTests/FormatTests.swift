@@ -6,10 +6,11 @@ import CoreData
 import Foundation
 import ObjectGraph
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// Stores that were synced by earlier versions of the library, and by later ones.
-@Suite(.timeLimit(.minutes(10))) struct FormatTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct FormatTests {
     /// Restores the tables of the format before encrypted values had versions.
     static let withoutEncryptedFields =
         ["DROP INDEX TARN_RECORD_UNREADABLE"]
@@ -103,7 +104,6 @@ import Testing
             }
         }
         #expect(indexes.isSuperset(of: ["TARN_RECORD_DELETION", "TARN_LINK_DELETION", "TARN_LACKING_NAME"]))
-        for device in [again, phone] { try await device.discard() }
     }
 
     @Test func aStoreOfALaterFormatIsLeftAloneWithASentence() async throws {
@@ -121,6 +121,5 @@ import Testing
             return reason.contains("newer version of this library")
         }
         #expect(try again.dump == "Post  title Kept here")
-        try await again.discard()
     }
 }

@@ -8,11 +8,12 @@ import CloudWire
 import CoreData
 import Foundation
 import Synchronization
+import TestBasics
 import Testing
 
 /// Extreme numbers in the responses that a mirrored container reads: the process never traps, neither then nor at its next
 /// launch, and the store syncs as soon as the server's responses are sound again.
-struct HostileNumberTests {
+@Suite(.closesFixtures) struct HostileNumberTests {
     /// Changes the responses of one operation until ``stop()``.
     private final class HostileTransport: CloudTransport {
         private let base: InProcessTransport

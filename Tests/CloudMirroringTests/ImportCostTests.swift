@@ -9,10 +9,11 @@ import ManagedModel
 import ObjectGraph
 import SQLiteStore
 import StatementPlans
+import TestBasics
 import Testing
 
 /// The cost of an import on the importing device, in instructions of SQLite's virtual machine: proportional to its changes.
-@Suite(.timeLimit(.minutes(10))) struct ImportCostTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ImportCostTests {
     private static let lists = Model(entities: [
         Entity(
             name: "List", attributes: [Attribute(name: "name", type: .string)],
@@ -40,7 +41,7 @@ import Testing
             if model == Self.lists { description.cloudKitContainerOptions?.modelExtensions = .orderedRelationships }
             if model == Self.topics { description.cloudKitContainerOptions?.modelExtensions = .uniquenessConstraints }
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+        let folder = TestScope.temporaryFolder()
         let recording = StatementRecording(folder)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, describe: allow)
         let phone = try Device(

@@ -7,10 +7,11 @@ import CloudMirroring
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// The whole loop in process: real stores, the real engine, one user's two devices.
-@Suite(.timeLimit(.minutes(10))) struct LoopTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct LoopTests {
     private struct Pair {
         let cloud: InProcessCloud
         let tablet: Device
@@ -46,11 +47,6 @@ import Testing
             }
             Issue.record("the devices do not agree")
         }
-
-        func discard() async throws {
-            try await tablet.discard()
-            try await phone.discard()
-        }
     }
 
     /// Saves a tag through a container of its own on a device's file, as another process of the device does.
@@ -73,7 +69,6 @@ import Testing
         try saveElsewhere("elsewhere", on: pair.tablet)
         try await pair.phone.until { _ in try pair.phone.read { try $0.all("Tag").count } == 1 }
         try await pair.agree { !$0.isEmpty }
-        try await pair.discard()
     }
 
     @Test func savesAppearOnTheOtherDevice() async throws {
@@ -95,7 +90,6 @@ import Testing
                 Post  content World  timestamp @1000.25  title Hello  attachments ["Attachment"]  tags ["swift"]
                 Tag  name swift  posts ["Hello"]
                 """)
-        try await pair.discard()
     }
 
     @Test func unlinkingManyToManyPropagates() async throws {
@@ -106,7 +100,6 @@ import Testing
         try pair.phone.edit { try $0.post(titled: "Hello")?.setValue(Set<NSManagedObject>(), forKey: "tags") }
         try await pair.tablet.until { _ in try !pair.tablet.dump.contains("tags [") }
         try await pair.agree { $0 == "Post  title Hello\nTag  name swift" }
-        try await pair.discard()
     }
 
     @Test func anAccentWrittenInAnotherWayIsAChange() async throws {
@@ -116,7 +109,6 @@ import Testing
         try pair.phone.edit { try $0.all("Post").first?.setValue("\u{e9}", forKey: "title") }
         try await pair.tablet.until { _ in try pair.tablet.dump.utf8.elementsEqual("Post  title \u{e9}".utf8) }
         try await pair.agree()
-        try await pair.discard()
     }
 
     @Test func editsOfDifferentFieldsMadeOfflineBothSurvive() async throws {
@@ -130,7 +122,6 @@ import Testing
         try await pair.tablet.until { $0.activity == .offline && $0.pendingCount == 1 }
         try await pair.goOnline()
         try await pair.agree { $0 == "Post  content from the tablet  timestamp @5.0  title Both" }
-        try await pair.discard()
     }
 
     @Test func devicesThatDeleteWhatTheOtherMadeEndEqualAndEmpty() async throws {
@@ -157,7 +148,6 @@ import Testing
         }
         try await pair.goOnline()
         try await pair.agree { $0.isEmpty }
-        try await pair.discard()
     }
 
     @Test func aDeviceThatIsKilledBetweenSendingAndHearingDoublesNothing() async throws {
@@ -182,8 +172,6 @@ import Testing
         try await phone.settles()
         #expect(try phone.dump == "Post  title Once  tags [\"once\"]\nTag  name once  posts [\"Once\"]")
         #expect(try again.dump == phone.dump)
-        try await again.discard()
-        try await phone.discard()
     }
 
     @Test func longValuesTravelAsAssetsAndComeBackInline() async throws {
@@ -200,7 +188,6 @@ import Testing
         }
         try await pair.agree { $0 == "ImageData  data <1:7>" }
         #expect(pair.tablet.transport.log.count { $0 == "asset" } == uploads)
-        try await pair.discard()
     }
 
     @Test func aServerThatRestartsIsFoundAgain() async throws {
@@ -215,7 +202,6 @@ import Testing
             pair.advance(); return try pair.phone.read { try $0.post(titled: "Meanwhile") != nil }
         }
         try await pair.agree()
-        try await pair.discard()
     }
 
     @Test func anImportIsMergedIntoAContextAndIsHistoryOfItsOwnAuthor() async throws {
@@ -241,6 +227,5 @@ import Testing
             return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map { $0.author ?? "" }
         }
         #expect(Set(authors) == ["NSCloudKitMirroringDelegate.import"])
-        try await pair.discard()
     }
 }

@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// What apps of any kind have: hierarchies, relationships of an entity with itself, history that is purged, pinned views.
-@Suite(.timeLimit(.minutes(10))) struct MatrixTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct MatrixTests {
     /// Three levels, and one entity in relationships of every shape with itself.
     private static var family: Model {
         Model(entities: [
@@ -83,7 +84,6 @@ import Testing
             "\($0.recordType) \($0["CD_entityName"] as? String ?? "")"
         }
         #expect(types.sorted() == ["CD_Animal Dog", "CD_Animal Dog", "CD_Animal Puppy"])
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func historyThatIsPurgedBeforeItWasSentLosesNothing() async throws {
@@ -104,7 +104,6 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         for device in [again, phone] { try await device.container.sync(timeout: .seconds(600)) }
         #expect(try phone.dump == "Post  content new  title edited\nPost  title kept\nPost  title made")
-        for device in [again, phone] { try await device.discard() }
     }
 
     @Test func aPinnedViewStandsStillWhileAnImportRuns() async throws {
@@ -125,7 +124,6 @@ import Testing
         #expect(try titles() == ["first"])
         try view.performAndWait { try view.setQueryGenerationFrom(.current) }
         #expect(try titles().count == 451)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func anAppTellsWhatOthersChangedFromWhatItChanged() async throws {
@@ -150,7 +148,6 @@ import Testing
         }
         #expect(try changes(NSPredicate(format: "author == %@", "NSCloudKitMirroringDelegate.import")) == ["Post"])
         #expect(try changes(NSPredicate(format: "author != %@", "NSCloudKitMirroringDelegate.import")) == ["Tag"])
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func objectsOutsideOfTheCloudConfigurationAreLocal() async throws {
@@ -161,7 +158,7 @@ import Testing
             model.configurations = ["Cloud": ["Post", "Tag", "Attachment", "ImageData"], "Local": ["Draft"]]
             return model
         }()
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let file = TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite")
         let local = NSPersistentStoreDescription(url: file.deletingLastPathComponent().appendingPathComponent("Local.sqlite"))
         local.configuration = "Local"
         // No user is signed in, and the private database is the user's nevertheless.
@@ -184,7 +181,6 @@ import Testing
         #expect(tablet.container.permissionLooks == 0)
         #expect(tablet.container.recordID(for: ids[2]) == nil)
         #expect(tablet.container.record(for: ids[1]) == nil)
-        try await tablet.discard()
     }
 
     // MARK: Types
@@ -272,7 +268,6 @@ import Testing
         #expect(Set(cleared.map { $0.replacing(/label \w+/, with: "") }).count == 1)
         #expect(try tablet.container.conflicts().isEmpty)
         #expect(try phone.container.conflicts().isEmpty)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Links and relationships arrive before their targets, in saves and pages of their own.
@@ -307,6 +302,5 @@ import Testing
                 Post  title post  attachments ["Attachment"]  tags ["tag"]
                 Tag  name tag  posts ["post"]
                 """)
-        try await tablet.discard()
     }
 }

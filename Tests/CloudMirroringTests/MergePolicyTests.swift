@@ -6,10 +6,11 @@ import CloudMirroring
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// The result of an attribute's policy for two concurrent edits.
-@Suite(.timeLimit(.minutes(10))) struct MergePolicyTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct MergePolicyTests {
     private static func model(_ policies: [String: String] = [:]) -> Model {
         var attributes = [
             Attribute(name: "label", type: .string), Attribute(name: "name", type: .string), Attribute(name: "words", type: .string),
@@ -81,8 +82,6 @@ import Testing
                 }.sorted()
             }
         }
-
-        func discard() async throws { for device in [tablet, phone] { try await device.discard() } }
     }
 
     /// Values on their way into a closure.
@@ -114,7 +113,6 @@ import Testing
             try pair.lost == [
                 "best 20 valueSetElsewhere", "due \(day(7)) valueSetElsewhere", "label tablet valueSetHere", "name phone valueSetElsewhere",
             ])
-        try await pair.discard()
     }
 
     @Test func oneSidedChangesAreTakenByEveryPolicy() async throws {
@@ -126,7 +124,6 @@ import Testing
         #expect(try pair.value("count") == "50")
         #expect(try pair.value("words") == "b")
         #expect(try pair.lost.isEmpty)
-        try await pair.discard()
     }
 
     @Test func aClosureDecides() async throws {
@@ -146,7 +143,6 @@ import Testing
         #expect(try pair.value("best") == "9")
         #expect(try pair.value("count") == "4")
         #expect(try pair.lost == ["best 5 valueSetElsewhere", "label p valueSetElsewhere", "label t valueSetHere", "name t valueSetHere"])
-        try await pair.discard()
     }
 
     @Test func aPolicyThatDoesNotFitIsRefused() async throws {

@@ -7,10 +7,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Others on the same data: other versions of the app, and programs that know nothing of Core Data.
-@Suite(.timeLimit(.minutes(10))) struct NeighbourTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct NeighbourTests {
     private static let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
 
     private static var newer: Model {
@@ -89,7 +90,6 @@ import Testing
         }
         #expect(try updated.container.conflicts().isEmpty)
         #expect(try new.container.conflicts().isEmpty)
-        for device in [new, updated] { try await device.discard() }
     }
 
     @Test func aVersionThatTakesSomethingAwayIsRefusedWithWhatToDo() async throws {
@@ -111,7 +111,6 @@ import Testing
         #expect(sentence.hasSuffix("; keep the former properties, and add the new ones to them."))
         let again = try Device("tablet", transport, file: tablet.file)
         #expect(try again.dump == "Post  content Text  title Here")
-        try await again.discard()
     }
 
     @Test func lateValuesDeletedByAnOlderVersionAreInItsConflictLog() async throws {
@@ -134,7 +133,6 @@ import Testing
         let lost = try updated.container.conflicts()
         #expect(lost.allSatisfy { $0.propertyName == "mood" })
         #expect(Set(lost.map { $0.losingValue as? String }) == Set(moods.values))
-        for device in [new, updated] { try await device.discard() }
     }
 
     @Test func aProgramThatKnowsNothingOfCoreDataReadsEditsAndDeletes() async throws {
@@ -198,6 +196,5 @@ import Testing
         try tablet.edit { try $0.all("Tag").first { $0.value(forKey: "name") as? String == "green" }?.setValue("teal", forKey: "name") }
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(try await records(client).first { $0.recordName == "made-by-a-script" }?.fields["CD_name"]?.value == .string("teal"))
-        try await tablet.discard()
     }
 }

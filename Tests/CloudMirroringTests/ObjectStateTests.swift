@@ -7,10 +7,11 @@ import CloudWire
 import CoreData
 import Foundation
 import Synchronization
+import TestBasics
 import Testing
 
 /// The state of one object for the app's interface, and for a support request.
-@Suite(.timeLimit(.minutes(10))) struct ObjectStateTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ObjectStateTests {
     private func states(_ device: Device) throws -> [String: NSPersistentCloudKitContainer.ObjectSyncState] {
         let ids = try device.read { context in
             Dictionary(uniqueKeysWithValues: try context.all("Post").map { ($0.value(forKey: "title") as? String ?? "", $0.objectID) })
@@ -41,7 +42,6 @@ import Testing
         wire.gate.open()
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.read { try $0.all("Post").count } == 450)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func anObjectIsWaitingThenOnServer() async throws {
@@ -69,7 +69,6 @@ import Testing
         tablet.container.pauseSyncing()
         try tablet.edit { try $0.post(titled: "new")?.setValue("text", forKey: "content") }
         #expect(try states(tablet) == ["new": .waiting])
-        try await tablet.discard()
     }
 
     @Test func rejectedObjectsHaveTheServersReason() async throws {
@@ -93,7 +92,6 @@ import Testing
         #expect(bundle.contains("\"Post uploaded\" : 1"))
         #expect(!bundle.contains("poison"))
         #expect(!bundle.contains("fine\""))
-        try await tablet.discard()
     }
 
     @Test func anObjectOfAStoreThatIsNotSyncedIsLocal() async throws {
@@ -101,6 +99,5 @@ import Testing
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet")) { $0.cloudKitContainerOptions = nil }
         try tablet.edit { $0.insert("Post", ["title": "mine"]) }
         #expect(try states(tablet) == ["mine": .localOnly])
-        try await tablet.discard()
     }
 }

@@ -9,10 +9,11 @@ import Foundation
 import ManagedModel
 import ObjectGraph
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// Ordered relationships on several devices.
-@Suite(.timeLimit(.minutes(10))) struct OrderTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct OrderTests {
     /// A list of songs, and songs with tags in an order of the app's.
     private static let model = Model(entities: [
         Entity(
@@ -47,8 +48,6 @@ import Testing
         func sync() async throws {
             for device in [tablet, phone, tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         }
-
-        func discard() async throws { for device in [tablet, phone] { try await device.discard() } }
     }
 
     private func pair() async throws -> Pair {
@@ -97,7 +96,6 @@ import Testing
         try arrange(pair.phone, "c e b d a")
         try await pair.sync()
         #expect(try songs(pair.tablet) == "c e b d a")
-        try await pair.discard()
     }
 
     @Test func aMoveSendsTheMemberThatMovedAndNoOther() async throws {
@@ -110,7 +108,6 @@ import Testing
         #expect(after.count == 8)
         #expect(Set(before.map(\.recordChangeTag)).subtracting(after.map(\.recordChangeTag)).count == 1)
         #expect(try songs(pair.phone) == "b c d e f g a h")
-        try await pair.discard()
     }
 
     @Test func insertionsAndMovesOfTwoDevicesBothCount() async throws {
@@ -125,7 +122,6 @@ import Testing
         #expect(try songs(pair.phone) == songs(pair.tablet))
         #expect(try pair.tablet.container.conflicts().isEmpty)
         #expect(try pair.phone.container.conflicts().isEmpty)
-        try await pair.discard()
     }
 
     @Test func ofTwoMovesOfOneMemberOneCountsEverywhere() async throws {
@@ -141,7 +137,6 @@ import Testing
         // The phone's reached the server later.
         #expect(try songs(pair.tablet) == "b c d e a")
         #expect(try songs(pair.phone) == "b c d e a")
-        try await pair.discard()
     }
 
     /// - Parameter isLater: Whether the move to another list is received last.
@@ -168,7 +163,6 @@ import Testing
             #expect(try songs(device) == "a b", "\(device.name)")
             #expect(try names(device, "List", "Rest", "songs") == "x y c", "\(device.name)")
         }
-        try await pair.discard()
     }
 
     @Test func aMemberThatComesBeforeItsListAndHeirsStandInTheirPlaces() async throws {
@@ -187,7 +181,6 @@ import Testing
         try await pair.sync()
         #expect(try songs(pair.tablet) == expected + " last")
         #expect(try songs(pair.phone) == expected + " last")
-        try await pair.discard()
     }
 
     @Test func pairsKeepTheirOrderOnBothSides() async throws {
@@ -217,7 +210,6 @@ import Testing
         #expect(links.count == 9)
         #expect(moved.count == 9)
         #expect(Set(links).intersection(moved).count == 8)
-        try await pair.discard()
     }
 
     @Test func aPairThatTwoDevicesMovedStandsAtOnePlaceAndCanBeTakenApart() async throws {
@@ -243,7 +235,6 @@ import Testing
         try await pair.sync()
         #expect(try names(pair.phone, "Song", "s", "tags").isEmpty)
         #expect(try await pair.cloud.records(ofType: "CDMR").isEmpty)
-        try await pair.discard()
     }
 
     @Test func aContextThatShowsTheListSeesTheNewOrder() async throws {
@@ -263,7 +254,6 @@ import Testing
             (list.value(forKey: "songs") as? NSOrderedSet)?.compactMap { ($0 as? NSManagedObject)?.value(forKey: "name") as? String }
         }
         #expect(shown == ["c", "a", "b"])
-        try await pair.discard()
     }
 
     @Test func aStoreWithoutPositionKeysIsUpgraded() async throws {
@@ -290,7 +280,6 @@ import Testing
         try await pair.phone.container.sync(timeout: .seconds(600))
         #expect(try songs(pair.phone) == "c a b")
         #expect(try songs(again) == "c a b")
-        for device in [again, pair.phone] { try await device.discard() }
     }
 
     // MARK: Consent of apps and servers
@@ -321,6 +310,5 @@ import Testing
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try songs(phone) == "b a")
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

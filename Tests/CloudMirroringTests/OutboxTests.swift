@@ -6,10 +6,11 @@ import CloudKit
 import CoreData
 import Foundation
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// Requests with lost responses: their outcome is determined before newer requests are sent.
-@Suite(.timeLimit(.minutes(10))) struct OutboxTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct OutboxTests {
     private static let lost = Faults.Fault.answer { _ in throw CKError(.networkFailure, "the answer was lost") }
 
     private func title(_ device: Device) throws -> String? {
@@ -47,7 +48,6 @@ import Testing
         #expect(try title(laptop) == "third")
         #expect(try tablet.container.conflicts().isEmpty)
         #expect(try laptop.container.conflicts().isEmpty)
-        for device in [tablet, laptop] { try await device.discard() }
     }
 
     /// The same request is replayed, although the objects changed concurrently; newer changes follow in the next one.
@@ -69,7 +69,6 @@ import Testing
         #expect(saves.first == saves.dropFirst().first)
         #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil)
         #expect(saves.first?.firstRange(of: Array("second".utf8)) == nil)
-        try await tablet.discard()
     }
 
     /// An earlier version of the library kept one request, among the mirror's single values.
@@ -99,7 +98,6 @@ import Testing
         #expect(later.log.count { $0 == "records/modify" } == 1)
         #expect(try await cloud.records(ofType: "CD_Post").count == 1)
         #expect(try again.container.conflicts().isEmpty)
-        try await again.discard()
     }
 
     /// A request that is never answered is abandoned after some attempts, and the other requests continue.
@@ -118,6 +116,5 @@ import Testing
         #expect(saves.count == 9)
         #expect(Set(saves.prefix(8)).count == 1)
         #expect(try tablet.container.conflicts().isEmpty)
-        try await tablet.discard()
     }
 }

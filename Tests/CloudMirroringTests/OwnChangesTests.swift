@@ -6,10 +6,11 @@ import CloudKit
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// A device does not receive its own changes, and pages arrive while others are written.
-@Suite(.timeLimit(.minutes(10))) struct OwnChangesTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct OwnChangesTests {
     /// Records that answers to `changes/zone` brought.
     private func imported(_ faults: Faults) -> [String] {
         var names: [String] = []
@@ -44,7 +45,6 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).count == 1)
         #expect(try tablet.dump == phone.dump)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// A server that does not offer it sends everything back, and nothing is doubled by it.
@@ -59,7 +59,6 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).count == 1)
         #expect(try tablet.dump == "Post  title one")
-        try await tablet.discard()
     }
 
     /// The page that is asked for ahead fails: the import goes on from where the store stands.
@@ -80,6 +79,5 @@ import Testing
         try await tablet.settles { try faults.isSpent && tablet.dump == sent }
         // Three pages, the one that failed, and looks whether there is more.
         #expect(faults.log.filter { $0 == "changes/zone" }.count <= 6)
-        for device in [tablet, laptop] { try await device.discard() }
     }
 }

@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import Synchronization
+import TestBasics
 import Testing
 
 /// Permissions in the public database, by the roles of the server's schema.
-@Suite(.timeLimit(.minutes(10))) struct PermissionTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct PermissionTests {
     private static let schema = """
         DEFINE SCHEMA
             CREATE ROLE Moderators;
@@ -120,7 +121,6 @@ import Testing
         try await sync(bo)
         #expect(try answer(bo, "Post", "Mia's") == Answer(true, true))
         #expect(try answer(bo, "Tag", "game") == Answer(true, true))
-        for device in [again, bo, visitor] { try await device.discard() }
     }
 }
 
@@ -135,6 +135,5 @@ extension PermissionTests {
         let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)
         try await sync(bo)
         #expect(!mayModify(bo))
-        try await bo.discard()
     }
 }

@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import Synchronization
+import TestBasics
 import Testing
 
 /// The public database on a server that has a feed of it.
-@Suite(.timeLimit(.minutes(10))) struct PublicFeedTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct PublicFeedTests {
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
 
     private func sync(_ devices: Device...) async throws {
@@ -38,7 +39,6 @@ import Testing
         #expect(try visitor.dump == mia.dump)
         #expect(try !mia.dump.contains("Deleted"))
         #expect(!bo.transport.log.contains("records/query"))
-        for device in [mia, bo, visitor] { try await device.discard() }
     }
 
     @Test func aStoreFollowsWhenTheServerGetsAFeedAndWhenItLosesIt() async throws {
@@ -71,7 +71,6 @@ import Testing
         try await sync(mia, bo)
         #expect(try mia.dump == "Post  title Bo's\nPost  title Kept\nPost  title New")
         #expect(try bo.dump == "Post  title Bo's\nPost  title Kept\nPost  title Late\nPost  title New")
-        for device in [mia, bo] { try await device.discard() }
     }
 
     /// The clock stands still, and no poll is due.
@@ -93,7 +92,6 @@ import Testing
         await bo.timers.asleep(within: 5)
         bo.timers.advance(by: 5)
         try await bo.until { _ in try bo.dump == "Post  title Missed" }
-        for device in [mia, bo, visitor] { try await device.discard() }
     }
 
     /// Without a feed no stream is open: the clock starts the polls.
@@ -115,7 +113,6 @@ import Testing
         #expect(cloud.listeners == 0)
         bo.timers.advance(by: 1_800)
         try await bo.until { _ in try bo.dump == "Post  title Even later\nPost  title Later" }
-        for device in [mia, bo] { try await device.discard() }
     }
 
     /// Two servers behind one address, of which one was not updated yet.
@@ -143,7 +140,6 @@ import Testing
         try await sync(mia, bo)
         #expect(try bo.dump == mia.dump)
         #expect(disagreeing.count == before)
-        for device in [mia, bo] { try await device.discard() }
     }
 }
 

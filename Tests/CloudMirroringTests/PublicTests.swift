@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// The public database, on a server with the documented protocol only: no feed, no push, objects of other users.
-@Suite(.timeLimit(.minutes(10))) struct PublicTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct PublicTests {
     private static let types = ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"]
 
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
@@ -56,7 +57,6 @@ import Testing
         #expect(try bo.dump == mia.dump)
         #expect(try mia.dump.contains("tags [\"game\"]"))
         #expect(!mia.transport.log.contains("push/stream"))
-        for device in [mia, bo] { try await device.discard() }
     }
 
     @Test func importsReadOnlyWhatWasModifiedSinceAndPageByPage() async throws {
@@ -84,7 +84,6 @@ import Testing
         #expect(try again.read { try $0.all("Post").count } == 222)
         // The check of the indexes brings one as well.
         #expect(wire.records("records/query").count <= 3)
-        for device in [mia, again] { try await device.discard() }
     }
 
     @Test func itIsAskedAtLaunchAndEveryHalfHourOfUse() async throws {
@@ -98,7 +97,6 @@ import Testing
         #expect(try bo.read { try $0.all("Post").count } == 0)
         bo.timers.advance(by: 1)
         try await bo.until { _ in try bo.read { try $0.all("Post").count } == 1 }
-        for device in [mia, bo] { try await device.discard() }
     }
 
     @Test func missingIndexesAreAllNamedWithWhatToDo() async throws {
@@ -120,7 +118,6 @@ import Testing
             try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: Device.containerIdentifier)
         }
         try await sync(mia)
-        try await mia.discard()
     }
 
     @Test func anonymousClientsReadAndSendAfterSignIn() async throws {
@@ -144,7 +141,6 @@ import Testing
         let bo = try Device("kiosk", try await cloud.addUser("bo", device: "kiosk"), file: kiosk.file, describe: publish)
         try await sync(bo, mia)
         #expect(try mia.dump == "Post  title For all\nPost  title Made by a visitor")
-        for device in [mia, bo] { try await device.discard() }
     }
 
     /// Source: the truth table of *NSPersistentCloudKitContainer*'s header.
@@ -190,7 +186,6 @@ import Testing
             try mia.read { try ($0.post(titled: "Mia's")?.value(forKey: "content") == nil, $0.post(titled: "Bo's second") != nil) } == (
                 true, true
             ))
-        for device in [mia, bo] { try await device.discard() }
     }
 
     @Test func deletionsDoNotTravelAndFlagsDo() async throws {
@@ -210,7 +205,6 @@ import Testing
         let lea = try Device("lea's", try await cloud.addUser("lea", device: "laptop"), describe: publish)
         try await sync(lea)
         #expect(try lea.dump == mia.dump)
-        for device in [mia, bo, lea] { try await device.discard() }
     }
 
     @Test func aStoreOfEachScopeInOneContainer() async throws {
@@ -220,7 +214,7 @@ import Testing
         model.configurations = ["Public": ["Score"], "Private": ["Post", "Tag", "Attachment", "ImageData"]]
         try await cloud.addIndexes(toType: "CD_Score", fields: ["___recordID", "___modTime"], container: Device.containerIdentifier)
         func app(_ name: String, _ transport: InProcessTransport) throws -> Device {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+            let folder = TestScope.temporaryFolder()
             let scores = Device.description(of: folder.appendingPathComponent("Scores.sqlite"))
             publish(scores)
             scores.configuration = "Public"
@@ -238,7 +232,6 @@ import Testing
         let score = try bo.read { try #require(try $0.all("Score").first?.objectID) }
         #expect(!bo.container.canUpdateRecord(forManagedObjectWith: score))
         #expect(bo.container.recordID(for: score)?.zoneID.zoneName == "_defaultZone")
-        for device in [mia, bo] { try await device.discard() }
     }
 
     @Test func encryptedAttributesCannotBePublic() throws {
@@ -246,7 +239,7 @@ import Testing
         model.entities[0].attributes[0].allowsCloudEncryption = true
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
         let description = Device.description(
-            of: FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite"))
+            of: TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite"))
         publish(description)
         container.persistentStoreDescriptions = [description]
         let error = #expect(throws: CocoaError.self) { try container.load() }

@@ -6,10 +6,11 @@ import CloudKit
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// The changes in a notification are not fetched, and none are missed.
-@Suite(.timeLimit(.minutes(10))) struct PushedChangesTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct PushedChangesTests {
     private static func pair(
         offered: Set<Capability> = Set(Capability.allCases)
     ) async throws -> (cloud: InProcessCloud, tablet: Device, faults: Faults, phone: Device) {
@@ -44,7 +45,6 @@ import Testing
         try await tablet.settles { try tablet.dump == phone.dump && tablet.dump.contains("three") && faults.log.count > between }
         #expect(
             Array(faults.log[between...]) == ["changes/database"], "the list of zones does not stand where the tablet's own change left it")
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// A caller that waits for a sync needs the state of the server, not that of its notifications.
@@ -55,7 +55,6 @@ import Testing
         let before = faults.log.count
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(faults.log[before...].contains("changes/zone"))
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func whereNotificationsBringNothingChangesAreFetched() async throws {
@@ -64,6 +63,5 @@ import Testing
         try phone.edit { $0.insert("Post", ["title": "one"]) }
         try await tablet.settles { try tablet.dump == "Post  title one" }
         #expect(faults.log[before...].contains("changes/zone"))
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

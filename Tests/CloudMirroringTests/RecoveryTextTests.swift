@@ -5,10 +5,11 @@
 import CoreData
 import Foundation
 import MirroringCore
+import TestBasics
 import Testing
 
 /// Keys on paper.
-@Suite(.timeLimit(.minutes(10))) struct RecoveryTextTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RecoveryTextTests {
     private static let bytes = (0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 5) }
     private static let keys = [
         EncryptionKey(bytes: bytes), EncryptionKey(bytes: bytes.reversed(), generation: 3),
@@ -58,7 +59,5 @@ import Testing
             paper.lowercased(), to: try #require(phone.container.persistentStoreCoordinator.persistentStores.first))
         try await phone.sync()
         #expect(try phone.text("content", of: "a") == "one")
-        try await stage.discard([phone])
-        try FileManager.default.removeItem(at: own.deletingLastPathComponent())
     }
 }

@@ -7,10 +7,11 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// Changes that the server rejects permanently are reverted on the device.
-@Suite(.timeLimit(.minutes(10))) struct RejectedChangeTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RejectedChangeTests {
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
 
     private static func plan(_ context: NSManagedObjectContext) {
@@ -31,8 +32,6 @@ import Testing
         return (mia, ben)
     }
 
-    private func discard(_ devices: Device...) async throws { for device in devices { try await device.discard() } }
-
     @Test func aRejectedDeletionInThePublicDatabaseComesBackByItself() async throws {
         let (mia, ben) = try await published()
         try ben.edit { context in context.delete(try #require(try context.post(titled: "Trip"))) }
@@ -48,7 +47,6 @@ import Testing
         try await ben.sync()
         #expect(try ben.dump == mia.dump)
         #expect(try mia.dump.contains("Mountains"))
-        try await discard(mia, ben)
     }
 
     /// The client doesn't know how few records the server accepts in one request.
@@ -64,11 +62,10 @@ import Testing
         let (mine, bens) = (try mia.dump, try ben.dump)
         #expect(bens == mine)
         #expect(try ben.container.rejectedChanges().isEmpty)
-        try await discard(mia, ben)
     }
 
     @Test func aContextSeesTheObjectThatComesBack() async throws {
-        let (mia, ben) = try await published()
+        let (_, ben) = try await published()
         let context = ben.container.newBackgroundContext()
         context.automaticallyMergesChangesFromParent = true
         try await context.perform {
@@ -78,7 +75,6 @@ import Testing
         try await ben.sync()
         let titles = try await context.perform { try context.all("Post").compactMap { $0.value(forKey: "title") as? String } }
         #expect(titles == ["Trip"])
-        try await discard(mia, ben)
     }
 
     @Test func aRejectedEditIsListedAndCanBeDiscarded() async throws {
@@ -112,20 +108,18 @@ import Testing
         try await mia.sync()
         try await ben.sync()
         #expect(try ben.dump == mia.dump)
-        try await discard(mia, ben)
     }
 
     @Test func discardingWhatWasNotRejectedChangesNothing() async throws {
-        let (mia, ben) = try await published()
+        let (_, ben) = try await published()
         let before = try ben.dump
         try await ben.container.discardRejectedChanges(of: [try ben.postID("Trip")])
         #expect(try ben.dump == before)
         #expect(try ben.container.conflicts().isEmpty)
-        try await discard(mia, ben)
     }
 
     @Test func withoutTheServerNothingIsDiscarded() async throws {
-        let (mia, ben) = try await published()
+        let (_, ben) = try await published()
         try ben.set("Trip", "title", "Ben's")
         try await ben.sync()
         ben.transport.goOffline()
@@ -133,7 +127,6 @@ import Testing
         await #expect(throws: CKError.self) { try await ben.container.discardRejectedChanges(of: [id]) }
         #expect(try ben.container.rejectedChanges().map(\.objectID) == [id])
         #expect(try ben.postID("Ben's") == id)
-        try await discard(mia, ben)
     }
 
     // MARK: Shared data
@@ -161,7 +154,6 @@ import Testing
         try all.mia.set("Trip", "content", "Lake")
         try await all.sync()
         #expect(try all.bo.dump.contains("Lake"))
-        try await all.discard()
     }
 
     @Test func aReadOnlyParticipantDiscardsEditsRelationshipsAndNewObjects() async throws {
@@ -189,7 +181,6 @@ import Testing
         #expect(Set(lost).isSuperset(of: ["Bo's", "renamed", "bo"]))
         try await all.sync()
         #expect(try all.bo.dump == before)
-        try await all.discard()
     }
 
     /// The discarded change is the last that is read of the zone for now: the owner's change of another record has not been fetched.
@@ -217,6 +208,5 @@ import Testing
         faults.stopRefusing()
         try await bo.sync()
         #expect(try bo.dump.contains("vacation"))
-        try await discard(mia, bo)
     }
 }

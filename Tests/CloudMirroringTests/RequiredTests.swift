@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Required attributes and relationships on several devices.
-@Suite(.timeLimit(.minutes(10))) struct RequiredTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RequiredTests {
     /// Boards with columns with cards, each of which requires its owner; a card and its history require each other.
     private static func model(isStrict: Bool = true) -> Model {
         Model(entities: [
@@ -90,7 +91,6 @@ import Testing
         try await sync(tablet, phone)
         #expect(try names(phone).isEmpty)
         #expect(try phone.container.conflicts().isEmpty)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// An older version of the app, without requirements, creates objects that the newer one cannot show.
@@ -122,7 +122,6 @@ import Testing
         #expect(try isValid(phone))
         #expect(phone.container.syncStatus.incompleteCount == 0)
         #expect(try phone.read { try Self.find("Card", "card", $0).value(forKey: "image") as? Data } == image)
-        for device in [old, phone] { try await device.discard() }
     }
 
     /// Unsent objects stay when the user deletes the app's data elsewhere, unless they require a deleted object.
@@ -150,7 +149,6 @@ import Testing
         try await sync(phone)
         #expect(try names(phone) == "free new")
         #expect(phone.container.syncStatus.incompleteCount == 0)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func objectsThatStayIncompleteAreForgottenWhenDeleted() async throws {
@@ -168,7 +166,6 @@ import Testing
         try old.edit { $0.delete(try Self.find("Column", "one", $0)) }
         try await sync(old, phone)
         #expect(phone.container.syncStatus.incompleteCount == 1)
-        for device in [old, phone] { try await device.discard() }
     }
 
     @Test func anObjectUnderAConcurrentlyDeletedParentIsShownUnderItsNewOne() async throws {
@@ -194,7 +191,6 @@ import Testing
             #expect(try device.read { try Self.find("Card", "moved", $0).value(forKeyPath: "column.name") as? String } == "column")
             #expect(device.container.syncStatus.incompleteCount == 0)
         }
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func anObjectThatLosesARequiredValueIsWithheldAndRestored() async throws {
@@ -227,6 +223,5 @@ import Testing
         try await sync(old, phone)
         #expect(try names(phone) == "board column")
         #expect(phone.container.syncStatus.incompleteCount == 0)
-        for device in [old, phone] { try await device.discard() }
     }
 }

@@ -4,10 +4,11 @@
 import CloudInProcess
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// A device that dies at any request, before the server sees it or before it hears of it, and begins again.
-@Suite(.timeLimit(.minutes(10))) struct RestartTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RestartTests {
     @Test(arguments: 1...12, [true, false]) func whateverIsCutOffIsTakenUpAgain(request: Int, isCarriedOut: Bool) async throws {
         let cloud = try InProcessCloud()
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
@@ -36,6 +37,5 @@ import Testing
         #expect(try tablet.dump == laptop.dump)
         #expect(try tablet.read { try ($0.all("Post").count, $0.all("Tag").count, $0.all("ImageData").count) } == (6, 2, 1))
         #expect(try tablet.container.conflicts().isEmpty)
-        for device in [tablet, laptop] { try await device.discard() }
     }
 }

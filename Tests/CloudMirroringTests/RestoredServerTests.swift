@@ -6,10 +6,11 @@ import CloudKit
 import CloudMirroring
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// The operator restores a backup that is older than what devices synced.
-@Suite(.timeLimit(.minutes(10))) struct RestoredServerTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RestoredServerTests {
     private struct Stage {
         let cloud: InProcessCloud
         let backup: String
@@ -23,7 +24,7 @@ import Testing
             phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
             try tablet.edit { $0.insert("Post", ["title": "Before"]) }
             for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
-            backup = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-backup-\(UUID().uuidString)").path
+            backup = TestScope.temporaryFolder("tarn-backup").path
             try await cloud.backUp(to: backup)
         }
 
@@ -37,11 +38,6 @@ import Testing
                     try context.all("Post").first { ($0.value(forKey: "title") as? String)?.hasPrefix("Before") == true })
                 post.setValue(title, forKey: "title")
             }
-        }
-
-        func discard() async throws {
-            for device in [tablet, phone] { try await device.discard() }
-            try FileManager.default.removeItem(atPath: backup)
         }
     }
 
@@ -60,7 +56,6 @@ import Testing
         #expect(try stage.tablet.dump == everything)
         #expect(try stage.phone.dump == everything)
         #expect(try await stage.cloud.records(ofType: "CD_Post").count == 2)
-        try await stage.discard()
     }
 
     /// A device that synced last before the backup has nothing to send, and its older values don't win.
@@ -76,14 +71,13 @@ import Testing
         #expect(try stage.tablet.dump == "Post  title Before, edited")
         #expect(try stage.phone.dump == "Post  title Before, edited")
         #expect(try stage.phone.container.conflicts().isEmpty)
-        try await stage.discard()
     }
 
     /// The backup is older than the user's first contact with the app's container.
     @Test func objectsOfAnAppThatTheBackupLacksAreSentAgain() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
-        let backup = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-backup-\(UUID().uuidString)").path
+        let backup = TestScope.temporaryFolder("tarn-backup").path
         try await cloud.backUp(to: backup)
         let tablet = try Device("tablet", transport)
         try tablet.edit { $0.insert("Post", ["title": "After"]) }
@@ -93,8 +87,6 @@ import Testing
         #expect(try tablet.dump == "Post  title After")
         #expect(tablet.container.syncStatus.accountChange == nil)
         #expect(try await cloud.records(ofType: "CD_Post").count == 1)
-        try await tablet.discard()
-        try FileManager.default.removeItem(atPath: backup)
     }
 
     /// One backup is restored twice: tokens of the first restored history are unknown to the second.
@@ -107,6 +99,5 @@ import Testing
         try await stage.sync(stage.phone, stage.tablet, stage.phone)
         #expect(try stage.tablet.dump == "Post  title Before\nPost  title Between")
         #expect(try stage.phone.dump == "Post  title Before\nPost  title Between")
-        try await stage.discard()
     }
 }

@@ -5,12 +5,13 @@ import CloudInProcess
 import CloudMirroring
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// Real stores, the real engine and a network that fails: the devices always converge.
 ///
 /// The actions follow from the seed; the interleaving of the devices' tasks does not.
-@Suite(.timeLimit(.minutes(10))) struct RoughTimeTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RoughTimeTests {
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIM_SEED"].flatMap({ UInt64($0) }) { return [seed] }
@@ -48,7 +49,6 @@ import Testing
         let third = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"))
         try await third.settles()
         #expect(try difference(third, devices[0]) == [], "seed \(seed)")
-        for device in devices + [third] { try await device.discard() }
     }
 
     private static func edit(_ context: NSManagedObjectContext, _ label: String, _ seed: UInt64) throws {

@@ -7,6 +7,7 @@ import CoreData
 import Foundation
 import ObjectGraph
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// Files that earlier versions of the library wrote. Each has a post that is being relocated to a share.
@@ -19,13 +20,13 @@ import Testing
 ///     Post "Diary", its tag   uploaded                         –
 ///     Post "Old"              deletion pending                 –
 ///     Post "New"              pending                          –
-@Suite(.timeLimit(.minutes(10))) struct SampleFormatTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SampleFormatTests {
     private static let samples = ["format12", "format13"]
 
     /// Opens a copy of a sample with another server, and waits for the notification.
     private func device(_ sample: String) async throws -> Device {
         let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+        let folder = TestScope.temporaryFolder()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let copy = folder.appendingPathComponent("Posts.sqlite")
         try FileManager.default.copyItem(at: file, to: copy)
@@ -60,7 +61,6 @@ import Testing
                     "1 Tag 1 1",
                 ])
         #expect(try rows(device, "SELECT pk FROM TARN_RECORD WHERE pk <= 0").isEmpty)
-        try await device.discard()
     }
 
     @Test(arguments: samples) func redirectsThatOtherRowsNameAreFlagged(sample: String) async throws {
@@ -70,7 +70,6 @@ import Testing
             try rows(device, "SELECT name FROM TARN_MERGED WHERE isReferenced = 1 ORDER BY name")
                 == ["merged-lacked", "merged-linked", "merged-referenced"])
         #expect(try rows(device, "SELECT name FROM TARN_MERGED WHERE isReferenced = 0") == ["merged-idle"])
-        try await device.discard()
     }
 
     /// The earlier format had the number of a list in progress below zero.
@@ -79,7 +78,6 @@ import Testing
         _ = try device.container.syncState(of: try device.read { try #require(try $0.post(titled: "Trip")?.objectID) })
         #expect(try rows(device, "SELECT CAST(value AS TEXT) FROM TARN_STATE WHERE key = 'listing'") == ["1"])
         #expect(try rows(device, "SELECT CAST(value AS TEXT) FROM TARN_STATE WHERE key = 'isZoneListingInProgress'") == ["1"])
-        try await device.discard()
     }
 
     /// Objects and their sync states are those of the earlier version.
@@ -102,6 +100,5 @@ import Testing
             Issue.record("the diary is \(diary)")
             return
         }
-        try await device.discard()
     }
 }

@@ -9,10 +9,11 @@ import Dispatch
 import Foundation
 import ManagedModel
 import Synchronization
+import TestBasics
 import Testing
 
 /// The model's record types on the server, before anything is saved.
-@Suite(.timeLimit(.minutes(10))) struct SchemaTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SchemaTests {
     /// The call blocks its thread, which must not be one that runs tasks.
     private func initialize(
         _ device: Device, _ options: NSPersistentCloudKitContainerSchemaInitializationOptions = []
@@ -57,7 +58,6 @@ import Testing
         ] { #expect(try await refused(type, field, .int64(1)), "\(type).\(field)") }
         #expect(try await refused("CD_Post", "CD_timestamp", .string("x")))
         #expect(try await !refused("CD_Post", "CD_timestamp", .timestamp(1)))
-        try await tablet.discard()
     }
 
     @Test func aDryRunPrintsTheSchemaAndSendsNothing() async throws {
@@ -77,7 +77,6 @@ import Testing
         let error = await #expect(throws: CocoaError.self) { try await initialize(tablet).get() }
         #expect(error?.code.rawValue == 134_060)
         #expect(error?.userInfo[NSUnderlyingErrorKey] is CKError)
-        try await tablet.discard()
     }
 
     @Test func withoutASyncedStoreThereIsNoSchema() throws {

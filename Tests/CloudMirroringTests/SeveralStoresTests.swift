@@ -9,10 +9,11 @@ import CoreData
 import Foundation
 import ManagedModel
 import Synchronization
+import TestBasics
 import Testing
 
 /// The talk's container with three stores: one that stays here, one of the app's, one that several apps have.
-@Suite(.timeLimit(.minutes(10))) struct SeveralStoresTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SeveralStoresTests {
     private static let apps = "iCloud.com.example.demo", common = "iCloud.com.example.shared"
 
     private static var model: Model {
@@ -34,7 +35,7 @@ import Testing
         init(_ transport: InProcessTransport, configurations: [String], in model: Model = SeveralStoresTests.model) throws {
             let wires = [SeveralStoresTests.apps: Faults(transport), SeveralStoresTests.common: Faults(transport)]
             self.wires = wires
-            folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+            folder = TestScope.temporaryFolder()
             container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
             var environment = SyncEnvironment.live
             environment.connect = { identifier, scope in
@@ -55,6 +56,13 @@ import Testing
                 }
                 return description
             }
+            TestScope.close(self) { [container] in
+                await container.stopSyncing()
+                for store in container.persistentStoreCoordinator.persistentStores {
+                    try container.persistentStoreCoordinator.remove(store)
+                }
+                return []
+            }
             try container.load()
         }
 
@@ -72,12 +80,6 @@ import Testing
         }
 
         func sync() async throws { try await container.sync(timeout: .seconds(600)) }
-
-        func discard() async throws {
-            await container.stopSyncing()
-            for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
-            try FileManager.default.removeItem(at: folder)
-        }
     }
 
     @Test func eachObjectIsInItsStoreAndContainer() async throws {
@@ -108,7 +110,6 @@ import Testing
         try await other.sync()
         try await two.sync()
         #expect(try two.count("Template") == 2)
-        for app in [one, two, other] { try await app.discard() }
     }
 
     @Test func dataThatStayHereAreNeverLookedAtBySyncing() async throws {
@@ -134,7 +135,6 @@ import Testing
         let error = #expect(throws: CocoaError.self) { try app.container.conflicts(in: local) }
         #expect(error != nil)
         #expect(app.container.canModifyManagedObjects(in: local))
-        try await app.discard()
     }
 
     @Test func oneContainersTroubleIsNotTheOthers() async throws {
@@ -150,6 +150,5 @@ import Testing
         }
         let other = try App(try await cloud.addDevice("phone", of: "mia"), configurations: ["Cloud"])
         while try other.count("Post") == 0 { try await other.sync() }
-        for app in [app, other] { try await app.discard() }
     }
 }

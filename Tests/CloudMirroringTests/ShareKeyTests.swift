@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import MirroringCore
+import TestBasics
 import Testing
 
 /// A share with a key of its own: its participants read and write it, and nothing else.
-@Suite(.timeLimit(.minutes(10))) struct ShareKeyTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ShareKeyTests {
     @Test func participantReadsAndWritesWithTheKeyOfTheShare() async throws {
         let cloud = try InProcessCloud()
         let (hers, his) = (EncryptedPosts.keyFile(), EncryptedPosts.keyFile())
@@ -53,8 +54,6 @@ import Testing
             let isOfShare = try ring.sealingKey(in: zone).id == id
             #expect(isOfShare == (title == "Trip"), "\(title)")
         }
-        for device in [mia, bo] { try await device.discard() }
-        for file in [hers, his] { try FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
     }
 
     /// A participant with the key, together with the server, cannot write into other zones of the owner.

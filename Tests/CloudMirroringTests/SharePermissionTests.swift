@@ -5,10 +5,11 @@ import CloudKit
 import CloudMirroring
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// The effect of a share's public permission on the devices of participants that joined by its link.
-@Suite(.timeLimit(.minutes(10))) struct SharePermissionTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharePermissionTests {
     /// The owner takes write access back and gives it again. Edits of every kind that the server rejected in between are sent
     /// without another call.
     @Test func rejectedEditsAreSentOnceTheLinkAllowsWriting() async throws {
@@ -59,8 +60,6 @@ import Testing
         }
         #expect(try all.mia.dump == all.phone.dump)
         #expect(try all.mia.dump.contains("name holiday"))
-        try await bo.discard()
-        for device in [all.mia, all.phone] { try await device.discard() }
     }
 
     /// The owner closed the link: the participant has no access, and is still a member on the server.
@@ -82,7 +81,6 @@ import Testing
         #expect(try all.mia.dump.contains("Trip"))
         // For a user that is not listed there is nothing to leave.
         try await all.bo.container.purgeObjectsAndRecordsInZone(with: zone, in: try all.bo.others)
-        try await all.discard()
     }
 
     /// The owner changes only the permission of the link.

@@ -6,10 +6,11 @@ import CloudMirroring
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Ordered relationships of objects that are relocated to a share.
-@Suite(.timeLimit(.minutes(10))) struct SharedOrderTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharedOrderTests {
     private static let model = Model(entities: [
         Entity(
             name: "List", attributes: [Attribute(name: "name", type: .string)],
@@ -47,6 +48,5 @@ import Testing
         all.mia.container.resumeSyncing()
         for _ in 0..<2 { try await all.sync() }
         for device in [all.mia, all.phone] { #expect(try songs(device) == "first b c") }
-        try await all.discard()
     }
 }

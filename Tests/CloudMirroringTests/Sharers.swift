@@ -9,6 +9,7 @@ import CoreData
 import Foundation
 import ManagedModel
 import Testing
+import TestBasics
 
 extension Device {
     /// A device with a store for the user's own objects and one for objects that others share.
@@ -24,7 +25,7 @@ extension Device {
         requestsMax: Int = 1,
         keys: URL? = nil
     ) throws -> Device {
-        let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let file = file ?? TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite")
         let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
         shared.cloudKitContainerOptions?.databaseScope = .shared
         shared.cloudKitContainerOptions?.modelExtensions = extensions
@@ -130,6 +131,4 @@ struct Sharers {
 
     /// Until everybody knows what everybody did.
     func sync() async throws { for _ in 0..<2 { for device in [mia, phone, bo] { try await device.sync() } } }
-
-    func discard() async throws { for device in [mia, phone, bo] { try await device.discard() } }
 }

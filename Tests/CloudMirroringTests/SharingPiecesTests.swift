@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Objects that reach the zone of a share one by one, or are connected with it only for a time. A simulation found each case.
-@Suite(.timeLimit(.minutes(10))) struct SharingPiecesTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharingPiecesTests {
     /// The sharing device sends one item at a time, and is blocked at the first with a given text.
     private static func sharers(sending count: Int, holding text: String) async throws -> (all: Sharers, gate: Gate) {
         let cloud = try InProcessCloud()
@@ -48,7 +49,6 @@ import Testing
         gate.open()
         try await all.sync()
         for device in [all.mia, all.phone] { #expect(try device.dump.contains("Tag  name both  posts [\"One\", \"Two\"]")) }
-        try await all.discard()
     }
 
     /// - Parameter isMoved: Whether the device that sees the reference first moves its target itself.
@@ -74,7 +74,6 @@ import Testing
         try await all.sync()
         for device in [all.mia, all.phone] { #expect(try device.dump.contains("imageData → ImageData  post → Diary")) }
         #expect(try all.phone.container.conflicts().isEmpty)
-        try await all.discard()
     }
 
     /// Each zone counts how often it was read as a whole; the phone has read its home zone more often than the share's.
@@ -106,7 +105,6 @@ import Testing
         try await phone.sync()
         #expect(try phone.dump == mia.dump)
         #expect(try !phone.dump.contains("Diary"))
-        for device in [mia, phone] { try await device.discard() }
     }
 
     @Test func aPairThatIsTakenApartAsOneOfItIsSharedStaysApart() async throws {
@@ -129,7 +127,6 @@ import Testing
             #expect(try device.dump.contains("Post  title Other\n"))
         }
         #expect(try await all.cloud.records(ofType: "CDMR").count == 3)
-        try await all.discard()
     }
 
     @Test func aLinkThatCameBetweenTwoZonesIsThereOnceBothEndsAreInOne() async throws {
@@ -168,7 +165,6 @@ import Testing
         for device in [all.mia, all.phone] {
             #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
         }
-        try await all.discard()
     }
 
     @Test func objectsRelatedInTheSourceZoneFollowARelocation() async throws {
@@ -203,7 +199,6 @@ import Testing
         for device in [all.mia, all.phone, all.bo] {
             #expect(try device.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]"))
         }
-        try await all.discard()
     }
 
     @Test func deletionsBetweenRelocationAndArrivalHold() async throws {
@@ -222,7 +217,6 @@ import Testing
         all.mia.container.resumeSyncing()
         try await all.sync()
         for device in [all.mia, all.phone] { #expect(try !device.dump.contains("Diary")) }
-        try await all.discard()
     }
 
     @Test func fieldsOfANewerVersionSurviveARelocationByAnOlderOne() async throws {
@@ -242,6 +236,5 @@ import Testing
         #expect(try all.phone.dump.contains("mood happy"))
         let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
         #expect(posts.map { $0.fields["CD_mood"] } == [Field(.string("happy"))])
-        try await all.discard()
     }
 }

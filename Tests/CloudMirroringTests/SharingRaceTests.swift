@@ -9,10 +9,11 @@ import CoreData
 import Foundation
 import ObjectGraph
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// What happens at the same time as something is shared. Each was found by a simulation.
-@Suite(.timeLimit(.minutes(10))) struct SharingRaceTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharingRaceTests {
     @Test func rejectedChangesAreSentOncePermitted() async throws {
         let all = try await Sharers()
         try await all.plan()
@@ -29,7 +30,6 @@ import Testing
         try await all.bo.until { $0.activity == .idle && $0.pendingCount == 0 }
         try await all.mia.sync()
         #expect(try all.mia.dump.contains("content mine now"))
-        try await all.discard()
     }
 
     @Test func aReadOnlyParticipantWithARejectedAssetContinuesToImport() async throws {
@@ -48,7 +48,6 @@ import Testing
         try await all.mia.sync()
         try await all.bo.sync()
         #expect(try all.bo.dump.contains("timestamp @7.0"))
-        try await all.discard()
     }
 
     @Test func aLinkUnknownToTheOwnerIsRelocated() async throws {
@@ -74,7 +73,6 @@ import Testing
         try await all.sync()
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("title Other  tags [\"beach\", \"holiday\"]")) }
-        try await all.discard()
     }
 
     @Test func deletionsBeforeRelocationHold() async throws {
@@ -99,7 +97,6 @@ import Testing
             #expect(try !device.dump.contains("Diary"))
             #expect(try device.dump.contains("tags [\"holiday\", \"mine\"]"))
         }
-        try await all.discard()
     }
 
     @Test func deletionsHoldAgainstEditsInFlightToTheSourceZone() async throws {
@@ -124,7 +121,6 @@ import Testing
             #expect(try !device.dump.contains("Diary"))
             #expect(try device.dump.contains("Trip"))
         }
-        try await all.discard()
     }
 
     /// The device that shared it may never delete the source record, from which the object would return.
@@ -143,7 +139,6 @@ import Testing
         slow.open()
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try !device.dump.contains("Walk")) }
-        try await all.discard()
     }
 
     @Test func forwardedEditsDoNotWinAgainstTheDestinationZone() async throws {
@@ -156,7 +151,6 @@ import Testing
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content City  title Walk")) }
         #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Mountains"])
-        try await all.discard()
     }
 
     @Test func forwardedEditsAreVisibleBesideEditsInTheDestinationZone() async throws {
@@ -171,7 +165,6 @@ import Testing
         slow.open()
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content Mountains  title Journey")) }
-        try await all.discard()
     }
 
     @Test func forwardedEditsStayVisibleDuringEditsInTheDestinationZone() async throws {
@@ -193,7 +186,6 @@ import Testing
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content City  title Journey")) }
         #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Mountains"])
-        try await all.discard()
     }
 
     @Test func forwardedEditsStayVisibleAfterAFullFetch() async throws {
@@ -213,7 +205,6 @@ import Testing
         slow.open()
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content Mountains  title Walk")) }
-        try await all.discard()
     }
 
     @Test func referencesFromTheSourceZonePointToTheRelocatedObject() async throws {
@@ -237,7 +228,6 @@ import Testing
                 #expect((city.value(forKey: "attachments") as? Set<NSManagedObject>)?.count == 1)
             }
         }
-        try await all.discard()
     }
 
     /// The walk is in the share, which its guest knows of and the owner's phone does not, and has not been deleted in the home zone.

@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Objects that several people have: shared, taken part in, left.
-@Suite(.timeLimit(.minutes(10))) struct SharingTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharingTests {
     private static let trip = """
         Attachment  thumbnail <2:3>  imageData → ImageData  post → Trip
         ImageData  data <800000:663>  attachment → Attachment
@@ -51,7 +52,6 @@ import Testing
         let home = CKRecordZone.ID(zoneName: "com.apple.coredata.cloudkit.zone")
         let left = try await all.mia.account.privateCloudDatabase.recordZoneChanges(inZoneWith: home, since: nil).modificationResultsByID
         #expect(left.count == 3)
-        try await all.discard()
     }
 
     @Test func acceptedShareIsWritableByBothParticipants() async throws {
@@ -83,7 +83,6 @@ import Testing
         try await all.sync()
         #expect(try all.bo.dump.contains("content Mia's"))
         #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Bo's"])
-        try await all.discard()
     }
 
     @Test func objectsAddedToSharedOnesAreShared() async throws {
@@ -111,7 +110,6 @@ import Testing
         #expect(try all.bo.dump.contains("tags [\"holiday\", \"mine\", \"new\"]"))
         #expect(try all.bo.dump.contains("thumbnail <1:3>"))
         #expect(try zone(all.mia, "Diary") == share.recordID.zoneID.zoneName)
-        try await all.discard()
     }
 
     @Test func aShareThatAnAppHasHeldForLongDoesNotTakeThePlaceOfWhatCameSince() async throws {
@@ -129,7 +127,6 @@ import Testing
         try await all.sync()
         #expect(try zone(all.mia, "Diary") == held.recordID.zoneID.zoneName)
         #expect(try all.bo.dump.contains("title Diary"))
-        try await all.discard()
     }
 
     @Test func objectsOutsideOfSharesStayPending() async throws {
@@ -151,7 +148,6 @@ import Testing
         try await all.sync()
         #expect(try all.mia.dump.contains("Tag  name lonely  posts [\"Trip\"]"))
         #expect(all.bo.container.syncStatus.activity == .idle)
-        try await all.discard()
     }
 
     @Test func peopleAreInvitedByTheirAddresses() async throws {
@@ -173,7 +169,6 @@ import Testing
         #expect(try all.mia.container.fetchShares(in: nil).first?.participants.map(\.acceptanceStatus) == [.accepted, .accepted])
         let nobody = CKUserIdentity.LookupInfo(emailAddress: "nobody@example.org")
         await #expect(throws: CKError.self) { try await all.mia.container.fetchParticipants(matching: [nobody], into: own) }
-        try await all.discard()
     }
 
     // MARK: Permissions
@@ -208,7 +203,6 @@ import Testing
         #expect(container.canUpdateRecord(forManagedObjectWith: trip))
         #expect(container.canModifyManagedObjects(in: others))
         #expect(try all.mia.dump.contains("content mine now"))
-        try await all.discard()
     }
 
     @Test func answersCostNoLookIntoTheFile() async throws {
@@ -223,7 +217,6 @@ import Testing
             #expect(all.bo.container.canModifyManagedObjects(in: others))
         }
         #expect(all.bo.container.permissionLooks <= 2)
-        try await all.discard()
     }
 
     // MARK: Ending
@@ -247,7 +240,6 @@ import Testing
         try await all.bo.join(share)
         try await all.sync()
         #expect(try all.bo.dump == Self.trip.replacing("Tag  name", with: "Post  title Bo's own\nTag  name"))
-        try await all.discard()
     }
 
     @Test func stoppingAShareKeepsTheOwnersObjects() async throws {
@@ -266,7 +258,6 @@ import Testing
         try all.mia.set("Trip", "content", "alone")
         try await all.sync()
         #expect(try all.phone.dump.contains("content alone"))
-        try await all.discard()
     }
 
     @Test func purgedSharesAreRemovedFromAllDevices() async throws {
@@ -281,7 +272,6 @@ import Testing
         let rest = "Post  title Diary  tags [\"mine\"]\nTag  name mine  posts [\"Diary\"]"
         #expect(try all.mia.dump == rest)
         #expect(try all.phone.dump == rest)
-        try await all.discard()
     }
 
     @Test func objectsInsertedIntoAnEndedShareAreKept() async throws {
@@ -298,7 +288,6 @@ import Testing
         all.bo.container.resumeSyncing()
         try await all.bo.sync()
         #expect(try all.bo.dump == "Attachment  thumbnail <1:7>")
-        try await all.discard()
     }
 
     // MARK: Trouble
@@ -328,7 +317,6 @@ import Testing
         #expect(try all.mia.dump == again.dump)
         #expect(try all.bo.dump == Self.trip.replacing("Sea", with: "edited meanwhile"))
         #expect(try again.postID("Trip").uriRepresentation().lastPathComponent == ids.uriRepresentation().lastPathComponent)
-        for device in [again, all.mia, all.bo] { try await device.discard() }
     }
 
     @Test func editsDuringARelocationAreForwarded() async throws {
@@ -353,7 +341,6 @@ import Testing
         let (mia, phone, bo) = (try all.mia.dump, try all.phone.dump, try all.bo.dump)
         #expect(mia == phone)
         #expect(bo.contains("Post  content phone's  title Trip  attachments [\"Attachment\"]  tags [\"late\"]"))
-        try await all.discard()
     }
 
     @Test func anObjectThatAnotherDeviceDeletesWhileItMovesIsDeleted() async throws {
@@ -368,7 +355,6 @@ import Testing
         let (mia, phone) = (try all.mia.dump, try all.phone.dump)
         #expect(mia == phone)
         #expect(!mia.contains("Trip"))
-        try await all.discard()
     }
 
     /// The deletion, or the unlinking, reaches the source zone after the object arrived in the destination: the relocating device
@@ -401,7 +387,6 @@ import Testing
         #expect(here == there)
         #expect(here.contains("Diary"))
         #expect(isLink ? here.contains("Post  content Sea  title Trip  attachments [\"Attachment\"]\n") : !here.contains("Trip"))
-        for device in [tablet, phone, all.bo] { try await device.discard() }
     }
 
     @Test func sharingFailuresNameTheirReason() async throws {
@@ -440,7 +425,6 @@ import Testing
         all.mia.transport.goOffline()
         #expect(await refusal([third]) is CKError)
         #expect(try all.mia.container.fetchShares(in: nil).count == 1)
-        try await all.discard()
     }
 
     @Test func completionsAreCalled() async throws {
@@ -479,6 +463,5 @@ import Testing
         }
         #expect(purged == zone)
         #expect(try all.bo.dump.isEmpty)
-        try await all.discard()
     }
 }

@@ -6,10 +6,11 @@ import CloudMirroring
 import CoreData
 import Foundation
 import StatementPlans
+import TestBasics
 import Testing
 
 /// Plans of the statements on the mirror's tables: none reads more rows than its answer needs.
-@Suite(.timeLimit(.minutes(10))) struct StatementPlanTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct StatementPlanTests {
     /// A store that was synced, with as many rows in the mirror's tables as matter to statistics.
     private func check(_ body: (PlanCheck) throws -> Void) async throws {
         let cloud = try InProcessCloud()
@@ -20,7 +21,6 @@ import Testing
         let check = try PlanCheck(path: device.file.path, broadColumns: ["zone"])
         for statement in Self.rows { try check.execute(statement) }
         try body(check)
-        try FileManager.default.removeItem(at: device.file.deletingLastPathComponent())
     }
 
     private static let rows: [String] = {

@@ -6,10 +6,11 @@ import CloudKit
 import CloudMirroring
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// Archives of stores are listed, restored for a user that returned or confirmed their identity, and removed.
-@Suite(.timeLimit(.minutes(10))) struct StoreArchiveTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct StoreArchiveTests {
     private typealias Options = NSPersistentCloudKitContainerOptions
 
     /// Mia's tablet after it was stopped: one post on the server, one that was not sent.
@@ -73,7 +74,6 @@ import Testing
         try mia.container.removeStoreArchive(bos, of: restored)
         #expect(!FileManager.default.fileExists(atPath: bos.url.path))
         #expect(throws: CocoaError.self) { try mia.container.removeStoreArchive(bos, of: restored) }
-        try await mia.discard()
     }
 
     /// The user has another account now, and confirms that.
@@ -90,7 +90,6 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         try expectMiasObjects(other)
         try expectMiasObjects(phone)
-        for device in [other, phone] { try await device.discard() }
     }
 
     /// Shares stay with the account that made them; their objects are the new account's alone.
@@ -117,7 +116,6 @@ import Testing
         try await phone.sync()
         let elsewhere = try phone.dump
         #expect(elsewhere == before)
-        for device in [other, phone, all.phone, all.bo] { try await device.discard() }
     }
 
     // MARK: Another server
@@ -141,7 +139,6 @@ import Testing
         try await mia.container.sync(timeout: .seconds(600))
         try expectMiasObjects(mia)
         #expect(try await new.records(ofType: "CD_Post").count == 2)
-        try await mia.discard()
     }
 
     @Test func everythingIsSentToANewServerIfTheAppWantsThat() async throws {
@@ -156,7 +153,6 @@ import Testing
         let phone = try Device("phone", try await new.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         try expectMiasObjects(phone)
-        for device in [mia, phone] { try await device.discard() }
     }
 
     /// Backups have the identity of their servers.
@@ -165,7 +161,7 @@ import Testing
         let mia = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
         try await mia.container.sync(timeout: .seconds(600))
-        let backup = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-backup-\(UUID().uuidString)").path
+        let backup = TestScope.temporaryFolder("tarn-backup").path
         try await cloud.backUp(to: backup)
         try await cloud.restore(from: backup)
         try await mia.kill()
@@ -173,8 +169,6 @@ import Testing
         try await again.container.sync(timeout: .seconds(600))
         #expect(try again.dump == "Post  title Mia's")
         #expect(again.container.syncStatus.accountChange == nil)
-        try await again.discard()
-        try FileManager.default.removeItem(atPath: backup)
     }
 
     /// Public data belong to no account; another server does not have them.
@@ -192,7 +186,6 @@ import Testing
         try await visitor.until { $0.accountChange?.kind == .serverReplaced }
         #expect(try visitor.dump == "")
         #expect(try visitor.container.storeArchives(of: try store(visitor)).map(\.objectCount) == [1])
-        try await visitor.discard()
     }
 
     // MARK: The app decides
@@ -210,7 +203,6 @@ import Testing
         #expect(dump == (isSamePerson ? miasObjects : ""))
         #expect(other.container.syncStatus.accountChange?.outcome == (isSamePerson ? .uploaded : .emptied))
         #expect(throws: CocoaError.self) { try other.container.resolveAccountChange(.archive, in: try store(other)) }
-        try await other.discard()
     }
 
     @Test func theDecisionEndsWhenTheUserIsBack() async throws {
@@ -222,6 +214,5 @@ import Testing
         let mia = try tablet(try await cloud.addDevice("tablet", of: "mia"), file) { $0.accountChangePolicy = .keep }
         try await mia.container.sync(timeout: .seconds(600))
         try expectMiasObjects(mia)
-        try await mia.discard()
     }
 }

@@ -7,13 +7,14 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// Syncing, and its status, of one of several stores.
-@Suite(.timeLimit(.minutes(10))) struct StoreSyncTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct StoreSyncTests {
     /// The talk's app: public objects and the user's own, each in their own store.
     private func device(_ name: String, _ transport: InProcessTransport, file: URL? = nil) throws -> Device {
-        let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let file = file ?? TestScope.temporaryFolder().appendingPathComponent("Posts.sqlite")
         let published = Device.description(of: file.deletingLastPathComponent().appendingPathComponent("Public.sqlite"))
         published.cloudKitContainerOptions?.databaseScope = .public
         return try Device(name, transport, file: file, beside: [published])
@@ -62,7 +63,6 @@ import Testing
         #expect(waiting?.code == .notAuthenticated)
         #expect(try titles(kiosk) == ["score", "second", "third", "mine"])
         guard case .error = kiosk.container.syncStatus.activity else { Issue.record("something waits for an account"); return }
-        for device in [mia, kiosk] { try await device.discard() }
     }
 
     /// The public database is read without an account, and written with one.
@@ -79,7 +79,6 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await kiosk.sync() }
         #expect(error?.code == .notAuthenticated)
         #expect(kiosk.container.syncStatus(of: all).pendingCount == 1)
-        try await kiosk.discard()
     }
 
     @Test func aContainerWhoseOnlyStoreIsSignedOutSaysSo() async throws {
@@ -88,7 +87,6 @@ import Testing
         let error = await #expect(throws: CKError.self) { try await kiosk.sync() }
         #expect(error?.code == .notAuthenticated)
         guard case .error = kiosk.container.syncStatus.activity else { Issue.record("nobody is signed in"); return }
-        try await kiosk.discard()
     }
 
     @Test func statusUpdatesOfAStoreLeaveOutTheOthers() async throws {
@@ -104,6 +102,5 @@ import Testing
         let local = try other.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
         #expect(mia.container.syncStatus(of: local).activity == .idle)
         await #expect(throws: CocoaError.self) { try await mia.container.sync(local, timeout: .seconds(1)) }
-        try await mia.discard()
     }
 }

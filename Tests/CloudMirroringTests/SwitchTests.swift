@@ -6,10 +6,11 @@ import CoreData
 import Foundation
 import ObjectGraph
 import SQLiteStore
+import TestBasics
 import Testing
 
 /// Sync that is switched on for a store that was local, off, and on again.
-@Suite(.timeLimit(.minutes(10))) struct SwitchTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SwitchTests {
     /// The same file without sync. History goes on, as it has to for a file that has some.
     private func local(_ transport: InProcessTransport, _ file: URL?) throws -> Device {
         try Device("tablet", transport, file: file) { description in
@@ -63,7 +64,6 @@ import Testing
         try await sync(tablet, phone)
         #expect(try tablet.dump == all)
         #expect(try phone.dump == all)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func localAndServerObjectsAreMerged() async throws {
@@ -82,7 +82,6 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try tablet.dump == phone.dump)
         #expect(try tablet.dump == "Post  title here  tags [\"old\"]\nPost  title there\nTag  name old  posts [\"here\"]")
-        for device in [phone, tablet] { try await device.discard() }
     }
 
     /// Changes of either side while sync is off, and unsent earlier ones, are merged when it is on again, also if history
@@ -130,7 +129,6 @@ import Testing
                 Tag  name kept  posts ["edited", "theirs"]
                 Tag  name taken  posts ["theirs"]
                 """)
-        for device in [phone, tablet] { try await device.discard() }
     }
 
     @Test func historyIsNotPurgedPastWhatSyncHasRead() async throws {
@@ -152,6 +150,5 @@ import Testing
         try setRead(latest)
         #expect(try purge(tablet) == count - 1)
         #expect(try historyCount(tablet) == 0)
-        try await tablet.discard()
     }
 }

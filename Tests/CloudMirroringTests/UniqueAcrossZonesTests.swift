@@ -7,10 +7,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Unique values in the zone of a share and in the home zone: the two objects are not merged, which would reveal one to others.
-@Suite(.timeLimit(.minutes(10))) struct UniqueAcrossZonesTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct UniqueAcrossZonesTests {
     private static var model: Model {
         var model = Posts.model
         for index in model.entities.indices where model.entities[index].name == "Tag" {
@@ -79,7 +80,6 @@ import Testing
         try await all.sync()
         try expectTags(["holiday", "mine", "sun"], ["private"], hidden: 0, at: own)
         try expectTags(["holiday", "mine", "sun"], [], hidden: 0, at: [all.bo])
-        try await all.discard()
     }
 
     @Test func aWithheldObjectArrivesWithAnotherValueOrIsDeleted() async throws {
@@ -99,7 +99,6 @@ import Testing
         try await all.sync()
         try expectTags(["holiday"], ["mine"], hidden: 0, at: own)
         try expectTags(["holiday"], [], hidden: 0, at: [all.bo])
-        try await all.discard()
     }
 
     /// The object with the value is deleted, and a device that was off reads everything again.
@@ -123,6 +122,5 @@ import Testing
         try expectTags((["holiday"] + name).sorted(), [], hidden: 0, at: [all.mia, all.phone, all.bo])
         let losing = try all.phone.container.conflicts().compactMap { $0.losingValue as? String }
         #expect(name == ["dawn"] || losing.contains("dawn"))
-        try await all.discard()
     }
 }

@@ -8,10 +8,11 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import TestBasics
 import Testing
 
 /// Uniqueness constraints on several devices.
-@Suite(.timeLimit(.minutes(10))) struct UniqueTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct UniqueTests {
     /// Tags with unique names and notes about them, and people with two unique attributes.
     private static func model(isUnique: Bool = true) -> Model {
         var tag = Entity(
@@ -116,8 +117,6 @@ import Testing
         }
     }
 
-    private func discard(_ devices: [Device]) async throws { for device in devices { try await device.discard() } }
-
     /// The names of the records follow from the names that the tags were made with: that of "t3" is smaller than that of "t0".
     @Test func aDuplicateOfADeletedObjectIsKept() async throws {
         let (cloud, devices) = try await devices("tablet", "phone")
@@ -144,7 +143,6 @@ import Testing
             #expect(try dump(device).filter { !$0.hasPrefix("Person") } == ["Tag t0 red – 0 [of the phone] [A] –"], "\(device.name)")
         }
         #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
-        try await discard(devices)
     }
 
     @Test func devicesThatMakeTheSameThingMakeOne() async throws {
@@ -167,7 +165,6 @@ import Testing
         #expect(records.count == 1)
         // One record, with a name that both devices derived: nothing was ever deleted.
         #expect(try devices[1].container.conflicts().map { $0.losingValue as? String } == ["orange"])
-        try await discard(devices)
     }
 
     @Test func objectsThatBecomeEqualLaterAreMerged() async throws {
@@ -189,7 +186,6 @@ import Testing
         try expectAll(devices, "Tag swift orange feathers 0 [new,old] [A] front")
         #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
         #expect(try await cloud.records(ofType: "CDMR").count == 1)
-        try await discard(devices)
     }
 
     /// The watch never sees both.
@@ -208,7 +204,6 @@ import Testing
         try await sync(Array(devices.prefix(2)))
         try await sync(devices)
         try expectAll(devices, "Tag swift orange – 0 [from the watch] [] –")
-        try await discard(devices)
     }
 
     /// In one of the two cases the watch's tag is deleted, and its values do not lead to the survivor.
@@ -236,7 +231,6 @@ import Testing
         let witness = try device("witness", try await cloud.addDevice("witness", of: "mia"))
         try await witness.container.sync(timeout: .seconds(600))
         try expectAll([witness], "Tag falcon \(color) – 0 [from the watch] [A] –")
-        try await discard(devices + [witness])
     }
 
     @Test func anObjectInsertedAgainAfterARemoteDeletionStays() async throws {
@@ -257,7 +251,6 @@ import Testing
         }
         try await sync(devices)
         try expectAll(devices, "Tag swift blue – 0 [] [] –")
-        try await discard(devices)
     }
 
     @Test func aNameWhoseOwnerHasOtherValuesNowIsNotTaken() async throws {
@@ -282,7 +275,6 @@ import Testing
             devices, "Tag first – another 0 [by the phone,by the watch] [at the phone,at the watch] –",
             "Tag renamed – – 0 [of the first] [] –")
         #expect(try await cloud.records(ofType: "CD_Tag").count == 2)
-        try await discard(devices)
     }
 
     /// The join record is sent together with the tag's, which is rejected: by then another object has the name.
@@ -304,7 +296,6 @@ import Testing
         try await sync([tablet, phone])
         try expectAll([tablet, phone], "Tag beach – – 0 [] [Cove] –", "Tag sea blue – 0 [] [] –")
         #expect(try await cloud.records(ofType: "CDMR").filter { !$0.isDeleted }.count == 1)
-        try await discard([tablet, phone])
     }
 
     @Test func objectsFromBeforeThereWasAConstraintMeetNewOnes() async throws {
@@ -317,7 +308,6 @@ import Testing
         try await new.container.sync(timeout: .seconds(600))
         try await old.container.sync(timeout: .seconds(600))
         try expectAll([old, new], "Tag swift red before 0 [] [] –")
-        try await discard([old, new])
     }
 
     @Test func severalConstraintsAndNilAndHeirs() async throws {
@@ -340,6 +330,5 @@ import Testing
         try expectAll(
             devices, "Person Bo Bolt bo@example.org", "Person Bo – –", "Person Bo – –", "Person Mia May mia@example.org",
             "Tag heir green – 0 [] [] –")
-        try await discard(devices)
     }
 }

@@ -7,10 +7,11 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// Encrypted values that a device does not accept: the value is quarantined, everything else syncs.
-@Suite(.timeLimit(.minutes(10))) struct UnreadableValueTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct UnreadableValueTests {
     private func errors(_ device: Device) throws -> [String] {
         try device.read { context in
             let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: Date.distantPast)
@@ -52,7 +53,6 @@ import Testing
         #expect(try tablet.dump == phone.dump)
         #expect(try tablet.text("content", of: "a2") == "secret again")
         #expect(phone.container.syncStatus.unreadableCount == 0)
-        try await stage.discard([tablet, phone])
     }
 
     @Test func quarantineOutlivesTheProcessAndIsRetried() async throws {
@@ -73,7 +73,6 @@ import Testing
         try await again.sync()
         #expect(try again.unreadable == [])
         #expect(try again.text("content", of: "a") == "one")
-        try await stage.discard([tablet, again])
     }
 
     @Test func valueThatLacksItsKeyIsNotReplacedAndArrivesWithTheKey() async throws {
@@ -110,8 +109,6 @@ import Testing
         // Both changed it: the later one wins, and the other is in the conflict log.
         #expect(try phone.text("content", of: "tablet") == "by phone, blind")
         #expect(try phone.container.conflicts().map(\.propertyName) == ["content"])
-        try await stage.discard([tablet, phone])
-        try FileManager.default.removeItem(at: own.deletingLastPathComponent())
     }
 
     // MARK: Freshness
@@ -166,7 +163,6 @@ import Testing
             #expect(try device.text("content", of: "title of old") == "two")
             #expect(try device.unreadable == [])
         }
-        try await stage.discard([tablet, phone, watch])
     }
 
     @Test func clearedValueStaysClearedAndItsReturnIsDetected() async throws {
@@ -183,7 +179,6 @@ import Testing
         try await phone.sync()
         #expect(try phone.text("content", of: "a") == nil)
         #expect(try phone.unreadable == ["content stale"])
-        try await stage.discard([tablet, phone])
     }
 
     /// A long value is in an asset, which its record's field names: alone it cannot be exchanged.
@@ -213,7 +208,6 @@ import Testing
         for device in [tablet, phone] { try await device.sync() }
         #expect(try phone.text("content", of: "a") == long[2])
         #expect(try phone.unreadable == [])
-        try await stage.discard([tablet, phone])
     }
 
     /// A backup has older values: devices detect that, and send theirs as they do with all else.
@@ -222,7 +216,7 @@ import Testing
         let tablet = try await stage.device("tablet"), phone = try await stage.device("phone")
         try tablet.edit { $0.insert("Post", ["title": "a", "content": "one"]) }
         for device in [tablet, phone] { try await device.sync() }
-        let backup = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-backup-\(UUID().uuidString)").path
+        let backup = TestScope.temporaryFolder("tarn-backup").path
         try await stage.cloud.backUp(to: backup)
         try tablet.set("content", of: "a", to: "two")
         for device in [tablet, phone] { try await device.sync() }
@@ -235,7 +229,5 @@ import Testing
         let watch = try await stage.device("watch")
         try await watch.sync()
         #expect(try watch.text("content", of: "a") == "two")
-        try await stage.discard([tablet, phone, watch])
-        try FileManager.default.removeItem(atPath: backup)
     }
 }

@@ -9,10 +9,11 @@ import CoreData
 import Foundation
 import ObjectGraph
 import Synchronization
+import TestBasics
 import Testing
 
 /// A save that several requests carry: the server executes them in one transaction (`whole-saves`).
-@Suite(.timeLimit(.minutes(10))) struct WholeExportTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct WholeExportTests {
     private static let requestItems = 50
 
     /// Requests of 50 items, change pages of 40 records.
@@ -56,7 +57,6 @@ import Testing
         try await tablet.settles()
         // It did not receive its own changes.
         #expect(try tablet.container.conflicts().isEmpty)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// The device dies after each of its requests, before the server sees it or before the answer arrives.
@@ -90,7 +90,6 @@ import Testing
         #expect(try phone.dump == tablet.dump)
         #expect(try phone.read { try $0.all("Post").count } == 90)
         #expect(try tablet.container.conflicts().isEmpty)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Without it the save arrives request by request, and completely.
@@ -118,7 +117,6 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == tablet.dump)
         #expect(try phone.read { try $0.all("Post").count } == 180)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Objects that a participant or the owner saves together with shared objects are sent to the zone of the share.
@@ -156,7 +154,6 @@ import Testing
         #expect(try bo.dump == tablet.dump)
         // Three requests each, and none for records one by one.
         #expect(bo.transport.log.count { $0 == "records/modify" } == 3)
-        for device in devices { try await device.discard() }
     }
 
     @Test func aSaveInThePublicDatabaseAppearsTogether() async throws {
@@ -180,7 +177,6 @@ import Testing
         try await mia.settles { try mia.read { try $0.all("Post").count } > 181 }
         #expect(others.all == ["271"])
         #expect(try mia.read { try $0.post(titled: "Mia's")?.value(forKey: "content") == nil })
-        for device in [mia, bo] { try await device.discard() }
     }
 
     /// The status counts the requests that the server received, before it executes all of them.
@@ -202,7 +198,6 @@ import Testing
         try await tablet.until { $0.activity == .exporting(done: 100, total: 171) }
         holding.gate.open()
         try await tablet.container.sync(timeout: .seconds(600))
-        try await tablet.discard()
     }
 
     /// A peer that changes the same record each time delays a save for three rounds. Then it is saved without conflicting records, which
@@ -238,7 +233,6 @@ import Testing
         #expect(try laptop.dump == tablet.dump)
         #expect(try phone.dump == tablet.dump)
         #expect(try laptop.read { context in try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" } } == 60)
-        for device in [tablet, phone, laptop] { try await device.discard() }
     }
 
     /// One object of a save was changed elsewhere: the others wait until both are merged.
@@ -263,7 +257,6 @@ import Testing
         try await laptop.container.sync(timeout: .seconds(600))
         #expect(views.all.filter { $0 != "0" } == ["60"])
         #expect(try laptop.dump == tablet.dump)
-        for device in [tablet, phone, laptop] { try await device.discard() }
     }
 
     /// Objects that the server rejects permanently are left out, and the others arrive together.
@@ -283,7 +276,6 @@ import Testing
         try await phone.settles { try phone.read { try $0.all("Post").count } == 119 }
         #expect(views.all.filter { $0 != "0" } == ["119"])
         try await tablet.until { if case .error = $0.activity { true } else { false } }
-        for device in [tablet, phone] { try await device.discard() }
     }
 }
 

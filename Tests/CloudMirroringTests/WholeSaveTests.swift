@@ -10,10 +10,11 @@ import Foundation
 import ObjectGraph
 import SQLiteStore
 import Synchronization
+import TestBasics
 import Testing
 
 /// What one device saved in one transaction becomes visible on another in one transaction, however many change pages carry it.
-@Suite(.timeLimit(.minutes(10))) struct WholeSaveTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct WholeSaveTests {
     /// A server with change pages of 40 records.
     private static var limits: Limits {
         var limits = Limits()
@@ -48,7 +49,6 @@ import Testing
         try tablet.edit { context in for post in try context.all("Post") { context.delete(post) } }
         try await phone.settles { try phone.dump == tablet.dump }
         #expect(views.all == ["", "new 390", "changed 390", ""] || views.all == ["new 390", "changed 390", ""])
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test(arguments: [4_000_000, 0]) func linksOfOneSaveAppearWithTheirObjectsOnANewDevice(stagingBytesMax: Int) async throws {
@@ -67,7 +67,6 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all == ["50 250"])
         #expect(try phone.dump == tablet.dump)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// History and contexts hear of one transaction, in which each object occurs once.
@@ -94,7 +93,6 @@ import Testing
         #expect(transactions.first?.0 == 151)
         #expect(transactions.first?.1 == 151)
         #expect(transactions.first?.2 == "NSCloudKitMirroringDelegate.import")
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// A record that changes while pages are fetched moves behind them, and so do the other records of its save.
@@ -138,7 +136,6 @@ import Testing
             }
         }
         #expect(deletions == 0)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
@@ -184,7 +181,6 @@ import Testing
             return count
         }
         #expect(staged == 0)
-        for device in [tablet, phone] { try await device.discard() }
     }
 
     /// Changes with an expired token are fetched from the beginning, and shown once they are complete.
@@ -203,6 +199,5 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all == ["300"])
         #expect(faults.isSpent)
-        for device in [tablet, phone] { try await device.discard() }
     }
 }

@@ -7,12 +7,13 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 /// The zone of a store is gone: what devices do depends on why.
 ///
 /// Source: `CKDatabase.DatabaseChange.Deletion.Reason`.
-@Suite(.timeLimit(.minutes(10))) struct ZoneDeletionTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ZoneDeletionTests {
     private static let zone = "com.apple.coredata.cloudkit.zone"
 
     /// Two devices in step, of which each has something that it did not send.
@@ -49,8 +50,6 @@ import Testing
                 try await device.container.sync(timeout: .seconds(600))
             }
         }
-
-        func discard() async throws { for device in [tablet, phone] { try await device.discard() } }
     }
 
     private static let unsent = "Post  title Of the phone\nPost  title Of the tablet"
@@ -64,7 +63,6 @@ import Testing
         try await stage.resume(stage.tablet, stage.phone, stage.tablet)
         #expect(try stage.tablet.dump == Self.unsent)
         #expect(try stage.phone.dump == Self.unsent)
-        try await stage.discard()
     }
 
     /// The device that comes second finds a zone that was made again, and hears all the same why the one that it knew went.
@@ -81,7 +79,6 @@ import Testing
         #expect(try stage.phone.dump == Self.everything)
         #expect(try stage.tablet.container.conflicts().isEmpty)
         #expect(try stage.phone.container.conflicts().isEmpty)
-        try await stage.discard()
     }
 
     @Test func aMissingZoneIsReuploaded() async throws {
@@ -95,7 +92,6 @@ import Testing
         try await stage.resume(stage.phone, stage.tablet)
         #expect(try stage.phone.dump == Self.everything)
         #expect(try stage.tablet.dump == Self.everything)
-        try await stage.discard()
     }
 
     @Test func aPurgeRemovesObjectsFromOtherDevices() async throws {
@@ -108,7 +104,6 @@ import Testing
         try await stage.resume(stage.phone, stage.tablet)
         #expect(try stage.phone.dump == "Post  title Of the phone")
         #expect(try stage.tablet.dump == stage.phone.dump)
-        try await stage.discard()
     }
 
     /// A share's zone goes with the keys, too: its objects are the user's own again.
@@ -126,6 +121,5 @@ import Testing
         try await all.sync()
         #expect(try all.phone.dump == all.mia.dump)
         #expect(try all.mia.dump.contains("Trip  attachments"))
-        try await all.discard()
     }
 }

@@ -5,6 +5,7 @@ import CloudKit
 import CloudKitTesting
 import CoreData
 import Foundation
+import Synchronization
 import Testing
 
 /// A container with a cloud of its own behind it. On Apple's platforms: the app's container.
@@ -42,12 +43,19 @@ func offlineContainer() async throws -> CKContainer {
     return device.container
 }
 
+/// The folders of mirrored stores, which are removed when the process exits.
+private let storeFolders: Mutex<[URL]> = {
+    atexit { for folder in storeFolders.withLock({ $0 }) { try? FileManager.default.removeItem(at: folder) } }
+    return Mutex([])
+}()
+
 /// A container with a mirrored store of the private database, and the device's view of that database.
 func mirroredContainer(_ model: NSManagedObjectModel) async throws -> (container: NSPersistentCloudKitContainer, database: CKDatabase) {
     let device = try await TestCloud().device("phone")
     let container = NSPersistentCloudKitContainer(name: "Mirrored", managedObjectModel: model)
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    storeFolders.withLock { $0.append(folder) }
     let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("private.sqlite"))
     description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(container: device.container)
     container.persistentStoreDescriptions = [description]

@@ -10,7 +10,7 @@ import Testing
     static let sage = RecordOperation(
         .create, Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Sage"))]))
 
-    @Test func aRequestNeedsATokenThatTheServerKnows() async throws {
+    @Test func aRequestWithAnUnknownTokenIsRejected() async throws {
         try await LiveServer.run { server in
             let path = "\(LiveServer.database)/zones/list"
             let without = try await server.send("GET", path, token: nil)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func twoUsersNeverSeeEachOthersPrivateRecords() async throws {
+    @Test func aUserCannotReadPrivateRecordsOfAnotherUser() async throws {
         try await LiveServer.run { server in
             let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
             try await server.makeGarden(token: mia)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func theCallerHasANameOfItsOwnInEachContainer() async throws {
+    @Test func aUserHasAnotherRecordNameInEachContainer() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             func name(_ container: String) async throws -> String {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func environmentsAreSeparate() async throws {
+    @Test func recordsOfOneEnvironmentAreInvisibleInTheOther() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func everyAnswerNamesTheRequestAndTheCapabilities() async throws {
+    @Test func everyResponseHasARequestIDAndCapabilities() async throws {
         try await LiveServer.run { server in
             let path = "\(LiveServer.database)/zones/list"
             let answer = try await server.send(
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func theLogHoldsNoTokenNameOrValue() async throws {
+    @Test func theLogContainsNoTokenRecordNameOrValue() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

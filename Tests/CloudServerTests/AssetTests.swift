@@ -34,7 +34,7 @@ import Testing
         return asset
     }
 
-    @Test func aFileGoesUpAndComesDownWholeAndInParts() async throws {
+    @Test func anAssetIsUploadedAndDownloadedWholeAndByRange() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func theHeadOfAFileIsThereWithoutIt() async throws {
+    @Test func headOfAnAssetHasItsHeadersAndNoBody() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func anAddressIsGoodForItselfAndForAWhile() async throws {
+    @Test func anAssetURLIsValidForOneAssetUntilItExpires() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aChecksumAloneIsNoProofOfHavingTheFile() async throws {
+    @Test func aChecksumWithoutAReceiptIsRejected() async throws {
         try await LiveServer.run { server in
             let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
             try await server.makeGarden(token: mia)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func filesThatNothingRefersToGoAfterADay() async throws {
+    @Test func unreferencedAssetFilesAreDeletedAfterADay() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// Some clients send a file as browsers send forms.
-    @Test func aFileMayComeInAForm() async throws {
+    @Test func anAssetIsUploadedAsAMultipartForm() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -150,7 +150,8 @@ import Testing
                     "POST", try await address(server, token: token), token: nil, body: form, headers: [("Content-Type", type)])
             }
             let form = Array(
-                "preamble\r\n--x-1\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n--x-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n".utf8)
+                "preamble\r\n--x-1\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n--x-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n"
+                    .utf8)
             let receipt = try AssetUploadReceipt(json: try await send(form + content + Array("\r\n--x-1--\r\n".utf8)).body).asset
             #expect(receipt.size == Int64(content.count))
             let saved = try #require(asset(in: try await save(receipt, server, token: token)))
@@ -166,7 +167,7 @@ import Testing
     }
 
     /// Programs for the live service return the contents of a receipt unread.
-    @Test func aReceiptHasAllKeys() async throws {
+    @Test func anUploadReceiptHasTheKeysThatClientsReturn() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -179,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func filesWithoutRecordsCountForTheQuota() async throws {
+    @Test func unreferencedUploadsCountTowardsTheQuota() async throws {
         var limits = Limits()
         limits.userBytes = 1_500_000
         try await LiveServer.run(limits: limits) { server in
@@ -197,7 +198,8 @@ import Testing
             // Parts count as far as they came, and are not counted twice when they go on.
             let part = try await address(server, token: token)
             let first = [("Upload-Offset", "0"), ("Upload-Complete", "?0")]
-            #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 60_000), headers: first).status == 204)
+            #expect(
+                try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 60_000), headers: first).status == 204)
             #expect(try await server.send("POST", third, token: nil, body: Array(repeating: 2, count: 60_000)).status == 413)
             let rest = [("Upload-Offset", "60000"), ("Upload-Complete", "?1")]
             #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 30_000), headers: rest).status == 200)
@@ -210,7 +212,7 @@ import Testing
     }
 
     /// A client that receives "too long" does not send the file again once there is room.
-    @Test func aFileThatComesInPartsAndFindsNoRoomIsNotCalledTooLong() async throws {
+    @Test func aResumableUploadOverTheQuotaReportsTheQuota() async throws {
         var limits = Limits()
         limits.userBytes = 100_000
         try await LiveServer.run(limits: limits) { server in
@@ -225,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func aFileOverTheLimitIsRefusedAndLeavesNothing() async throws {
+    @Test func anUploadOverTheLimitIsRejectedAndLeavesNoFile() async throws {
         var limits = Limits()
         limits.assetBytes = 1000
         try await LiveServer.run(limits: limits) { server in

@@ -34,7 +34,7 @@ import Testing
         return limits
     }
 
-    @Test func aLoudCallerWithoutAUserStarvesNobody() async throws {
+    @Test func rateLimitsOfAnonymousClientsAreSeparatePerNetwork() async throws {
         try await LiveServer.run(limits: two, proxies: try #require(TrustedProxies("127.0.0.1"))) { server in
             let a = "192.0.2.1"
             try await expect([a, a, a, "192.0.2.2"], taken: [true, true, false, true], by: server)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func nobodyIsBelievedWhomItForwardsUnlessTheOperatorSaysSo() async throws {
+    @Test func forwardedAddressesOfUntrustedProxiesAreIgnored() async throws {
         for proxies in [TrustedProxies(), try #require(TrustedProxies("10.0.0.0/8, fd00::/8"))] {
             try await LiveServer.run(limits: two, proxies: proxies) { server in
                 try await expect(["192.0.2.1", "192.0.2.2", "192.0.2.3"], taken: [true, true, false], by: server)
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Addresses cost little: remembering each would let one of them fill the memory.
-    @Test func networksAreRememberedUpToANumber() async throws {
+    @Test func theNumberOfTrackedNetworksIsLimited() async throws {
         try await LiveServer.run { server in
             let budgets = RequestBudgets(perMinute: 2, networksMax: 3)
             func take(_ network: String) -> Bool? {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func gatewaysBehindGatewaysAreAllPassedBy() async throws {
+    @Test func addressesOfChainedTrustedProxiesAreSkipped() async throws {
         try await LiveServer.run(limits: two, proxies: try #require(TrustedProxies("127.0.0.1,10.128.0.0/9"))) { server in
             try await expect(["192.0.2.1, 10.200.0.1", "192.0.2.1,10.129.0.1", "192.0.2.1"], taken: [true, true, false], by: server)
             // 10.1.0.1 is not in the network: it stands for itself.

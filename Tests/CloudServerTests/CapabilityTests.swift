@@ -16,7 +16,8 @@ import Testing
     private static let publicDatabase = "/database/1/\(LiveServer.container)/development/public"
 
     private func ask<Response: WireMessage>(
-        _ server: LiveServer, _ path: String, _ message: some WireMessage, token: String?, _ capabilities: Capability..., as type: Response.Type
+        _ server: LiveServer, _ path: String, _ message: some WireMessage, token: String?, _ capabilities: Capability...,
+        as type: Response.Type
     ) async throws -> Response {
         let headers = capabilities.isEmpty ? [] : [(HeaderNames.capabilities, Capability.headerValue(Set(capabilities)))]
         let answer = try await server.send("POST", path, token: token, body: message.encoded(), headers: headers)
@@ -24,7 +25,8 @@ import Testing
         return try Response(json: answer.body)
     }
 
-    private func changes(_ server: LiveServer, since token: String? = nil, as user: String?, limit: Int? = nil) async throws -> ZoneChanges {
+    private func changes(_ server: LiveServer, since token: String? = nil, as user: String?, limit: Int? = nil) async throws -> ZoneChanges
+    {
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: .defaultZone, syncToken: token, resultsLimit: limit)])
         let response = try await ask(
             server, "\(Self.publicDatabase)/changes/zone", request, token: user, .publicChanges, as: ZoneChangesResponse.self)
@@ -45,7 +47,7 @@ import Testing
         page.records.map { ($0.isDeleted ? "-" : "+") + $0.recordName }.joined(separator: " ")
     }
 
-    @Test func thePublicDatabaseHasAFeedWithDeletionsForWhoAsks() async throws {
+    @Test func thePublicChangeFeedListsDeletionsToClientsWithTheCapability() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             let plants = ["a", "b", "c"].map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant")) }
@@ -57,7 +59,8 @@ import Testing
             #expect(picture(rest) == "+c")
             #expect(!rest.moreComing)
             _ = try await write(
-                server, RecordOperation(.forceDelete, Record(recordName: "b")), RecordOperation(.forceUpdate, Record(recordName: "a", recordType: "Plant")),
+                server, RecordOperation(.forceDelete, Record(recordName: "b")),
+                RecordOperation(.forceUpdate, Record(recordName: "a", recordType: "Plant")),
                 token: mia)
             let news = try await changes(server, since: rest.syncToken, as: nil)
             #expect(picture(news) == "-b +a")
@@ -71,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func theFeedHasWhatTheCallerMayReadAndStartsAgainWhenThatChanges() async throws {
+    @Test func theChangeFeedListsReadableRecordsAndRestartsAfterAChangeOfRoles() async throws {
         try await LiveServer.run { server in
             let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
             let partition = Partition(
@@ -101,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func whoListensToThePublicDatabaseHearsOfChangesWithoutAnAccount() async throws {
+    @Test func anonymousListenersAreNotifiedOfPublicChanges() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             let path = "/device/1/\(LiveServer.container)/development/push/stream?database=public"
@@ -119,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func answersTellHowManyChangesAreStillToCome() async throws {
+    @Test func changePagesHaveTheNumberOfRemainingChanges() async throws {
         try await LiveServer.run { server in
             let mia = try await server.addUser("mia")
             try await server.makeGarden(token: mia)
@@ -143,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func theCallerIsToldOfTheQuotaBeforeItIsReached() async throws {
+    @Test func responsesReportTheQuotaBeforeItIsExceeded() async throws {
         var limits = Limits()
         limits.userBytes = 500
         try await LiveServer.run(limits: limits) { server in
@@ -155,7 +158,8 @@ import Testing
             let headers = [(HeaderNames.capabilities, Capability.quota.rawValue)]
             for operation in ["caller", "current"] {
                 let answer = try await server.send("GET", "\(Self.publicDatabase)/users/\(operation)", token: mia, headers: headers)
-                let quota = operation == "caller" ? try CallerIdentity(json: answer.body).quota : try UserDictionary(json: answer.body).quota
+                let quota =
+                    operation == "caller" ? try CallerIdentity(json: answer.body).quota : try UserDictionary(json: answer.body).quota
                 #expect(quota == QuotaStatus(recordBytes: 110, assetBytes: 0, bytesMax: 500))
                 let plain = try await server.send("GET", "\(Self.publicDatabase)/users/\(operation)", token: mia)
                 #expect(!plain.text.contains("quota"))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "https://console.example.com"] as [String?])
-    func reboundNamesAreRefused(_ address: String?) async throws {
+    func theConsoleRejectsForeignHostNames(_ address: String?) async throws {
         let folder = TemporaryFolder()
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let server = try LocalServer(

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func anAPITokenAloneReadsWhatTheWorldMay() async throws {
+    @Test func anAPITokenAloneReadsThePublicDatabaseOnly() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             #expect(try await garden.get("/public/zones/list").status == 200)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aWebTokenIsTheUserAndEachAnswerBringsTheNext() async throws {
+    @Test func aWebAuthTokenActsForTheUserAndIsReplacedByEachResponse() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let first = try await garden.signIn()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func whoStaysSignedInHasTwoWeeks() async throws {
+    @Test func aPersistentSessionLastsTwoWeeks() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let token = try await garden.signIn(isKept: true)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func forgedAndMisplacedTokensAreRefused() async throws {
+    @Test func forgedAndForeignWebAuthTokensAreRejected() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let token = try await garden.signIn()
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// Also the one that says that something is wrong.
-    @Test func everyAnswerBringsTheNextToken() async throws {
+    @Test func anErrorResponseHasTheNextWebAuthToken() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let token = try await garden.signIn()
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// The name under which newer clients know a web auth token.
-    @Test func aWebAuthTokenMayBeCalledSession() async throws {
+    @Test func ckSessionIsAcceptedForAWebAuthToken() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let token = QueryItems.encode(try await garden.signIn())
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func tokensInAddressesMayBeEncoded() {
+    @Test func percentEncodedTokensInURLsAreAccepted() {
         #expect(QueryItems("ckWebAuthToken=a%2Bb%2Fc%3D")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("ckWebAuthToken=a+b/c=")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("a=1&a=2&b")["a"] == "1")
@@ -166,7 +166,7 @@ import Testing
         #expect(QueryItems(form: Array("name=Mia+Ott&x=%2B".utf8))["name"] == "Mia Ott")
     }
 
-    @Test func wrongPasswordsHaveToWait() async throws {
+    @Test func wrongPasswordsAreThrottled() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             for _ in 0..<5 {
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func aNewPasswordEndsSessions() async throws {
+    @Test func aPasswordChangeEndsSessions() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let token = try await garden.signIn()
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func originsAreKeptTo() async throws {
+    @Test func requestsFromOtherOriginsAreRejected() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server, origins: ["https://app.example.org"])
             let allowed = try await garden.get("/public/zones/list", origin: "https://app.example.org")
@@ -203,7 +203,8 @@ import Testing
             // The headers that a page's script may read, in addition to the body.
             let exposed = Set((allowed.headers.first(name: "Access-Control-Expose-Headers") ?? "").split(separator: ",").map(String.init))
             for name in [
-                HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+                HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining",
+                "RateLimit-Reset",
                 "ETag", "Content-Range", "Repr-Digest", "Upload-Offset", "Upload-Complete",
             ] { #expect(exposed.contains(name), "\(name) is hidden from pages") }
             #expect(try await garden.get("/public/zones/list", origin: "https://evil.example").status == 403)
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func aDeviceGetsAWebToken() async throws {
+    @Test func aDeviceTokenIsExchangedForAWebAuthToken() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let device = try await server.addDevice(of: "mia")
@@ -233,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func usersAreFoundIfTheyAgreed() async throws {
+    @Test func onlyDiscoverableUsersAreFound() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             _ = try await server.addUser("bo")
@@ -262,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func nothingSecretIsStoredAsItIs() async throws {
+    @Test func secretsAreStoredHashed() async throws {
         try await LiveServer.run { server in
             let garden = try await Garden(server)
             let device = try await server.addDevice(of: "mia")
@@ -303,12 +304,12 @@ import Testing
     }
 
     /// Bytes behind a NUL would not be part of the name in the database, but of the name that is counted.
-    @Test func aNameWithControlCharactersIsNobodys() async {
+    @Test func aUserNameWithControlCharactersIsRejected() async {
         #expect(await signIn("bo\0zzz", "correct horse") == 401)
         #expect(await signIn("bo", "correct horse") == 303)
     }
 
-    @Test func spellingsOfOneAccountCountTogether() async {
+    @Test func spellingsOfOneAccountShareAPasswordThrottle() async {
         for name in ["bo", "bo@example.org", "BO@example.org", "Bo@Example.org", "bO@example.org"] {
             #expect(await signIn(name, "wrong") == 401)
         }
@@ -316,7 +317,7 @@ import Testing
         #expect(await signIn("bo", "correct horse") == 429)
     }
 
-    @Test func manyAtOnceCountAsMany() async {
+    @Test func concurrentWrongPasswordsCountOneByOne() async {
         let statuses = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<30 { group.addTask { await signIn("bo", "wrong") } }
             return await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }

@@ -11,14 +11,15 @@ import Testing
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Exchanges")
 
-    @Test func theServerAnswersAsItIsWrittenDown() async throws {
+    @Test func recordedExchangesGetTheirRecordedResponses() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
         try #require(names.count > 10)
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for name in names {
                 let exchange = try JSONValue([UInt8](Data(contentsOf: Self.folder.appendingPathComponent(name))))
-                let path = "/database/1/\(LiveServer.container)/development/\(exchange["database"]?.string ?? "")/\(exchange["operation"]?.string ?? "")"
+                let path =
+                    "/database/1/\(LiveServer.container)/development/\(exchange["database"]?.string ?? "")/\(exchange["operation"]?.string ?? "")"
                 let request = try exchange["request"]?.bytes
                 // With the headers of Tarn's client. `OtherClientTests` has the responses to other clients.
                 let asked = [(HeaderNames.capabilities, Capability.headerValue(Capability.ofEachRequest))]
@@ -36,7 +37,9 @@ import Testing
         switch (value, wanted) {
         case (.text, .text("*")): return nil
         case (.object(let members), .object(let others)):
-            guard Set(members.keys) == Set(others.keys) else { return "\(place): has \(members.keys.sorted()), not \(others.keys.sorted())" }
+            guard Set(members.keys) == Set(others.keys) else {
+                return "\(place): has \(members.keys.sorted()), not \(others.keys.sorted())"
+            }
             return members.keys.sorted().lazy.compactMap { key in
                 difference(members[key] ?? .null, others[key] ?? .null, at: "\(place).\(key)")
             }.first

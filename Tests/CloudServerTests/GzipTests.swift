@@ -42,7 +42,8 @@ import Testing
             try await server.makeGarden(token: token)
             let text = String(repeating: "a green leaf, ", count: 500)
             _ = try await server.modify(
-                RecordOperation(.create, Record(recordName: "sage", recordType: "Plant", fields: ["name": Field(.string(text))])), token: token)
+                RecordOperation(.create, Record(recordName: "sage", recordType: "Plant", fields: ["name": Field(.string(text))])),
+                token: token)
             let message = LookupRecordsRequest(recordNames: ["sage"], zoneID: LiveServer.garden).encoded()
             let path = "\(LiveServer.database)/records/lookup"
             let plain = try await Self.send(server, "POST", path, token: token, body: message)
@@ -53,7 +54,8 @@ import Testing
             #expect(compressed.headers["Vary"].contains { $0.contains("Accept-Encoding") })
             #expect(compressed.body.count < plain.body.count / 2)
             #expect(compressed.headers["Content-Length"] == ["\(compressed.body.count)"])
-            #expect(try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
+            #expect(
+                try LookupRecordsResponse(json: Self.inflated(compressed.body)).results == LookupRecordsResponse(json: plain.body).results)
             // Small responses, errors, and responses to clients without gzip are not compressed.
             let zones = try await Self.send(server, "GET", "\(LiveServer.database)/zones/list", token: token, headers: Self.accepting)
             #expect(zones.status == 200)
@@ -70,7 +72,7 @@ import Testing
     }
 
     /// A page repeats its address next to the code of its forms: the compressed length would reveal the code.
-    @Test func pagesWithFormsAreNotCompressed() async throws {
+    @Test func responsesWithSecretsAreNotCompressed() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let console = Console(service: village.service, storage: village.store)
         try await LiveServer.run(pages: console) { server in
@@ -85,11 +87,11 @@ import Testing
         (nil, false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false), ("gzip; q=0.0", false), ("gzip;q=1.0", true),
         ("*", true), ("*;q=0", false), ("*, gzip;q=0", false), ("br, gzip", true), ("gzipped", false), ("gzip;q=x", false), (",;,", false),
     ])
-    func theHeaderIsReadAsItsStandardSays(_ header: String?, _ isAccepted: Bool) {
+    func acceptEncodingIsParsedByItsStandard(_ header: String?, _ isAccepted: Bool) {
         #expect(Gzip.isAccepted(header) == isAccepted)
     }
 
-    @Test func whatDoesNotBecomeSmallerIsSentAsItIs() throws {
+    @Test func incompressibleResponsesAreSentUncompressed() throws {
         var random = SeededNumbers(seed: 7)
         let noise = (0..<5000).map { _ in UInt8.random(in: 0...255, using: &random) }
         #expect(Gzip.compressed(noise) == nil)

@@ -47,7 +47,7 @@ import Testing
         Case(method: "POST", path: "/device/1/a/development/push/stream", status: 404),
     ]
 
-    @Test func whatTheServerDoesNotKnowHasAClearAnswer() async throws {
+    @Test func unknownPathsMethodsAndMembersHaveDocumentedErrors() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for item in Self.cases {
@@ -67,14 +67,15 @@ import Testing
         #"{"query":{"recordType":"../../etc"}}"#, #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a"}]}}"#,
         #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a","comparator":"DROP TABLE","fieldValue":{"value":1}}]}}"#,
         #"{"query":{"recordType":"P","sortBy":[{"fieldName":"a","relativeLocation":{"value":7}}]},"continuationMarker":"x"}"#,
-        #"{"query":{"recordType":"P","filterBy":["# + String(repeating: #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}},"#, count: 10_000)
+        #"{"query":{"recordType":"P","filterBy":["#
+            + String(repeating: #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}},"#, count: 10_000)
             + #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}}]}}"#,
         String(repeating: "[", count: 100_000), #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":{}}}}}]}"#,
     ]
 
     /// The answer is an error or an empty result; the server answers the next request as before.
     @Test(arguments: ServicePath.Operation.allCases)
-    func nothingInABodyEndsTheServer(_ operation: ServicePath.Operation) async throws {
+    func malformedBodiesDoNotStopTheServer(_ operation: ServicePath.Operation) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for body in Self.bodies where operation.method == "POST" {
@@ -94,7 +95,7 @@ import Testing
 
     /// A client that creates a user record, or changes its name, would impersonate another user.
     @Test(arguments: ["private", "public"])
-    func recordsOfUsersCannotBeMade(_ database: String) async throws {
+    func clientsCannotCreateUserRecords(_ database: String) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let path = "\(Self.container)/development/\(database)/records/modify"
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func aBrokenBodySaysWhatAndWhere() async throws {
+    @Test func aMalformedBodyIsReportedWithItsPosition() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let answer = try await server.send(
@@ -124,7 +125,7 @@ import Testing
     }
 
     /// Some editors and libraries begin a text with one.
-    @Test func aByteOrderMarkIsPassedOver() async throws {
+    @Test func aByteOrderMarkIsSkipped() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func aPackedBodyIsRefusedWithWhatIsTaken() async throws {
+    @Test func aCompressedBodyIsRejectedWithTheAcceptedEncoding() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let body = Array(#"{"operations":[]}"#.utf8)
@@ -153,12 +154,13 @@ import Testing
             }
             for coding in ["identity", "Identity"] {
                 let path = "\(LiveServer.database)/zones/modify"
-                #expect(try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)]).status == 200)
+                #expect(
+                    try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)]).status == 200)
             }
         }
     }
 
-    @Test func aBodyOverTheLimitIsRefused() async throws {
+    @Test func aBodyOverTheLimitIsRejected() async throws {
         var limits = Limits()
         limits.requestBodyBytes = 1000
         try await LiveServer.run(limits: limits) { server in

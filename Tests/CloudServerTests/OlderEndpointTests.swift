@@ -5,7 +5,7 @@ import CloudWire
 import Testing
 
 @Suite struct OlderEndpointTests {
-    @Test func changesAreToldInTheOlderFormsToo() async throws {
+    @Test func olderEndpointsListTheSameChanges() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func anAssetIsUsedAgainWithoutSendingIt() async throws {
+    @Test func anAssetIsRereferencedWithoutAnUpload() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -50,14 +50,19 @@ import Testing
                 return
             }
             let receipt = try AssetUploadReceipt(json: try await server.send("POST", place.url, token: nil, body: [1, 2, 3]).body)
-            let first = Record(recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt.asset)), "n": Field(.int64(1))])
+            let first = Record(
+                recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt.asset)), "n": Field(.int64(1))])
             _ = try await server.modify(.init(.create, first), token: token)
 
             let request = RereferenceAssetsRequest(
                 zoneID: LiveServer.garden,
-                assets: [.init(recordName: "a", fieldName: "photo"), .init(recordName: "a", fieldName: "n"), .init(recordName: "x", fieldName: "photo")])
+                assets: [
+                    .init(recordName: "a", fieldName: "photo"), .init(recordName: "a", fieldName: "n"),
+                    .init(recordName: "x", fieldName: "photo"),
+                ])
             let results = try RereferenceAssetsResponse(json: try await server.post(.rereferenceAssets, request, token: token).body).assets
-            guard case .asset(let asset) = results[0], case .failure("a", "n", let noAsset) = results[1], case .failure("x", _, let noRecord) = results[2]
+            guard case .asset(let asset) = results[0], case .failure("a", "n", let noAsset) = results[1],
+                case .failure("x", _, let noRecord) = results[2]
             else {
                 Issue.record("expected one asset and two failures")
                 return
@@ -67,7 +72,8 @@ import Testing
             #expect(asset.size == 3)
             _ = try await server.modify(.init(.forceDelete, first), token: token)
             try await server.removeExpired(afterSeconds: 3600)
-            let several = Record(recordName: "c", recordType: "Plant", fields: ["photos": Field(.list([.asset(asset), .asset(asset)], of: .asset))])
+            let several = Record(
+                recordName: "c", recordType: "Plant", fields: ["photos": Field(.list([.asset(asset), .asset(asset)], of: .asset))])
             _ = try await server.modify(.init(.create, several), token: token)
             let lists = RereferenceAssetsRequest(zoneID: LiveServer.garden, assets: [.init(recordName: "c", fieldName: "photos")])
             let found = try RereferenceAssetsResponse(json: try await server.post(.rereferenceAssets, lists, token: token).body).assets

@@ -12,7 +12,7 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct OperationTests {
-    @Test func aCallerWithoutBudgetIsToldWhenToComeAgain() async throws {
+    @Test func aRateLimitedCallerReceivesRetryAfter() async throws {
         var limits = Limits()
         limits.requestsPerMinute = 2
         try await LiveServer.run(limits: limits) { server in
@@ -28,7 +28,8 @@ import Testing
             #expect(refused.error?.code == .throttled)
             #expect(refused.error?.retryAfter == 30)
             #expect(refused.headers.first(name: "Retry-After") == "30")
-            #expect(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map { refused.headers.first(name: $0) } == ["2", "0", "60"])
+            #expect(
+                ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map { refused.headers.first(name: $0) } == ["2", "0", "60"])
             let missing = try await server.send("GET", "\(LiveServer.database)/records/nonsense", token: bo)
             #expect(missing.status == 404, "no operation takes nothing")
             #expect(missing.headers.first(name: "RateLimit-Remaining") == nil, "no operation takes nothing")
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func theServerTellsHowItIsAndWhatItDid() async throws {
+    @Test func theServerReportsHealthAndMetrics() async throws {
         try await LiveServer.run(access: OperationsAccess(scope: .local)) { server in
             let token = try await server.addUser("mia")
             #expect(try await server.send("GET", "/ready", token: nil).text == #"{"status":"ready"}"#)
@@ -58,11 +59,12 @@ import Testing
         }
     }
 
-    @Test func settingsComeFromFileEnvironmentAndFlagsInThatOrder() throws {
+    @Test func flagsOverrideTheEnvironmentWhichOverridesTheFile() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let path = folder.path + "/tarn.conf"
-        try Data("# ours\nhost = 0.0.0.0\nport=9000\n\nlimit.recordBytes = 1000\nlimit.sortsPerQuery = 2\n".utf8).write(to: URL(filePath: path))
+        try Data("# ours\nhost = 0.0.0.0\nport=9000\n\nlimit.recordBytes = 1000\nlimit.sortsPerQuery = 2\n".utf8).write(
+            to: URL(filePath: path))
         let settings = try ServerSettings(file: path, environment: ["TARN_PORT": "9001", "TARN_LIMITS": "recordBytes=2000"])
         #expect(settings.host == "0.0.0.0")
         #expect(settings.port == 9001)
@@ -72,7 +74,8 @@ import Testing
         #expect(try ServerSettings(file: nil, environment: ["TARN_CONFIG": path]).port == 9000)
         for (line, part) in [
             ("port = x", "tarn.conf:1: A port is"), ("\nlimit.recordBytes = 0", "tarn.conf:2: The limit recordBytes is a number from 1 to"),
-            ("limit.size = 1", "The limit size is unknown. Choose one of anonymousBodyBytes"), ("nonsense", "expected NAME = VALUE"), ("colour = red", "The setting colour is unknown"),
+            ("limit.size = 1", "The limit size is unknown. Choose one of anonymousBodyBytes"), ("nonsense", "expected NAME = VALUE"),
+            ("colour = red", "The setting colour is unknown"),
         ] {
             try Data(line.utf8).write(to: URL(filePath: path))
             let error = #expect(throws: CommandError.self) { try ServerSettings(file: path, environment: [:]) }
@@ -81,7 +84,7 @@ import Testing
         #expect(throws: CommandError.self) { try ServerSettings(file: folder.path + "/none", environment: [:]) }
     }
 
-    @Test func everyLimitCanBeSetToItsEdges() {
+    @Test func everyLimitAcceptsItsBoundsAndNothingBeyond() {
         #expect(Limits.settings.map(\.name) == Limits.settings.map(\.name).sorted())
         for setting in Limits.settings {
             var limits = Limits()

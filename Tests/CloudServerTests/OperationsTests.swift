@@ -19,7 +19,7 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct OperationsTests {
-    @Test func metricsNeedTheTokenUnlessTheScopeIsWider() async throws {
+    @Test func metricsRequireTheOperationsTokenUnlessAccessIsWider() async throws {
         let token = "a token of operations"
         try await LiveServer.run(access: OperationsAccess(token: token)) { (server) async throws -> Void in
             #expect(try await server.send("GET", "/metrics", token: nil).status == 403)
@@ -55,7 +55,7 @@ import Testing
         #expect((TraceParent(header) != nil) == isValid)
     }
 
-    @Test func theLogJoinsATraceToTheRequest() async throws {
+    @Test func logEntriesHaveTheTraceOfTheirRequest() async throws {
         try await LiveServer.run { server in
             let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
             let answer = try await server.send(
@@ -92,7 +92,7 @@ import Testing
         return answer
     }
 
-    @Test func aSpanSaysWhatWasAskedAndHowItEnded() async throws {
+    @Test func aSpanHasTheOperationAndItsOutcome() async throws {
         let collected = Collected()
         let spans = exporter { collected.add($0) }
         let trace = TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
@@ -124,7 +124,7 @@ import Testing
         #expect(sent[1]["parentSpanId"] == nil)
     }
 
-    @Test func whatCannotBeSentIsCountedAndHoldsNothingUp() async throws {
+    @Test func spansThatCannotBeSentAreDroppedAndCounted() async throws {
         struct Down: Error {}
         let spans = exporter { _ in throw Down() }
         for _ in 0..<SpanExporter.spansWaitingMax + 10 { spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil) }
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// A server in this process that sends its spans to another, which stands for a collector, and to a file.
-    @Test func spansGoToACollectorAndToAFile() async throws {
+    @Test func spansAreExportedToACollectorAndAFile() async throws {
         let collected = Collected()
         let (lines, told) = AsyncStream.makeStream(of: [UInt8].self)
         let pages = Stub { told.yield($0) }
@@ -203,7 +203,7 @@ import Testing
         ("without", "model-extensions, quota"), ("containers", "iCloud.org.example.notes"), ("development", "operators"),
         ("console-public-address", "https://console.example.com"), ("database", "postgres://tarn@db.example.com/tarn"),
     ])
-    func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
+    func aSettingIsParsedAlikeFromFileVariableAndFlag(_ name: String, _ value: String) throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = folder.path + "/tarn.conf"
@@ -229,14 +229,14 @@ import Testing
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
     }
 
-    @Test func whatIsNotOfferedIsNamed() throws {
+    @Test func theWithoutSettingNamesCapabilities() throws {
         var settings = ServerSettings()
         try settings.set("without", to: "model-extensions, quota")
         #expect(settings.without == [.modelExtensions, .quota])
         #expect(throws: CommandError.self) { try settings.set("without", to: "everything") }
     }
 
-    @Test func everySettingAndLimitIsExplained() throws {
+    @Test func everySettingAndLimitHasAnExplanation() throws {
         #expect(Set(ServerSettings.all.map(\.name)).count == 23, "tests of settings know them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func aLogForProgramsIsOneObjectALine() throws {
+    @Test func aJSONLogHasOneObjectPerLine() throws {
         let lines = Mutex("")
         var logger = Logger(label: "test") { _ in JSONLogHandler { text in lines.withLock { $0 += text } } }
         logger[metadataKey: "always"] = "1"
@@ -265,7 +265,7 @@ import Testing
         #expect(object["time"]?.hasSuffix("Z") == true)
     }
 
-    @Test func aServerWithACertificateSpeaksTLSFromSignInToPush() async throws {
+    @Test func aServerWithACertificateUsesTLSFromSignInToPush() async throws {
         let data = TemporaryFolder()
         try await LocalServer.withCertificate(in: data) { port, certificate in
             let store = try SQLiteServerStore(path: data.path, use: .command, passwordRounds: 16)
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func settingsThatCannotBeAreNamed() throws {
+    @Test func invalidSettingsAreReportedByName() throws {
         let files = TemporaryFolder()
         let paths = try TestCertificate(in: files)
         func refusal(_ environment: [String: String]) -> String? {

@@ -86,7 +86,7 @@
             }
         }
 
-        @Test func aSaveOnOneServerIsPushedByTheOther() async throws {
+        @Test func aSaveOnOneServerIsPushedByAnotherServer() async throws {
             let pair = try await Pair()
             defer { pair.end() }
             try await pair.makeGarden()
@@ -118,7 +118,7 @@
         }
 
         /// Writers at both servers; one server is killed among its commits.
-        @Test func aKilledServerLosesNothingThatItAcknowledged() async throws {
+        @Test func aKilledServerKeepsAcknowledgedChanges() async throws {
             let pair = try await Pair()
             defer { pair.end() }
             try await pair.makeGarden()
@@ -146,7 +146,7 @@
         }
 
         @Test(arguments: ["secret", "secret%40secret", "secret@secret"])
-        func anAddressIsCheckedAndItsPasswordIsNotShown(_ password: String) async throws {
+        func aDatabaseURLIsValidatedAndItsPasswordHidden(_ password: String) async throws {
             let folder = TemporaryFolder()
             let process = Process()
             let errors = Pipe()

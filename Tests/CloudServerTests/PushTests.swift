@@ -32,7 +32,7 @@ import Testing
         return words
     }
 
-    @Test func newsReachesTheOtherDevicesOfTheUserAndNobodyElse() async {
+    @Test func notificationsReachOnlyOtherDevicesOfTheSameUser() async {
         let hub = PushHub()
         let bo = PushAudience(
             containerIdentifier: LiveServer.container, environment: .development, userRecordName: "_bo")
@@ -51,17 +51,18 @@ import Testing
         #expect(await Self.next(1, of: hub.listen(Self.mia, deviceID: "late")).isEmpty)
     }
 
-    @Test func aSlowDeviceHoldsOneNotificationForEachSubscription() async {
+    @Test func aSlowListenerHasOnePendingNotificationPerSubscription() async {
         let hub = PushHub()
         let phone = hub.listen(Self.mia, deviceID: "phone")
         for number in 0..<1000 {
-            hub.publish([Self.notification("a\(number)"), Self.notification("b\(number)", subscription: "b")], to: Self.mia, exceptDevice: "")
+            hub.publish(
+                [Self.notification("a\(number)"), Self.notification("b\(number)", subscription: "b")], to: Self.mia, exceptDevice: "")
             hub.beat()
         }
         #expect(await Self.next(3, of: phone) == ["a999", "b999", "beat"])
     }
 
-    @Test func aDeviceThatWaitsIsWoken() async {
+    @Test func aWaitingListenerIsNotified() async {
         let hub = PushHub()
         let phone = hub.listen(Self.mia, deviceID: "phone")
         #expect(await Self.next(1, of: phone) == ["beat"])
@@ -71,7 +72,7 @@ import Testing
     }
 
     /// Connected listeners are notified, disconnected ones are not, in any order of arrival.
-    @Test(arguments: 1...20) func thoseWhoAreThereHear(_ seed: UInt64) async {
+    @Test(arguments: 1...20) func connectedListenersAreNotifiedAndDisconnectedOnesAreNot(_ seed: UInt64) async {
         var state = seed
         func draw(_ below: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -96,7 +97,7 @@ import Testing
         for listener in gone { #expect(await Self.next(1, of: listener).isEmpty) }
     }
 
-    @Test func tooManyWhoWillAskEndTheOldest() async {
+    @Test func tooManyPollingDevicesDisconnectTheOldest() async {
         let hub = PushHub()
         for number in 0..<100 { hub.expectPolls(Self.mia, deviceID: "p\(number)") }
         #expect(hub.listeners == 64)
@@ -109,7 +110,7 @@ import Testing
         #expect(hub.listeners == 64)
     }
 
-    @Test func tooManyListenersEndTheOldest() async {
+    @Test func tooManyListenersDisconnectTheOldest() async {
         let hub = PushHub()
         let first = hub.listen(Self.mia, deviceID: "d")
         let others = (0..<64).map { _ in hub.listen(Self.mia, deviceID: "d") }
@@ -145,7 +146,7 @@ import Testing
         return Lines(iterator: response.body.makeAsyncIterator())
     }
 
-    @Test func aChangeReachesTheOtherDeviceAndNotTheOneThatMadeIt() async throws {
+    @Test func aChangeNotifiesOtherDevicesAndNotItsAuthor() async throws {
         try await LiveServer.run { server in
             let tablet = try await server.addUser("mia")
             let phone = try await server.addDevice(of: "mia")
@@ -180,7 +181,7 @@ import Testing
     }
 
     /// When a network breaks, all listeners leave together: none scans the others.
-    @Test(.timeLimit(.minutes(10))) func manyListenersComeAndGo() async {
+    @Test(.timeLimit(.minutes(10))) func manyListenersDisconnectInLinearTime() async {
         let hub = PushHub()
         let everybody = PushAudience.public(containerIdentifier: "c", environment: .production)
         let listeners = (0..<50_000).map { hub.listen(everybody, deviceID: "d\($0)") }
@@ -195,7 +196,7 @@ import Testing
         #expect(await PushTests.next(1, of: listeners[49_999]) == ["n"])
     }
 
-    @Test func aConnectionThatIsResetIsForgottenAtOnce() async throws {
+    @Test func aResetConnectionEndsItsListenerImmediately() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -227,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatBreaksIsForgottenAfterAFewHeartbeats() async throws {
+    @Test func aBrokenConnectionEndsItsListenerAfterAFewHeartbeats() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             do {
@@ -244,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func devicesThatShareATokenAreToldApartByTheirName() async throws {
+    @Test func devicesThatShareATokenAreDistinguishedByName() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

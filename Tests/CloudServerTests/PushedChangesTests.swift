@@ -29,7 +29,9 @@ import Testing
             let answer = await server.service.respond(
                 to: ServiceRequest(
                     method: "GET", path: path,
-                    headers: ["authorization": "Bearer \(phone)", HeaderNames.capabilities.lowercased(): Capability.headerValue(capabilities)],
+                    headers: [
+                        "authorization": "Bearer \(phone)", HeaderNames.capabilities.lowercased(): Capability.headerValue(capabilities),
+                    ],
                     baseURL: "http://tarn.example"))
             guard case .events(let listener) = answer.body else { throw WireError(.internalError, "there is no stream") }
             events = listener.events.makeAsyncIterator()
@@ -57,11 +59,12 @@ import Testing
         }
 
         func databaseToken() async throws -> String {
-            try DatabaseChangesResponse(json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: tablet).body).syncToken
+            try DatabaseChangesResponse(json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: tablet).body)
+                .syncToken
         }
     }
 
-    @Test func aNotificationBringsThePageThatWouldBeFetched() async throws {
+    @Test func aNotificationHasTheChangePageThatAFetchReturns() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
             try await home.write(["a"])
@@ -88,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func whatIsMuchIsFetched() async throws {
+    @Test func aLargeChangePageIsNotPushed() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
             try await home.write((0..<PushedChanges.recordsMax).map { "r\($0)" })
@@ -105,7 +108,7 @@ import Testing
     }
 
     /// Addresses of assets are made for one client.
-    @Test func whatHasAssetsIsFetched() async throws {
+    @Test func aChangePageWithAssetsIsNotPushed() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
             try await home.write(["a"])
@@ -124,7 +127,7 @@ import Testing
     }
 
     /// Visibility depends on shares then.
-    @Test func whatIsSharedIsFetched() async throws {
+    @Test func aChangePageOfASharedZoneIsNotPushed() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
             let share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
@@ -139,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func whoDidNotAskIsToldThatThereIsSomething() async throws {
+    @Test func aListenerWithoutTheCapabilityReceivesNoChangePage() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server, asking: [.pushStream])
             try await home.write(["a"])
@@ -149,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func aTokenThatWasTakenBackBringsNothing() async throws {
+    @Test func aRevokedTokenReceivesNoChangePage() async throws {
         try await LiveServer.run { server in
             var home = try await Home(server)
             try await home.write(["a"])
@@ -161,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func newsThatMetNewsBringsNothing() async throws {
+    @Test func coalescedNotificationsHaveNoChangePage() async throws {
         let hub = PushHub()
         let listener = hub.listen(PushTests.mia, deviceID: "phone", wantsChanges: true)
         #expect(hub.isFollowed(PushTests.mia, exceptDevice: "tablet"))

@@ -5,12 +5,13 @@ import CloudWire
 import Testing
 
 @Suite struct QueryTests {
-    @Test func aQueryIsAnsweredPageByPage() async throws {
+    @Test func aQueryReturnsItsResultsInPages() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
             for name in ["c", "a", "b"] {
-                let record = Record(recordName: name, recordType: "Plant", fields: ["name": Field(.string(name)), "count": Field(.int64(7))])
+                let record = Record(
+                    recordName: name, recordType: "Plant", fields: ["name": Field(.string(name)), "count": Field(.int64(7))])
                 #expect(try await server.modify(.init(.create, record), token: token).status == 200)
             }
             let filter = QueryFilter(.field("count"), .equals, .int64(7))
@@ -29,14 +30,16 @@ import Testing
     }
 
     @Test(arguments: [(91.0, 11.0), (48.0, -180.5)])
-    func anOrderFromNowhereIsRefusedForThat(_ latitude: Double, _ longitude: Double) async throws {
+    func sortingByAnImpossibleLocationIsRejected(_ latitude: Double, _ longitude: Double) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
             let record = Record(
-                recordName: "a", recordType: "Plant", fields: ["n": Field(.int64(1)), "spot": Field(.location(RecordLocation(latitude: 1, longitude: 1)))])
+                recordName: "a", recordType: "Plant",
+                fields: ["n": Field(.int64(1)), "spot": Field(.location(RecordLocation(latitude: 1, longitude: 1)))])
             _ = try await server.modify(.init(.create, record), token: token)
-            let body = #"{"zoneID":{"zoneName":"Garden"},"query":{"recordType":"Plant","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":1}}],"#
+            let body =
+                #"{"zoneID":{"zoneName":"Garden"},"query":{"recordType":"Plant","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":1}}],"#
                 + #""sortBy":[{"fieldName":"spot","relativeLocation":{"type":"LOCATION","value":{"latitude":\#(latitude),"longitude":\#(longitude)}}}]}}"#
             let answer = try await server.send("POST", "\(LiveServer.database)/records/query", token: token, body: Array(body.utf8))
             #expect(answer.status == 400, "\(answer.text)")
@@ -44,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func aFieldWithoutIndexIsNamed() async throws {
+    @Test func aQueryErrorNamesTheFieldWithoutIndex() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

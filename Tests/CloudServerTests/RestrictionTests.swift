@@ -10,7 +10,7 @@ import Testing
         try await server.send("POST", "\(LiveServer.database)/\(operation.rawValue)", token: token)
     }
 
-    @Test func aUserPausesTheProcessingOfTheirDataAndResumesIt() async throws {
+    @Test func aUserRestrictsProcessingAndLiftsTheRestriction() async throws {
         let folder = TemporaryFolder()
         try await LiveServer.run(folder: folder) { server in
             let token = try await server.addUser("mia")
@@ -27,13 +27,14 @@ import Testing
         }
         try await LiveServer.run(folder: folder) { server in
             let token = try await server.addDevice(of: "mia")
-            #expect(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 403, "a restart changes nothing")
+            #expect(
+                try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 403, "a restart changes nothing")
             #expect(try await post(server, .unrestrictUser, token: token).status == 200)
             #expect(try await server.modify(.init(.create, Record(recordName: "a", recordType: "Plant")), token: token).status == 200)
         }
     }
 
-    @Test func theAddressAsksForThePresentPoint() async throws {
+    @Test func getCurrentSyncTokenInTheURLReturnsAChangeToken() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

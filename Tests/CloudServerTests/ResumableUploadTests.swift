@@ -39,7 +39,7 @@ import Testing
         return answer.headers.first(name: "Upload-Offset")
     }
 
-    @Test func anUploadGoesOnWhereItWasAlsoAfterTheServerStartedAgain() async throws {
+    @Test func anUploadResumesAfterARestartOfTheServer() async throws {
         let folder = TemporaryFolder()
         let (url, token) = try await {
             let box = Box()
@@ -90,7 +90,7 @@ import Testing
         return folder + "/" + (try FileManager.default.contentsOfDirectory(atPath: folder).first ?? "")
     }
 
-    @Test func aNewerRequestTakesTheTurnOfOneThatIsUnderWay() async throws {
+    @Test func aResumedUploadReplacesTheOneInFlight() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNotWhatItsDigestSaysIsRefused() async throws {
+    @Test func anUploadWithAWrongDigestIsRejected() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func partsThatNobodyGoesOnWithAreRemoved() async throws {
+    @Test func abandonedPartialUploadsAreDeleted() async throws {
         var limits = Limits()
         limits.assetBytes = 500
         try await LiveServer.run(limits: limits) { server in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aDownloadGoesOnOnlyWithTheSameFile() async throws {
+    @Test func aDownloadResumesOnlyIfTheFileIsUnchanged() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)

@@ -6,7 +6,7 @@ import TestBasics
 import Testing
 
 @Suite struct RetryTests {
-    @Test func theSameKeyIsCarriedOutOnceAndAnsweredAlike() async throws {
+    @Test func aRepeatedIdempotencyKeyReturnsTheStoredResponse() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func aKeyOfAnotherRequestIsRefused() async throws {
+    @Test func anIdempotencyKeyOfAnotherRequestIsRejected() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// It may have been in flight while the user deleted everything, and arrive late, when its sender has abandoned it.
-    @Test func aRequestThatWasRefusedForTheLackOfItsZoneIsNotCarriedOutLater() async throws {
+    @Test func aRequestRejectedForAMissingZoneStaysRejected() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").error?.code == .zoneNotFound)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func keysOutliveARestartAndGoAfterADay() async throws {
+    @Test func idempotencyKeysSurviveARestartAndExpireAfterADay() async throws {
         let folder = TemporaryFolder()
         try await LiveServer.run(folder: folder) { server in
             let token = try await server.addUser("mia")

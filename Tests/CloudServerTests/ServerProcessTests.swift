@@ -45,6 +45,9 @@ import Testing
             self.process = Mutex(process)
         }
 
+        /// A test that throws leaves no server.
+        deinit { process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } } }
+
         func signal(_ number: Int32) { process.withLock { _ = kill($0.processIdentifier, number) } }
 
         func wait() -> Int32 {
@@ -68,7 +71,7 @@ import Testing
 
     /// Responses while the disk is full; every acknowledged record is stored.
     @Test(.enabled("needs root, to have a small disk of its own") { hasOwnDisks })
-    func aFullDiskRefusesWithADocumentedErrorAndLosesNothing() async throws {
+    func aFullDiskIsADocumentedErrorAndLosesNothing() async throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let script = #"""
@@ -161,7 +164,7 @@ import Testing
         return token
     }
 
-    @Test func whatWasAnsweredIsThereAfterTheServerWasKilledAmongItsCommits() async throws {
+    @Test func acknowledgedChangesSurviveAKillDuringCommits() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)
         let server = try ServerProcess(data: folder.path)
@@ -211,7 +214,7 @@ import Testing
     }
 
     /// Saves files, and kills the server while one of them is on its way.
-    @Test func aFileOnItsWayWhenTheServerIsKilledIsWholeOrNotThere() async throws {
+    @Test func anUploadInFlightAtAKillIsCompleteOrMissing() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)
         let server = try ServerProcess(data: folder.path)
@@ -279,7 +282,7 @@ import Testing
         process.waitUntilExit()
     }
 
-    @Test func aCopyThatIsKilledIsNoCopy() async throws {
+    @Test func aKilledBackupLeavesNoBackup() async throws {
         let (folder, copy, restored) = (TemporaryFolder(), TemporaryFolder(), TemporaryFolder())
         let token = try await user(folder)
         let server = try ServerProcess(data: folder.path)
@@ -313,7 +316,7 @@ import Testing
     }
 
     /// Requests, a file and a stream are in flight, one request never ends, and new connections keep arriving.
-    @Test func aServerThatStopsAnswersWhatIsUnderWayAndWaitsForNobodyForEver() async throws {
+    @Test func aStoppingServerFinishesRequestsInFlightWithinItsLimit() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)
         let server = try ServerProcess(data: folder.path, arguments: ["--limit", "stopSeconds=10"])
@@ -366,7 +369,7 @@ import Testing
     }
 
     /// Many systems let a program open 1,024 files until it asks for more.
-    @Test func aServerTakesAsManyConnectionsAsTheSystemAllows() async throws {
+    @Test func aServerRaisesItsLimitOfOpenFiles() async throws {
         let folder = TemporaryFolder()
         let server = try ServerProcess(
             program: "/bin/sh",
@@ -379,7 +382,7 @@ import Testing
     }
 
     /// A request that the server abandons when it stops is sent again by the client, and nothing of it is stored.
-    @Test func aRequestThatTheStopCutsOffIsForLaterAndStoresNothing() async throws {
+    @Test func aRequestCutOffByAStopStoresNothing() async throws {
         let folder = TemporaryFolder(), log = TemporaryFolder()
         let token = try await user(folder)
         let server = try ServerProcess(
@@ -415,7 +418,7 @@ import Testing
         #expect(again.wait() == 0)
     }
 
-    @Test func aServerThatIsToldToStopEndsHeldStreamsAndAnswersWhatIsUnderWay() async throws {
+    @Test func aStoppingServerEndsPushStreamsInOrder() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)
         let server = try ServerProcess(data: folder.path)

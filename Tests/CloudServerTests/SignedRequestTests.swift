@@ -49,7 +49,7 @@ import Testing
         ]
     }
 
-    @Test func requestsThatAnotherProgramSignedAreAccepted() async throws {
+    @Test func requestsSignedByAnotherProgramAreAccepted() async throws {
         try await Self.withKey { server, key in
             let list = try await server.send("GET", Self.listPath, token: nil, headers: Self.headers(key, Self.listSignature))
             #expect(list.status == 200)
@@ -69,7 +69,7 @@ import Testing
         ("2030-01-02T05:34:05+02:30", "MEQCIDloEtiYv6WnP1o+uI8c7TKoT5QtIY9GnhwhhknsvC84AiACB+q7K+Uuoc9LLr/AcLo81qoDee2ck7PXgXqxYut5KQ=="),
         ("2030-01-02T03:04:05.123456", "MEYCIQCtSD0eRqhZPaTaSFE4Lpk6WFgNjLJDWQIIvbPhSoTogQIhAI5cn5wGlnuvW54lTA3XIWphCaLoi9C/q1hTd6S+nVW/"),
     ])
-    func datesMayHaveFractionsAndOffsets(_ date: String, _ signature: String) async throws {
+    func datesWithFractionsAndOffsetsAreAccepted(_ date: String, _ signature: String) async throws {
         let pem = """
             -----BEGIN PUBLIC KEY-----
             MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEJQId6d8ECG2krFxsvAd2pObL0zTV
@@ -92,7 +92,7 @@ import Testing
         "yesterday", "2030-01-02T03:04:05.Z", "2030-01-02T03:04:05+2", "2030-01-02T03:04:05Zulu", "2030-01-02T03:04",
         "2030-13-02T03:04:05Z", "",
     ])
-    func whatIsNoDateIsRefusedWithASentence(_ date: String) async throws {
+    func aMalformedDateIsRejectedWithItsReason(_ date: String) async throws {
         try await Self.withKey { server, key in
             let answer = try await server.send("GET", Self.listPath, token: nil, headers: Self.headers(key, Self.listSignature, date: date))
             #expect(answer.status == 401)
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// Signers that draw no random numbers send a read twice in a second alike.
-    @Test func aSignedReadMayComeAgain() async throws {
+    @Test func aSignedReadMayBeRepeated() async throws {
         try await Self.withKey { server, key in
             let headers = Self.headers(key, Self.listSignature)
             for (seconds, status) in [(0, 200), (0, 200), (599, 200), (601, 401)] as [(Int64, Int)] {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aSignedWriteIsGoodOnce() async throws {
+    @Test func aReplayedSignedWriteIsRejected() async throws {
         try await Self.withSigner { server, signer in
             let token = try await server.addUser("mia")
             let headers = try signer.headers(Self.modifyPath, Self.note)
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The key makes the answer the one that was given.
-    @Test func aSignedWriteWithItsKeyIsAnsweredAsItWas() async throws {
+    @Test func aReplayedSignedWriteWithItsIdempotencyKeyReturnsTheStoredResponse() async throws {
         try await Self.withSigner { server, signer in
             let token = try await server.addUser("mia")
             let headers = try signer.headers(Self.modifyPath, Self.note) + [(HeaderNames.idempotencyKey, "once")]
@@ -175,7 +175,7 @@ import Testing
         return try QueryRecordsResponse(json: answer.body).results.count
     }
 
-    @Test func anythingElseIsRefused() async throws {
+    @Test func requestsWithAnotherKeyDateOrContentAreRejected() async throws {
         try await Self.withKey { server, key in
             func list(_ headers: [(String, String)], _ path: String = Self.listPath) async throws -> Int {
                 try await server.send("GET", path, token: nil, headers: headers).status
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func onlyKeysOnTheCurveAreTaken() async throws {
+    @Test func publicKeysOutsideTheCurveAreRejected() async throws {
         try await LiveServer.run { server in
             await #expect(throws: StorageFailure.self) {
                 try await server.store.addServerKey(

@@ -8,7 +8,7 @@ import Testing
 
 /// The framework with a server that allows only small responses.
 @Suite struct SmallAnswerTests {
-    @Test func whatIsTooMuchAtOnceIsAskedForInPieces() async throws {
+    @Test func clientsSplitRequestsThatExceedTheLimitsOfAResponse() async throws {
         var limits = Limits()
         limits.recordsPerResponse = 3
         limits.responseRecordBytes = 2000

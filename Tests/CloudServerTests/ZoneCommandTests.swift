@@ -11,7 +11,7 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct ZoneCommandTests {
-    @Test func theOperatorDeletesAZoneAndSaysWhy() async throws {
+    @Test func aZoneDeletedByCommandReportsItsReasonToClients() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let arguments = [

@@ -3,12 +3,13 @@
 
 import CoreData
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands
 
 /// Errors are one sentence each, with the next step.
-@Suite(.tags(.slow)) struct BadInputTests {
+@Suite(.closesFixtures, .tags(.slow)) struct BadInputTests {
     @Test func aPortInUseIsNamed() async throws {
         let folder = try Folder()
         let device = try await TestDevice(store: folder.path("first"), in: folder)
@@ -84,7 +85,8 @@ import Testing
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--data", folder.path("server"), "--port", "0", "--exit-with-parent"],
-            log: URL(fileURLWithPath: folder.path("server.log")))
+            log: URL(fileURLWithPath: folder.path("server.log"))
+        ).stoppedWithTest()
         let environment = credentials.merging(["TARN_SERVER": try await server.line(after: "tarn: listening on ")]) { $1 }
         let device = try await TestDevice(store: folder.path("store"), in: folder, environment: environment)
         try await device.waits(for: "the device says what is wrong with its account") { view in

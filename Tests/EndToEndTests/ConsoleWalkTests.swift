@@ -5,12 +5,13 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @testable import TarnCommands
 
 /// The console and the JavaScript client in a browser, against a server process.
-@Suite(.tags(.slow), .serialized) struct ConsoleWalkTests {
+@Suite(.closesFixtures, .tags(.slow), .serialized) struct ConsoleWalkTests {
     static let container = "iCloud.org.example.notes"
 
     @Test(.enabled("needs Chromium, and Playwright for Python") { await Browser.isThere() }, .timeLimit(.minutes(5)))
@@ -22,7 +23,8 @@ import Testing
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
-            log: URL(fileURLWithPath: folder.path("serve.log")))
+            log: URL(fileURLWithPath: folder.path("serve.log"))
+        ).stoppedWithTest()
         let file = try await server.line(
             after: "tarn: no operator yet. Make one within an hour at this one-time link, in a file that only its owner can read: ")
         let link = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)

@@ -5,13 +5,14 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @testable import PostsApp
 @testable import TarnCommands
 
 /// The way to the server that can be cut, with a device's own page as the server behind it.
-@Suite(.tags(.slow)) struct RelayTests {
+@Suite(.closesFixtures, .tags(.slow)) struct RelayTests {
     @Test func bytesComeThroughInOrderBothWays() async throws {
         let folder = try Folder()
         try await withRelay(in: folder) { relay, device in
@@ -53,7 +54,7 @@ import Testing
 }
 
 /// Pages of other sites may not use a device, even when a browser on this machine shows them.
-@Suite(.tags(.slow)) struct LocalOnlyTests {
+@Suite(.closesFixtures, .tags(.slow)) struct LocalOnlyTests {
     @Test func foreignPagesAreRefused() async throws {
         let folder = try Folder()
         let device = try await TestDevice(store: folder.path("store"), in: folder)

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands
 
 /// Another program, in another language, that knows nothing but the protocol.
-@Suite(.tags(.slow)) struct PlainClientTests {
+@Suite(.closesFixtures, .tags(.slow)) struct PlainClientTests {
     private static let container = "iCloud.org.example.plain"
     private static let key = "48439561293906451759052585252797914202762949526041747995844080717082404635286"
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -28,7 +29,8 @@ import Testing
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--operations-access", "local", "--exit-with-parent"],
-            log: URL(fileURLWithPath: folder.path("serve.log")))
+            log: URL(fileURLWithPath: folder.path("serve.log"))
+        ).stoppedWithTest()
         let address = try await server.line(after: "tarn: listening on ")
         let ended = try await python([address, Self.container, token, device, keyID, Self.key], in: folder)
         await server.stop()

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands
@@ -52,6 +53,17 @@ enum Programs {
     }
 }
 
+extension ChildProcess {
+    /// The same program, which ends with the test, also if the test throws.
+    func stoppedWithTest() -> ChildProcess {
+        TestScope.close(self) {
+            await self.stop()
+            return []
+        }
+        return self
+    }
+}
+
 /// A folder that goes with the test.
 final class Folder: Sendable {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-end-to-end-\(UUID().uuidString)")
@@ -79,7 +91,8 @@ struct TestDevice {
         child = try ChildProcess(
             "posts", program: Programs.folder.appendingPathComponent("posts"),
             arguments: ["--name", "iPad", "--store", store, "--port", "0", "--exit-with-parent"], environment: environment,
-            log: URL(fileURLWithPath: folder.path("posts.log")))
+            log: URL(fileURLWithPath: folder.path("posts.log"))
+        ).stoppedWithTest()
         let child = child
         let address = try await within(.seconds(60), "posts did not start") { try await child.line(after: "posts: iPad at ") }
         remote = DeviceRemote(name: "iPad", address: address)

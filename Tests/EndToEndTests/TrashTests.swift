@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import TestBasics
 import Testing
 
 @testable import TarnCommands
 
 /// Posts in the trash of a device: visible and hidden ones.
-@Suite(.tags(.slow)) struct TrashTests {
+@Suite(.closesFixtures, .tags(.slow)) struct TrashTests {
     @Test func aPostInTheTrashIsOutOfSightUntilItIsRestored() async throws {
         let folder = try Folder()
         let first = try await TestDevice(store: folder.path("store"), in: folder)

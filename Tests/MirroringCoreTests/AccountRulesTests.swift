@@ -11,7 +11,7 @@ import Testing
         SignIn(owner: StoreOwner(user: user, server: server), credential: credential, stranger: stranger)
     }
 
-    @Test func whoIsKnownProceeds() {
+    @Test func aKnownAccountProceeds() {
         #expect(rules.decision(known: signIn("mia"), present: signIn("mia", credential: "c2")) == .proceed)
         #expect(rules.decision(known: signIn(nil, nil), present: signIn("mia")) == .proceed)
         // A server that starts or stops sending its identity is the same server.
@@ -21,14 +21,14 @@ import Testing
         #expect(rules.decision(known: signIn("mia"), present: signIn(nil)) == .proceed)
     }
 
-    @Test func anotherServerIsToldFromAnotherAccount() {
+    @Test func anotherServerIsDistinguishedFromAnotherAccount() {
         #expect(rules.decision(known: signIn("mia"), present: signIn("bo")) == .archive(.anotherAccount))
         #expect(rules.decision(known: signIn("mia"), present: signIn("bo", "s2")) == .archive(.serverReplaced))
         #expect(rules.decision(known: signIn("mia"), present: signIn("mia", "s2")) == .archive(.serverReplaced))
         #expect(rules.decision(known: signIn("mia", nil), present: signIn("bo", "s2")) == .archive(.anotherAccount))
     }
 
-    @Test func eachChangeHasItsPolicy() {
+    @Test func eachAccountChangeFollowsItsPolicy() {
         let rules = AccountRules(anotherAccount: .keep, serverReplaced: .upload)
         #expect(rules.decision(known: signIn("mia"), present: signIn("bo")) == .halt(.anotherAccount))
         #expect(rules.decision(known: signIn("mia"), present: signIn("bo", "s2")) == .upload(.serverReplaced))
@@ -36,13 +36,13 @@ import Testing
         #expect(shared.decision(known: signIn("mia"), present: signIn("bo", "s2")) == .archive(.serverReplaced))
     }
 
-    @Test func publicDataBelongToNoAccount() {
+    @Test func publicDatabasesHaveNoOwner() {
         let rules = AccountRules(anotherAccount: .archive, serverReplaced: .keep, isPublic: true, mayUpload: false)
         #expect(rules.decision(known: signIn("mia", stranger: "c2"), present: signIn("bo")) == .proceed)
         #expect(rules.decision(known: signIn(nil), present: signIn(nil, "s2")) == .halt(.serverReplaced))
     }
 
-    @Test func aStrangersSavesAreNotTheKnownUsers() {
+    @Test func savesMadeUnderAnotherCredentialAreArchived() {
         let known = signIn("mia", stranger: "c2")
         #expect(rules.decision(known: known, present: signIn("mia")) == .archive(.anotherAccount))
         #expect(rules.decision(known: known, present: signIn("mia", credential: "c2")) == .proceed)
@@ -50,7 +50,7 @@ import Testing
         #expect(keeping.decision(known: known, present: signIn("mia")) == .proceed)
     }
 
-    @Test func anAnswerHoldsForTheAccountItWasGivenFor() {
+    @Test func aDecisionOfTheAppIsValidForItsAccountOnly() {
         let rules = AccountRules(anotherAccount: .keep, serverReplaced: .keep)
         let answer = AccountRules.Answer(.upload, for: StoreOwner(user: "bo", server: "s1"))
         #expect(rules.decision(known: signIn("mia"), present: signIn("bo"), answer: answer) == .upload(.anotherAccount))
@@ -59,7 +59,7 @@ import Testing
         #expect(rules.decision(known: signIn("mia"), present: signIn("mia"), answer: answer) == .proceed)
     }
 
-    @Test func anArchiveIsRestoredForItsAccount() {
+    @Test func anArchiveIsRestoredForItsOwnerOnly() {
         let mias = StoreOwner(user: "mia", server: "s1")
         #expect(rules.mayRestore(archiveOf: mias, for: mias))
         #expect(rules.mayRestore(archiveOf: mias, for: StoreOwner()))

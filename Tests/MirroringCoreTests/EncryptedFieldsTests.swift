@@ -5,7 +5,7 @@ import MirroringCore
 import Testing
 
 @Suite struct EncryptedFieldsTests {
-    @Test func textHoldsEverything() {
+    @Test func encryptedFieldsRoundTripThroughText() {
         var fields = EncryptedFields()
         fields["a"] = EncryptedFields.Entry(version: 3)
         fields["b"] = EncryptedFields.Entry(version: .max, tag: "0f", problem: .missingKey("0102"))

@@ -10,7 +10,7 @@ import ValueSimulation
 @Suite struct ExportTests {
     private func operations(_ batch: BatchPlan) -> [String] { batch.items.map { "\($0.operation) \($0.recordName)" } }
 
-    @Test func namesAreGivenOnceAndASecondAttemptUsesThem() {
+    @Test func recordNamesAreAssignedOnceAndReusedByARetry() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("Post", ["title": .string("once")])
@@ -29,7 +29,7 @@ import ValueSimulation
         #expect(replica.conflicts.isEmpty)
     }
 
-    @Test func whatWasMadeAndDeletedBetweenTwoExportsIsNotSent() {
+    @Test func anObjectInsertedAndDeletedBetweenExportsIsNotSent() {
         var replica = Replica("A")
         let post = replica.insert("Post")
         replica.set("title", of: post, to: .string("t"))
@@ -39,7 +39,7 @@ import ValueSimulation
         #expect(replica.records.isEmpty)
     }
 
-    @Test func whatWhoDeletesAnObjectCouldNotSeeOfItIsInTheLog() {
+    @Test func aDeletionLogsDeferredReferencesOfTheObject() {
         var server = ServerModel()
         var maker = Replica("A"), deleter = Replica("B")
         let attachment = maker.insert("Attachment")
@@ -60,7 +60,7 @@ import ValueSimulation
         #expect(deleter.parked.isEmpty)
     }
 
-    @Test func aDeletionTakesItsLinkRecordsAlong() {
+    @Test func aDeletionCascadesToJoinRecords() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("Post"), tag = replica.insert("Tag")
@@ -76,7 +76,7 @@ import ValueSimulation
         #expect(replica.links.isEmpty)
     }
 
-    @Test func whatIsSavedWhileABatchIsUnderWayIsSentByTheNext() {
+    @Test func changesSavedWhileABatchIsInFlightAreSentByTheNextBatch() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("Post", ["title": .string("one")])
@@ -89,7 +89,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_title": Field(.string("two"))]])
     }
 
-    @Test func batchesKeepToTheLimits() {
+    @Test func batchesObeyTheRequestLimits() {
         var replica = Replica("A")
         var limits = Limits()
         limits.operationsPerRequest = 3
@@ -105,7 +105,7 @@ import ValueSimulation
         #expect(replica.planBatch(itemsMax: 5).items.count == 4)
     }
 
-    @Test func refusalsForGoodAreMarkedAndNotRepeatedUntilSomethingChanges() {
+    @Test func permanentlyRejectedChangesAreNotRetriedUntilTheyChange() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("Post", ["title": .string("bad")])
@@ -124,7 +124,7 @@ import ValueSimulation
         #expect(operations(replica.planBatch()) == ["create A1"])
     }
 
-    @Test func eachRefusalHasItsOwnConsequence() {
+    @Test func eachErrorOfAnItemHasItsOutcome() {
         let cases: [(AppErrorCode, BatchVerdict)] = [
             (.serverRecordChanged, verdict { $0.needImport = 1 }), (.batchRequestFailed, verdict { $0.postponed = 1 }),
             (.zoneBusy, verdict { $0.postponed = 1 }),
@@ -155,7 +155,7 @@ import ValueSimulation
         return verdict
     }
 
-    @Test func aRecordThatIsTooLargeAloneIsRefusedForGood() {
+    @Test func aRecordOverTheSizeLimitIsRejectedPermanently() {
         var replica = Replica("A")
         replica.insert("Post")
         replica.scan()

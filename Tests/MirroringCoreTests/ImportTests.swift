@@ -22,7 +22,9 @@ import ValueSimulation
         return Record(recordName: name, recordType: "CD_\(entity == "ImagePost" ? "Post" : entity)", recordChangeTag: tag, fields: all)
     }
 
-    private func link(_ name: String, _ names: String, tag: String = "1", entities: String = "Post:Tag", relationships: String = "tags:posts") -> Record {
+    private func link(
+        _ name: String, _ names: String, tag: String = "1", entities: String = "Post:Tag", relationships: String = "tags:posts"
+    ) -> Record {
         Record(
             recordName: name, recordType: "CDMR", recordChangeTag: tag,
             fields: [
@@ -33,7 +35,7 @@ import ValueSimulation
 
     private let server = ServerModel()
 
-    @Test func aChildThatArrivesBeforeItsParentIsLinkedWhenTheParentComes() {
+    @Test func aDeferredReferenceIsResolvedWhenItsTargetArrives() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")])], to: "1", more: true), from: server)
         #expect(replica.dump == "Attachment a")
@@ -43,7 +45,7 @@ import ValueSimulation
         #expect(replica.parked.isEmpty)
     }
 
-    @Test func recordsOfOnePageMayComeInAnyOrder() {
+    @Test func theOrderOfRecordsInAChangePageDoesNotMatter() {
         let records = [
             link("l", "p:t"), record("a", "Attachment", ["post": .string("p"), "imageData": .string("i")]),
             record("i", "ImageData", ["attachment": .string("a")]), record("t", "Tag"), record("p", "ImagePost", ["caption": .string("C")]),
@@ -66,10 +68,12 @@ import ValueSimulation
             ])
     }
 
-    @Test func aParkedTargetGivesWayToWhatWasChosenHere() {
+    @Test func aLocalEditReplacesADeferredReference() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("late")]), record("p", "Post")], to: "1"), from: server)
-        if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") { replica.set("post", of: attachment, to: .reference(post)) }
+        if let attachment = replica.key(named: "a"), let post = replica.key(named: "p") {
+            replica.set("post", of: attachment, to: .reference(post))
+        }
         replica.apply(page([record("late", "Post", tag: "2")], after: "1", to: "2", generation: nil), from: server)
         #expect(replica.dump.hasPrefix("Attachment a  post → p"))
         #expect(replica.parked.isEmpty)
@@ -77,7 +81,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_post": Field(.string("p"))]])
     }
 
-    @Test func aTargetOfAnotherEntityIsNotTaken() {
+    @Test func aReferenceToATargetOfAnotherEntityIsIgnored() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("t")]), record("t", "Tag")], to: "1"), from: server)
         #expect(replica.dump == "Attachment a\nTag t")
@@ -85,7 +89,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func pagesThatComeTwiceOrLateChangeNothing() {
+    @Test func duplicateAndStaleChangePagesHaveNoEffect() {
         var replica = Replica("A")
         let first = page([record("p", "Post", ["title": .string("old")])], to: "1")
         let second = page([record("p", "Post", tag: "2", ["title": .string("new")])], after: "1", to: "2", generation: nil)
@@ -99,12 +103,13 @@ import ValueSimulation
         #expect(replica.conflicts.isEmpty)
     }
 
-    @Test func unknownTypesEntitiesAndFieldsArePassedOverAndKept() {
+    @Test func unknownTypesEntitiesAndFieldsAreSkippedAndPreserved() {
         var replica = Replica("A")
         var post = record("p", "Post", ["title": .string("P"), "later": .int64(1)])
         post.fields["CD_views"] = Field(.string("not a number"))
         replica.apply(
-            page([post, Record(recordName: "x", recordType: "Foreign", recordChangeTag: "1"), record("y", "Unheard")], to: "1"), from: server)
+            page([post, Record(recordName: "x", recordType: "Foreign", recordChangeTag: "1"), record("y", "Unheard")], to: "1"),
+            from: server)
         #expect(replica.dump == "Post p  title \"P\"  views 7")
         #expect(replica.records["p"]?.ancestor.unapplied == ["CD_later": Field(.int64(1))])
         if let key = replica.key(named: "p") { replica.set("title", of: key, to: .string("Q")) }
@@ -112,11 +117,12 @@ import ValueSimulation
         #expect(replica.planBatch().items.map(\.record.fields) == [["CD_title": Field(.string("Q"))]])
     }
 
-    @Test func pairsAreReadWithEitherSeparatorAndInEitherOrder() {
+    @Test func joinRecordsAreReadWithEitherSeparatorAndInEitherOrder() {
         var replica = Replica("A")
         let records = [record("p", "Post"), record("q", "ImagePost"), record("t", "Tag")]
         let links = [
-            link("l1", "p;t", entities: "Post;Tag", relationships: "tags;posts"), link("l2", "t:q", entities: "Tag:ImagePost", relationships: "posts:tags"),
+            link("l1", "p;t", entities: "Post;Tag", relationships: "tags;posts"),
+            link("l2", "t:q", entities: "Tag:ImagePost", relationships: "posts:tags"),
             link("l3", "p:q", entities: "Post:Post", relationships: "related:related"),
             link("bad1", "p:t:x"), link("bad2", "p", entities: "Post:Nobody"), link("bad3", "p:t", relationships: "title:posts"),
         ]
@@ -126,11 +132,13 @@ import ValueSimulation
     }
 
     /// Mirrors make no such names; other programs may.
-    @Test func aPairWhoseNamesHaveColonsIsReadAsItWasWritten() {
+    @Test func aJoinRecordOfNamesWithColonsRoundTrips() {
         var replica = Replica("A"), other = Replica("B")
         let records = [record("notes:1", "Post"), record("t", "Tag"), record("u", "Tag")]
         replica.apply(page(records, to: "1"), from: server)
-        guard let post = replica.key(named: "notes:1"), let tag = replica.key(named: "t"), let second = replica.key(named: "u") else { return }
+        guard let post = replica.key(named: "notes:1"), let tag = replica.key(named: "t"), let second = replica.key(named: "u") else {
+            return
+        }
         replica.setLinked(true, post, "tags", tag)
         replica.setLinked(true, tag, "posts", post)
         replica.setLinked(true, second, "posts", post)
@@ -142,12 +150,13 @@ import ValueSimulation
         #expect(other.dump.split(separator: "\n").suffix(2) == ["tags:posts notes:1 – t", "tags:posts notes:1 – u"])
         // The separators of one record need not be alike.
         var third = Replica("C")
-        third.apply(page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
+        third.apply(
+            page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
         #expect(third.links.keys.sorted() == ["l", "m"])
         #expect(third.pairs.count == 1)
     }
 
-    @Test func aPairExistsWhileAnyRecordForItExists() {
+    @Test func objectsStayLinkedWhileAnyJoinRecordOfThemExists() {
         var replica = Replica("A")
         replica.apply(page([record("p", "Post"), record("t", "Tag"), link("l1", "p:t"), link("l2", "p:t")], to: "1"), from: server)
         #expect(replica.pairs.count == 1)
@@ -158,7 +167,7 @@ import ValueSimulation
         #expect(replica.links.isEmpty)
     }
 
-    @Test func aPairThatWasTakenApartHereStaysApart() {
+    @Test func aLocallyUnlinkedPairStaysUnlinked() {
         var replica = Replica("A")
         replica.apply(page([record("p", "Post"), record("t", "Tag"), link("l1", "p:t")], to: "1"), from: server)
         if let post = replica.key(named: "p"), let tag = replica.key(named: "t") { replica.setLinked(false, post, "tags", tag) }
@@ -169,7 +178,7 @@ import ValueSimulation
         #expect(Set(replica.planBatch().items.map { "\($0.operation) \($0.recordName)" }) == ["forceDelete l1", "forceDelete l2"])
     }
 
-    @Test func aLinkWaitsForBothItsEnds() {
+    @Test func aJoinRecordIsDeferredUntilBothObjectsArrive() {
         var replica = Replica("A")
         replica.apply(page([link("l", "p:t")], to: "1", more: true), from: server)
         replica.apply(page([record("t", "Tag")], after: "1", to: "2", more: true), from: server)
@@ -178,7 +187,7 @@ import ValueSimulation
         #expect(replica.pairs.count == 1)
     }
 
-    @Test func aRowLosesItsReferenceToWhatIsDeletedAndDoesNotSayItDidIt() {
+    @Test func aReferenceClearedByADeletionIsNotExported() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post")], to: "1"), from: server)
         replica.apply(page([], deleted: ["p"], after: "1", to: "2", generation: nil), from: server)
@@ -187,7 +196,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func whatIsGivenSomethingElseWhenItsTargetGoesTakesIt() {
+    @Test func aNewTargetReplacesADeletedOneOfTheSamePage() {
         var replica = Replica("A")
         replica.apply(
             page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post"), record("q", "Post")], to: "1"), from: server)
@@ -199,7 +208,7 @@ import ValueSimulation
         #expect(replica.planBatch().items.isEmpty)
     }
 
-    @Test func aFullFetchDeletesWhatItDoesNotShow() {
+    @Test func aFullFetchDeletesRecordsThatItDoesNotList() {
         var replica = Replica("A")
         replica.apply(
             page([record("p", "Post"), record("t", "Tag"), record("u", "Tag"), link("l", "p:t"), link("m", "p:u")], to: "9"), from: server)

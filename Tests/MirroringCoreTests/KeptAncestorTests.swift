@@ -28,7 +28,7 @@ import ValueSimulation
         try #require(KeptAncestor(Ancestor(fields: fields), stamp)).bytes
     }
 
-    @Test func everyKindOfFieldComesBackAsItWas() throws {
+    @Test func everyKindOfFieldRoundTripsThroughAMergeBase() throws {
         let stamps = [Self.stamp, RecordStamp(timestamp: -1, userRecordName: ""), nil]
         for stamp in stamps {
             let (fields, modified) = try KeptAncestor.read(kept(Self.fields, stamp))
@@ -42,7 +42,7 @@ import ValueSimulation
     }
 
     /// A store that an earlier version wrote.
-    @Test func whatEarlierVersionsKeptIsRead() throws {
+    @Test func mergeBasesOfEarlierVersionsAreRead() throws {
         var record = Record(recordName: "", fields: Self.fields)
         record.modified = Self.stamp
         let (fields, modified) = try KeptAncestor.read(record.encoded())
@@ -50,7 +50,7 @@ import ValueSimulation
         #expect(modified == Self.stamp)
     }
 
-    @Test func itTakesLittleMoreRoomThanTheValues() throws {
+    @Test func aMergeBaseIsSmallerThanItsEncodedRecord() throws {
         let post: [String: Field] = [
             "CD_entityName": Field(.string("Post")), "CD_title": Field(.string("Post 000000000000001")),
             "CD_content": Field(.string(String(repeating: "a", count: 200))), "CD_timestamp": Field(.timestamp(1_700_000_000_000)),
@@ -62,7 +62,7 @@ import ValueSimulation
     }
 
     /// Damaged bytes are reported as unreadable, without further effect.
-    @Test func brokenBytesAreAnError() throws {
+    @Test func aMalformedMergeBaseIsAnError() throws {
         let bytes = try kept(Self.fields, Self.stamp)
         for count in 0..<bytes.count { #expect(throws: WireError.self) { try KeptAncestor.read([UInt8](bytes.prefix(count))) } }
         #expect(throws: WireError.self) { try KeptAncestor.read(bytes + [0]) }

@@ -16,7 +16,10 @@ import ValueSimulation
         (.decimal, .decimal(Decimal(string: "12345.678") ?? 0), .double(12345.678)),
         (.date, .date(-978_307_200), .timestamp(0)), (.date, .date(0.5), .timestamp(978_307_200_500)),
         (.string, .string("a 𝄞 b"), .string("a 𝄞 b")), (.uri, .url("https://a.example/b"), .string("https://a.example/b")),
-        (.uuid, .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))), .string("01020304-0506-0708-090A-0B0C0D0E0F10")),
+        (
+            .uuid, .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))),
+            .string("01020304-0506-0708-090A-0B0C0D0E0F10")
+        ),
         (.binaryData, .data(Data([0, 255])), .bytes([0, 255])), (.transformable, .data(Data([1])), .bytes([1])),
     ]
 
@@ -27,7 +30,7 @@ import ValueSimulation
         return replica
     }
 
-    @Test(arguments: types.indices) func everyAttributeTypeTravelsBothWays(_ index: Int) throws {
+    @Test(arguments: types.indices) func everyAttributeTypeRoundTripsThroughARecord(_ index: Int) throws {
         let (type, stored, field) = Self.types[index]
         var server = ServerModel()
         var sender = try device("A", Attribute(name: "x", type: type)), receiver = try device("B", Attribute(name: "x", type: type))
@@ -49,7 +52,7 @@ import ValueSimulation
         #expect(receiver.liveKeys.first.flatMap { receiver.value("x", of: $0) } == .null)
     }
 
-    @Test func aDateKeepsItsFractionsOfAMillisecondWhereItWasMade() throws {
+    @Test func aDateKeepsItsFractionOfAMillisecondOnItsOwnDevice() throws {
         var server = ServerModel()
         var sender = Replica("A"), receiver = Replica("B")
         let post = sender.insert("Post", ["timestamp": .date(100.123456)])
@@ -64,7 +67,7 @@ import ValueSimulation
         #expect(receiver.value("timestamp", of: receiver.liveKeys[0]) == .date(100.123))
     }
 
-    @Test func whatNoFieldCanHoldIsAbsentAndNeverSentAgain() throws {
+    @Test func aValueWithoutFieldRepresentationIsOmittedAndNotResent() throws {
         var server = ServerModel()
         var sender = try device("A", Attribute(name: "x", type: .double))
         let key = sender.insertThing(["x": .double(.nan)])
@@ -76,7 +79,7 @@ import ValueSimulation
         #expect(server.records == before.records)
     }
 
-    @Test func relationshipsAreStringsAndPairsAreRecords() {
+    @Test func toOneRelationshipsAreStringsAndManyToManyRowsAreRecords() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("ImagePost", ["title": .string("P"), "caption": .string("C")])
@@ -106,7 +109,7 @@ import ValueSimulation
             ])
     }
 
-    @Test func longValuesGoToAssetsAndComeBackWhenTheyAreShort() {
+    @Test func longValuesAreSentAsAssetsAndShortOnesAsFields() {
         var server = ServerModel()
         var sender = Replica("A"), receiver = Replica("B")
         let limit = String(repeating: "x", count: 750_000)
@@ -135,7 +138,7 @@ import ValueSimulation
         server.records[name]?.fields.keys.filter { $0 != "CD_entityName" }.sorted()
     }
 
-    @Test func onlyChangedKeysAreSent() {
+    @Test func onlyChangedFieldsAreSent() {
         var server = ServerModel()
         var replica = Replica("A")
         let post = replica.insert("Post", ["title": .string("t"), "content": .string("c")])
@@ -150,7 +153,7 @@ import ValueSimulation
         #expect(batch.items[0].record.recordChangeTag == server.records["A1"]?.recordChangeTag)
     }
 
-    @Test func aModelThatGainsAnAttributeDoesNotClearItOnTheServer() throws {
+    @Test func anAddedAttributeIsNotClearedOnTheServer() throws {
         var server = ServerModel()
         let old = [Attribute(name: "x", type: .string)], new = old + [Attribute(name: "y", type: .string)]
         var newer = Replica("A"), older = Replica("B")
@@ -170,7 +173,7 @@ import ValueSimulation
         #expect(older.pendingRecords.isEmpty)
     }
 
-    @Test func rulesOfTheModelAreAllToldAtOnce() throws {
+    @Test func allViolationsOfModelRulesAreReported() throws {
         var model = TestModel.model
         model.entities[0].attributes[0].isOptional = false
         model.entities[0].uniquenessConstraints = [["title"]]
@@ -192,7 +195,7 @@ import ValueSimulation
         #expect(CloudModelRules.violations(of: TestModel.resolved).isEmpty)
     }
 
-    @Test func compositeAttributesAreAFieldForEachLeaf() throws {
+    @Test func compositeAttributesHaveAFieldForEachLeaf() throws {
         var model = TestModel.model
         var home = Attribute(name: "home", type: .composite)
         home.elements = [Attribute(name: "city", type: .string), Attribute(name: "number", type: .integer32)]
@@ -220,20 +223,24 @@ import ValueSimulation
     }
 
     /// A property that overwrites the name of an object's entity hides the object on every other device.
-    @Test func aPropertyCannotHaveAFieldThatIsThereForSomethingElse() throws {
+    @Test func aPropertyMayNotUseAReservedField() throws {
         func violations(_ names: [String], below: String? = nil) throws -> [String] {
             let entity = Entity(name: "Note", attributes: names.map { Attribute(name: $0, type: .string) })
-            let heir = Entity(name: "List", superentity: "Note", attributes: [below].compactMap(\.self).map { Attribute(name: $0, type: .integer64) })
+            let heir = Entity(
+                name: "List", superentity: "Note", attributes: [below].compactMap(\.self).map { Attribute(name: $0, type: .integer64) })
             return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [entity, heir]))).map(\.description)
         }
         let taken = "which records have for something else"
         #expect(try violations(["entityName", "recordName", "title"]) == ["Note.entityName needs the field CD_entityName, \(taken)"])
         #expect(try violations(["moveReceipt"]) == ["Note.moveReceipt needs the field CD_moveReceipt, \(taken)"])
         #expect(try violations(["ckMerged", "entityNames"]) == ["Note.ckMerged needs the field CD_ckMerged, \(taken)"])
-        #expect(try violations(["title"], below: "title_ckAsset") == ["List.title_ckAsset needs the field CD_title_ckAsset, where long values of Note.title go"])
+        #expect(
+            try violations(["title"], below: "title_ckAsset") == [
+                "List.title_ckAsset needs the field CD_title_ckAsset, where long values of Note.title go"
+            ])
     }
 
-    @Test func aRelationshipMayNotLeaveTheConfigurationAndATypeHas256Fields() throws {
+    @Test func relationshipsStayInTheConfigurationAndTypesHaveAtMost256Fields() throws {
         var model = TestModel.model
         model.configurations = ["Cloud": ["Post", "ImagePost", "Attachment", "ImageData"]]
         #expect(
@@ -241,7 +248,8 @@ import ValueSimulation
                 == ["Post.tags leaves the store's configuration"])
         func wide(_ count: Int) throws -> [String] {
             let attributes = (0..<count).map { Attribute(name: "a\($0)", type: .string) } + [Attribute(name: "n", type: .double)]
-            return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [Entity(name: "Wide", attributes: attributes)]))).map(\.description)
+            return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [Entity(name: "Wide", attributes: attributes)]))).map(
+                \.description)
         }
         #expect(try wide(126) == [])
         #expect(try wide(127) == ["Wide and its subentities need 258 fields, more than the 256 of a record type"])

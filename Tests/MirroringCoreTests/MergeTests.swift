@@ -35,12 +35,14 @@ import ValueSimulation
 
         var conflicts: [String] {
             [tablet, phone].flatMap { replica in
-                replica.conflicts.map { "\(replica.device): \($0.entity).\($0.property) lost \($0.losing.map { "\($0)" } ?? "nil"), \($0.winner)" }
+                replica.conflicts.map {
+                    "\(replica.device): \($0.entity).\($0.property) lost \($0.losing.map { "\($0)" } ?? "nil"), \($0.winner)"
+                }
             }
         }
     }
 
-    @Test func differentFieldsAreMergedAndNothingIsLost() {
+    @Test func editsOfDifferentFieldsAreMerged() {
         var pair = Pair()
         pair.tablet.set("title", of: pair.onTablet, to: .string("tablet"))
         pair.phone.set("content", of: pair.onPhone, to: .string("phone"))
@@ -50,7 +52,7 @@ import ValueSimulation
         #expect(pair.conflicts.isEmpty)
     }
 
-    @Test func ofTwoValuesForOneFieldTheLaterAtTheServerWinsAndTheOtherIsLogged() {
+    @Test func theLaterEditOfAFieldWinsAndTheOtherIsLogged() {
         var pair = Pair()
         pair.tablet.set("title", of: pair.onTablet, to: .string("tablet"))
         pair.phone.set("title", of: pair.onPhone, to: .string("phone"))
@@ -62,7 +64,7 @@ import ValueSimulation
         #expect(pair.phone.conflicts[0].recordName == "T1")
     }
 
-    @Test func equalEditsAndClearedFieldsAreNoConflict() {
+    @Test func equalEditsAndClearedFieldsDoNotConflict() {
         var pair = Pair()
         for device in [\Pair.tablet, \Pair.phone] {
             let key = device == \Pair.tablet ? pair.onTablet : pair.onPhone
@@ -75,7 +77,7 @@ import ValueSimulation
         #expect(pair.conflicts.isEmpty)
     }
 
-    @Test(arguments: [true, false]) func deletionBeatsEditsOnBothSides(deleterIsFirst: Bool) {
+    @Test(arguments: [true, false]) func aDeletionWinsOverEditsOfBothDevices(deleterIsFirst: Bool) {
         var pair = Pair()
         if deleterIsFirst {
             pair.tablet.delete(pair.onTablet)
@@ -91,7 +93,7 @@ import ValueSimulation
         #expect(pair.conflicts == ["P: Post.title lost string(\"edited\"), \(deleterIsFirst ? "remoteDeletion" : "localDeletion")"])
     }
 
-    @Test func anUpdateOfARecordThatIsGoneEndsInItsDeletion() {
+    @Test func anUpdateOfADeletedRecordDeletesTheObject() {
         var pair = Pair()
         pair.tablet.delete(pair.onTablet)
         pair.tablet.sync(&pair.server)
@@ -106,7 +108,7 @@ import ValueSimulation
         #expect(pair.conflicts == ["P: Post.title lost string(\"too late\"), remoteDeletion"])
     }
 
-    @Test func aDeletionDoesNotPassOverAnEditThatCameFirst() {
+    @Test func aDeletionLogsAnEditThatItHadNotReceived() {
         var pair = Pair()
         pair.tablet.delete(pair.onTablet)
         pair.phone.set("title", of: pair.onPhone, to: .string("earlier"))
@@ -122,7 +124,7 @@ import ValueSimulation
         #expect(pair.conflicts == ["T: Post.title lost string(\"earlier\"), localDeletion"])
     }
 
-    @Test func aLinkMadeToWhatSomebodyElseDeletesLeavesNothingBehind() {
+    @Test func aLinkToAConcurrentlyDeletedObjectLeavesNoJoinRecord() {
         var pair = Pair()
         let tag = pair.phone.insert("Tag", ["name": .string("n")])
         pair.phone.setLinked(true, pair.onPhone, "tags", tag)

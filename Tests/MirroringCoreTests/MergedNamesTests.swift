@@ -8,7 +8,7 @@ import Testing
 @Suite struct MergedNamesTests {
     private func names(_ text: String) -> MergedNames { MergedNames(text) }
 
-    @Test func everyDeviceWritesTheSame() {
+    @Test func mergedNamesHaveOneTextOnEveryDevice() {
         var (one, other) = (MergedNames(), MergedNames())
         for name in ["B", "A", "C"] { one.insert(name) }
         other.formUnion(names("C:B"))
@@ -20,13 +20,13 @@ import Testing
         #expect(names("") == MergedNames())
     }
 
-    @Test func whatNobodyCouldNameIsLeftOut() {
+    @Test func invalidNamesAreNotMerged() {
         var merged = names("A")
         for name in ["", "B:C"] { merged.insert(name) }
         #expect(merged.text == "A")
     }
 
-    @Test func ofTooManyTheSameStayInWhateverOrderTheyCome() {
+    @Test func theNumberOfMergedNamesIsLimitedRegardlessOfOrder() {
         let all = (0..<150).map { "N\(1000 + $0)" }
         let merged = MergedNames(all.reversed())
         #expect(merged.names == Set(all.prefix(MergedNames.countMax)))
@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: [
         ("", "A", "B", "A:B"), ("A", "A:B", "A:C", "A:B:C"), ("A:B", "A", "A:B:C", "A:C"), ("A:B", "A:B", "B", "B"), ("A", "", "", ""),
     ])
-    func twoSidesAreMergedNameByName(before: String, here: String, there: String, expected: String) {
+    func mergedNamesAreMergedByName(before: String, here: String, there: String, expected: String) {
         #expect(names(here).merged(with: names(there), since: names(before)) == names(expected))
     }
 }

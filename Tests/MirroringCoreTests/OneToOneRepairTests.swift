@@ -57,7 +57,7 @@ import ValueSimulation
         private func name(_ key: RowKey) -> String { records[key]?.recordName ?? "?" }
     }
 
-    @Test func theOtherSideFollowsTheLaterChange() {
+    @Test func theInverseObjectFollowsTheLaterChange() {
         var sides = Sides()
         sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
         sides.change(sides.second, at: 1)
@@ -66,7 +66,7 @@ import ValueSimulation
         #expect(sides.repaired.conflicts == [])
     }
 
-    @Test func anEarlierChangeIsCleared() {
+    @Test func anEarlierChangeOfAOneToOneRelationshipIsCleared() {
         var sides = Sides()
         sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
         sides.change(sides.second, at: 2)
@@ -75,7 +75,7 @@ import ValueSimulation
         #expect(sides.repaired.conflicts == ["A.imageData"])
     }
 
-    @Test func theDisplacedObjectIsCleared() {
+    @Test func theDisplacedSideIsCleared() {
         var sides = Sides()
         sides.set("imageData", of: sides.third, to: sides.second, changedAt: 1)
         sides.set("attachment", of: sides.second, to: sides.third, changedAt: 2)
@@ -86,7 +86,7 @@ import ValueSimulation
     }
 
     /// Otherwise devices that repair at the same time would end with different values.
-    @Test func recordNamesDecideBetweenChangesOfOneMoment() {
+    @Test func recordNamesDecideBetweenSimultaneousChanges() {
         var sides = Sides()
         sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
         sides.change(sides.second, at: 1)
@@ -105,7 +105,7 @@ import ValueSimulation
         #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
     }
 
-    @Test func twoSidedRelationshipsStay() {
+    @Test func twoSidedRelationshipsAreNotRepaired() {
         var sides = Sides()
         sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
         sides.set("attachment", of: sides.second, to: sides.first, changedAt: 2)
@@ -113,7 +113,7 @@ import ValueSimulation
         #expect(sides.repaired.sent == [])
     }
 
-    @Test func anObjectThatIsBeingDeletedIsLeftAlone() {
+    @Test func anObjectWithAPendingDeletionIsNotRepaired() {
         var sides = Sides()
         sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
         sides.records[sides.second]?.stage = .missing

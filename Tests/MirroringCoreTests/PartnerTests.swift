@@ -39,7 +39,10 @@ import ValueSimulation
             }
         }
 
-        var isSound: Bool { tablet.oneSided + phone.oneSided == [] && tablet.dump == phone.dump && tablet.pendingRecords.isEmpty && phone.pendingRecords.isEmpty }
+        var isSound: Bool {
+            tablet.oneSided + phone.oneSided == [] && tablet.dump == phone.dump && tablet.pendingRecords.isEmpty
+                && phone.pendingRecords.isEmpty
+        }
 
         var images: [String] {
             ["T1", "T2", "T3"].compactMap { name in
@@ -50,7 +53,7 @@ import ValueSimulation
     }
 
     /// Pages may part the ends.
-    @Test(arguments: [1, 2, 3, 200]) func whoLosesAPartnerLetsGoOfIt(pageSize: Int) {
+    @Test(arguments: [1, 2, 3, 200]) func theDisplacedSideLosesItsReference(pageSize: Int) {
         var pair = Pair()
         pair.onTablet("T1", has: "T5")
         pair.onPhone("T2", has: "T5")
@@ -61,7 +64,7 @@ import ValueSimulation
         #expect(pair.tablet.conflicts.isEmpty)
     }
 
-    @Test(arguments: [1, 2, 3, 200]) func whatOneTakesApartAndTheOtherGivesAwayIsTakenApart(pageSize: Int) {
+    @Test(arguments: [1, 2, 3, 200]) func concurrentUnlinkAndReassignmentUnlinkTheOneToOneRelationship(pageSize: Int) {
         var pair = Pair()
         pair.onTablet("T1", has: "T4")
         pair.onPhone("T3", has: nil)
@@ -70,7 +73,7 @@ import ValueSimulation
         #expect(pair.images == [])
     }
 
-    @Test(arguments: [1, 2, 3, 200]) func eachMayHaveGivenTheOthersPartnerAway(pageSize: Int) {
+    @Test(arguments: [1, 2, 3, 200]) func concurrentExchangesOfInverseObjectsConverge(pageSize: Int) {
         var pair = Pair()
         pair.onTablet("T3", has: "T5")
         pair.onTablet("T1", has: "T4")
@@ -81,7 +84,7 @@ import ValueSimulation
         #expect(pair.images == ["T1–T5", "T2–T4"])
     }
 
-    @Test(arguments: [1, 2, 3, 200]) func aNewPartnerLetsGoLikeOneThatIsKnown(pageSize: Int) {
+    @Test(arguments: [1, 2, 3, 200]) func aNewObjectIsDisplacedLikeAKnownOne(pageSize: Int) {
         var pair = Pair()
         let new = pair.tablet.insert("Attachment")
         if let image = pair.tablet.key(named: "T5") { pair.tablet.set("imageData", of: new, to: .reference(image)) }

@@ -19,7 +19,7 @@ import Testing
         return pages
     }
 
-    @Test func whatIsWantedForAnotherReasonIsFetched() {
+    @Test func aFetchForAnotherReasonDiscardsPushedPages() {
         var pages = Self.inStep
         pages.take(Self.page(1, 2, "a"))
         #expect(pages.give(isWanted: false) == nil)
@@ -29,7 +29,7 @@ import Testing
         #expect(pages.give(isWanted: true) == nil)
     }
 
-    @Test func pagesThatFollowEachOtherAreOne() {
+    @Test func consecutivePushedPagesAreJoined() {
         var pages = Self.inStep
         pages.take(Self.page(1, 2, "a", "b", without: ["c"]))
         pages.take(Self.page(2, 3, "b", "c", without: ["d"]))
@@ -46,7 +46,7 @@ import Testing
         #expect(pages.give(isWanted: true) == nil)
     }
 
-    @Test func anotherZoneThatChangedInBetweenIsToBeLookedFor() {
+    @Test func aGapInDatabaseTokensRequiresAFetchOfOtherZones() {
         var pages = Self.inStep, last = Self.page(2, 3, "b")
         last.database = ImportPage.DatabaseStep(from: "d2 and another zone", to: "d3")
         pages.take(Self.page(1, 2, "a"))
@@ -56,7 +56,7 @@ import Testing
         #expect(page?.database == nil)
     }
 
-    @Test func whoSentSomethingOthersMayHaveMetFetches() {
+    @Test func pushedPagesAreDiscardedIfASentChangeMayPrecedeThem() {
         var pages = PushedPages()
         pages.take(Self.page(1, 2, "a"))
         #expect(pages.give(isWanted: true) == nil, "before the first page")

@@ -13,7 +13,7 @@ import Testing
         return record
     }
 
-    @Test func aPassReadsTypeByTypeAndPageByPage() {
+    @Test func aQueryPassReadsTypesInOrderAndPageByPage() {
         let types = ["A", "B"]
         var position = QueryPosition()
         var request = position.request(of: types, limit: 2)
@@ -45,7 +45,7 @@ import Testing
         #expect(position.request(of: types, limit: 2).query.filters.isEmpty)
     }
 
-    @Test func whatIsNoPositionBeginsAgain() {
+    @Test func aMalformedQueryPositionBeginsANewPass() {
         for text in ["", "x", "query 2\n\nA 7", "query 1", "query 1\nA x", "query 1\n\nA seven\nB"] {
             #expect(QueryPosition(text).request(of: ["A"], limit: 1).query.filters.isEmpty, "\(text)")
         }
@@ -58,9 +58,11 @@ import Testing
     }
 
     /// Positions that an earlier version stored, of records with impossible times.
-    @Test(arguments: [Int64.min, .max]) func impossibleTimesAreClamped(_ time: Int64) throws {
+    @Test(arguments: [Int64.min, .max]) func outOfRangeTimesAreClamped(_ time: Int64) throws {
         let position = QueryPosition("query 1\n\nCD_Post \(time)")
         let filter = try #require(position.request(of: ["CD_Post"], limit: 10).query.filters.first)
-        #expect(filter == QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(UntrustedNumber.milliseconds(time) - 30_000)))
+        #expect(
+            filter
+                == QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(UntrustedNumber.milliseconds(time) - 30_000)))
     }
 }

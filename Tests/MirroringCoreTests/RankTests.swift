@@ -41,14 +41,14 @@ import ValueSimulation
         return list
     }
 
-    @Test func aNewListIsRankedInItsOrder() {
+    @Test func aNewListIsAssignedPositionKeysInItsOrder() {
         let list = list((0..<500).map { "n\($0)" })
         #expect(list.isInOrder)
         #expect(Set(list.ranks.values).count == 500)
         #expect(list.ranks.values.allSatisfy { Rank($0.text) == $0 && $0.text.utf8.count < 16 })
     }
 
-    @Test func aMoveChangesOneMember() {
+    @Test func aMoveChangesThePositionKeyOfOneMember() {
         var list = list((0..<50).map { "n\($0)" })
         for (from, to) in [(3, 40), (49, 0), (20, 21), (0, 49)] {
             list.names.insert(list.names.remove(at: from), at: to)
@@ -57,7 +57,7 @@ import ValueSimulation
         }
     }
 
-    @Test func whatIsPutAtTheEndsDoesNotMakeRanksLonger() {
+    @Test func insertionsAtTheEndsDoNotLengthenPositionKeys() {
         var list = list(["middle"])
         for number in 0..<400 {
             list.names.append("last \(number)")
@@ -70,7 +70,7 @@ import ValueSimulation
     }
 
     /// Two digits come closer to each other with each insertion, until everybody gets a short rank again.
-    @Test func veryManyInsertionsIntoOnePlaceKeepRanksShort() {
+    @Test func manyInsertionsAtOneIndexKeepPositionKeysShort() {
         var list = list(["first", "last"])
         var most = 0
         for number in 0..<1500 {
@@ -83,7 +83,7 @@ import ValueSimulation
     }
 
     @Test(arguments: 1...60)
-    func twoDevicesThatChangeAListShowTheSameOrder(seed: UInt64) {
+    func concurrentChangesOfAListConverge(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let base = list((0..<12).map { "n\($0)" })
         var devices = [base, base]
@@ -113,7 +113,7 @@ import ValueSimulation
         #expect(devices[0].names.count == ranks.count)
     }
 
-    @Test func whatTwoDevicesPutIntoOnePlaceIsNotMixed() {
+    @Test func concurrentInsertionsAtOneIndexDoNotInterleave() {
         let base = list(["a", "z"])
         var one = base, other = base
         one.names.insert(contentsOf: ["one 1", "one 2", "one 3"], at: 1)
@@ -127,7 +127,7 @@ import ValueSimulation
         #expect(one.names == ["a"] + ones + others + ["z"] || one.names == ["a"] + others + ones + ["z"])
     }
 
-    @Test func equalAndMissingRanksAreOrderedByNameAndRankedByWhoChangesTheList() throws {
+    @Test func membersWithEqualOrNoPositionKeyAreOrderedByNameUntilTheListChanges() throws {
         let rank = try #require(Rank("V00001"))
         var list = List(names: ["c", "b", "x", "a"], ranks: ["b": rank, "c": rank])
         list.sort()
@@ -137,5 +137,5 @@ import ValueSimulation
     }
 
     @Test(arguments: ["", "V0000 1", "V00000", "é", "V:1", String(repeating: "V", count: 257)])
-    func whatIsNoRankIsNotRead(text: String) { #expect(Rank(text) == nil) }
+    func malformedPositionKeysAreIgnored(text: String) { #expect(Rank(text) == nil) }
 }

@@ -11,7 +11,7 @@ import Testing
         RetryPolicy.decide(CloudFailure(code, "r", retryAfterSeconds: retryAfter), attempt: attempt, jitter: jitter)
     }
 
-    @Test func eachCodeHasItsDecision() {
+    @Test func eachErrorCodeHasItsRetryDecision() {
         let waiting: Set<AppErrorCode> = [
             .internalError, .partialFailure, .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited,
             .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .constraintViolation, .operationCancelled,
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func delaysDoubleAreCappedAndSpread() {
+    @Test func retryDelaysDoubleUpToAMaximumWithJitter() {
         func delay(_ attempt: Int, _ jitter: Double) -> Duration? {
             if case .wait(let delay, _, _) = decide(.zoneBusy, attempt: attempt, jitter: jitter) { delay } else { nil }
         }
@@ -46,33 +46,34 @@ import Testing
     }
 
     /// A delay that is cut after its jitter is the same on all devices, which then return together after an outage.
-    @Test func offlineAndPushDelaysAreSpreadUnderTheirCaps() {
+    @Test func offlineAndPushDelaysHaveJitterBelowTheirMaximum() {
         func delay(_ jitter: Double) -> Duration? {
             if case .wait(let delay, _, _) = decide(.networkUnavailable, attempt: 100, jitter: jitter) { delay } else { nil }
         }
         #expect([0, 0.5, 1].map { delay($0) } == [.seconds(7.5), .seconds(11.25), .seconds(15)])
-        #expect([0, 0.5, 1].map { RetryPolicy.pushBackoff.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
+        #expect(
+            [0, 0.5, 1].map { RetryPolicy.pushBackoff.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
     }
 
-    @Test func theServersWishIsHonouredExactly() {
+    @Test func retryAfterOfTheServerIsObeyedExactly() {
         #expect(decide(.requestRateLimited, attempt: 5, retryAfter: 42) == .wait(.seconds(42), isOffline: false, reason: "r"))
         #expect(decide(.zoneBusy, retryAfter: 0) == .wait(.seconds(0), isOffline: false, reason: "r"))
         #expect(decide(.zoneBusy, retryAfter: -1) == .wait(.seconds(1), isOffline: false, reason: "r"))
         #expect(decide(.zoneBusy, retryAfter: .nan) == .wait(.seconds(1), isOffline: false, reason: "r"))
     }
 
-    @Test func faultsOfTheServerAreNotTriedForEver() {
+    @Test func serverErrorsAreRetriedALimitedNumberOfTimes() {
         #expect(decide(.internalError, attempt: 7) == .wait(.seconds(64), isOffline: false, reason: "r"))
         #expect(decide(.internalError, attempt: 8) == .wait(.seconds(128), isOffline: false, reason: "r"))
     }
 
-    @Test func aDelayOfTheServerIsAtMostOneDay() {
+    @Test func retryAfterIsLimitedToOneDay() {
         #expect(CloudFailure(.zoneBusy, "r", retryAfter: .seconds(1_000_000)).retryAfter == CloudFailure.retryAfterMax)
         #expect(CloudFailure(.zoneBusy, "r", retryAfter: .seconds(-1)).retryAfter == .zero)
         #expect(CloudFailure(.zoneBusy, "r", retryAfterSeconds: 1e300).retryAfter == CloudFailure.retryAfterMax)
     }
 
-    @Test func everyCodeOfTheWireHasANumber() {
+    @Test func everyWireErrorHasACKErrorCode() {
         for code in WireError.Code.allCases {
             #expect(CloudFailure(WireError(code, "w", retryAfter: 3)).retryAfter == .seconds(3))
         }
@@ -81,7 +82,7 @@ import Testing
     }
 
     /// Both codes are one to an app. A fault ends, a rejection doesn't.
-    @Test func faultOfTheServerIsNotARejectionOfTheItem() {
+    @Test func aServerErrorDoesNotRejectTheItem() {
         #expect(AppErrorCode(WireError(.internalError, "w")) == .serverRejectedRequest)
         #expect(RetryPolicy.itemDecision(CloudFailure(WireError(.internalError, "w"))) == .later)
         #expect(RetryPolicy.itemDecision(CloudFailure(.serverRejectedRequest, "r")) == .giveUp)

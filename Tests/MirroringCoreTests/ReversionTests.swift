@@ -44,7 +44,7 @@ import ValueSimulation
         mine.apply(reversion.page(found: found, missing: missing, token: mine.token ?? "", generation: nil), from: server)
     }
 
-    @Test func aRejectedEditTakesTheServersValuesAndFollowsThemAgain() throws {
+    @Test func aRevertedEditTakesTheServersValuesAndFollowsLaterOnes() throws {
         var (server, theirs, mine) = shared()
         let before = mine.dump
         let post = try #require(mine.keys(of: "Post").first)
@@ -69,7 +69,7 @@ import ValueSimulation
         #expect(mine.dump == theirs.dump)
     }
 
-    @Test func aRejectedDeletionComesBackWithItsLinks() throws {
+    @Test func aRevertedDeletionRestoresObjectAndLinks() throws {
         var (server, theirs, mine) = shared()
         mine.delete(try #require(mine.keys(of: "Post").first))
         reject(&mine)
@@ -87,7 +87,7 @@ import ValueSimulation
         #expect(mine.dump == theirs.dump)
     }
 
-    @Test func aRejectedInsertionIsDeletedAndItsValuesAreLogged() throws {
+    @Test func aRevertedInsertionIsDeletedAndItsValuesAreLogged() throws {
         var (server, theirs, mine) = shared()
         let post = try #require(mine.keys(of: "Post").first)
         let tag = mine.insert("Tag", ["name": .string("new")])
@@ -104,7 +104,7 @@ import ValueSimulation
         #expect(mine.links.count == 1)
     }
 
-    @Test func rejectedLinksAreUndoneBothWays() throws {
+    @Test func revertedLinksAreRestoredOrRemoved() throws {
         var (server, theirs, mine) = shared()
         let post = try #require(mine.keys(of: "Post").first), tag = try #require(mine.keys(of: "Tag").first)
         mine.setLinked(false, post, "tags", tag)
@@ -116,7 +116,7 @@ import ValueSimulation
         #expect(changes(mine).isEmpty)
     }
 
-    @Test func whatTheServerHasNoMoreIsDeleted() throws {
+    @Test func revertingAnObjectDeletedOnTheServerDeletesIt() throws {
         var (server, theirs, mine) = shared()
         mine.set("title", of: try #require(mine.keys(of: "Post").first), to: .string("mine"))
         reject(&mine)
@@ -129,7 +129,7 @@ import ValueSimulation
         #expect(mine.dump == theirs.dump)
     }
 
-    @Test func aFullFetchInProgressGoesOn() {
+    @Test func aReversionDoesNotInterruptAFullFetch() {
         let reversion = Reversion(of: [])
         let page = reversion.page(found: [], missing: [], token: "t", generation: 3)
         #expect(page.moreComing)

@@ -13,7 +13,7 @@ import ValueSimulation
         #expect(DeviceWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
-    @Test func theCheckersNoticeALostEdit() {
+    @Test func theCheckersDetectALostEdit() {
         var world = DeviceWorld(seed: 1)
         for _ in 0..<world.steps { world.step() }
         _ = world.heal(atMost: 30)
@@ -32,26 +32,26 @@ import ValueSimulation
 
     /// Seeds that found a defect.
     @Test(arguments: [181, 189, 251, 267, 282] as [UInt64])
-    func lessonsOfOneToOneRelationshipsStayLearnt(seed: UInt64) {
+    func earlierFailuresOfOneToOneRelationshipsStayFixed(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed, features: []) == [], "seed \(seed)")
     }
 
     /// The first two: an edit was forwarded to a share, and undone there. A device that had awaited it showed it forever.
     /// The others: a relocated object referred to one that the relocating device did not have, across zones.
     @Test(arguments: [1231, 4240, 6653, 7537, 12777] as [UInt64])
-    func lessonsOfRelocationStayLearnt(seed: UInt64) {
+    func earlierFailuresOfRelocationStayFixed(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed, features: [.relocation]) == [], "seed \(seed)")
     }
 
     /// A member reached the zone of a share before its list did, and stood at the end of the list.
     @Test(arguments: [3421, 3798, 4832, 5638, 9190] as [UInt64])
-    func lessonsOfRelocatedListsStayLearnt(seed: UInt64) {
+    func earlierFailuresOfRelocatedListsStayFixed(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed, features: [.relocation, .order]) == [], "seed \(seed)")
     }
 
     /// `make simulate-values CANARY=name` prints the first seed.
     @Test(arguments: ValueCanary.allCases)
-    func aPlantedDefectIsFound(_ canary: ValueCanary) {
+    func aPlantedBugIsDetected(_ canary: ValueCanary) {
         let found = (1...1000 as ClosedRange<UInt64>).first {
             !FeatureWorld.violations(seed: $0, features: canary.features, canary: canary).isEmpty
         }

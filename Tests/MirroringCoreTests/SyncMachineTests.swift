@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func setUpImportAndExportRunInThisOrder() {
+    @Test func operationsRunInTheOrderSetUpImportExport() {
         var script = Script()
         #expect(script.tell(.started) == ["setUp", "[starting]"])
         #expect(script.finish(.done) == ["listen", "fetchPage", "[importing(done: 0, total: nil)]"])
@@ -77,7 +77,7 @@ import Testing
         #expect(script.machine.status.lastSuccess != nil)
     }
 
-    @Test func fullStoragePausesOnlyChangesThatNeedStorage() {
+    @Test func aQuotaPauseAppliesOnlyToChangesThatNeedStorage() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
@@ -123,7 +123,7 @@ import Testing
         #expect(effects.first == "plan(8)")
     }
 
-    @Test func anImportShowsItsTotalIfTheServerCounts() {
+    @Test func importProgressHasATotalIfTheServerSendsCounts() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
         #expect(script.page(200, moreComing: true, remaining: 250).last == "[importing(done: 200, total: Optional(450))]")
@@ -201,7 +201,7 @@ import Testing
         #expect(script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
     }
 
-    @Test func aCountBehindAnExportIsStale() {
+    @Test func aPendingCountTakenBeforeAnExportIsStale() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(1, pending: 1)
@@ -288,7 +288,7 @@ import Testing
         #expect(script.fail(.limitExceeded).first == "plan(1)")
     }
 
-    @Test func aPoisonItemIsFoundByHalvesAndQuarantined() {
+    @Test func aPoisonItemIsFoundByBisectionAndQuarantined() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         for (count, half) in [(8, 4), (4, 2), (2, 1)] {
@@ -411,13 +411,14 @@ import Testing
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(2, pending: 5)
-        #expect(script.settle(next: Sample.plan(3, pending: 3)) { $0.accepted = 2 } == ["send", "[exporting(done: 2, total: 5) 3 pending]"])
+        #expect(
+            script.settle(next: Sample.plan(3, pending: 3)) { $0.accepted = 2 } == ["send", "[exporting(done: 2, total: 5) 3 pending]"])
         #expect(script.tell(.itemsReceived(2)) == ["[exporting(done: 4, total: 5) 3 pending]"])
         #expect(script.settle { $0.accepted = 3 } == ["plan(8)", "[exporting(done: 5, total: 5)]"])
     }
 
     /// Changes that an earlier import read may have changed since the interruption.
-    @Test func anInterruptedImportBeginsAgain() {
+    @Test func anInterruptedImportRestarts() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
         var round = ImportRound()
@@ -427,7 +428,7 @@ import Testing
         #expect(script.tell(.resumed).first == "fetchPage")
     }
 
-    @Test func effectsCarryTheBatchThatTheyAreAbout() {
+    @Test func effectsCarryTheirBatch() {
         var machine = SyncMachine(itemsMax: 8)
         var clock = Date(timeIntervalSinceReferenceDate: 0)
         func handle(_ event: SyncMachine.Event) -> (SyncMachine.Operation, SyncMachine.OperationID)? {
@@ -479,7 +480,8 @@ import Testing
             for outcome in Sample.outcomes {
                 var machine = script
                 let state = machine.state
-                #expect(machine.handle(.finished(Sample.lateID, outcome), now: Sample.now, jitter: 0.5).allSatisfy { $0.isReport }, "\(name)")
+                #expect(
+                    machine.handle(.finished(Sample.lateID, outcome), now: Sample.now, jitter: 0.5).allSatisfy { $0.isReport }, "\(name)")
                 #expect(machine.state == state, "\(name), \(outcome)")
             }
         }

@@ -7,12 +7,14 @@ import Testing
 import ValueSimulation
 
 @Suite struct TimeOrderedNamesTests {
-    @Test func namesAreUUIDsOfVersionSevenInOrder() throws {
+    @Test func newRecordNamesAreOrderedUUIDsOfVersionSeven() throws {
         var names = TimeOrderedNames()
         var random = SeededRandom(seed: 1)
         var made: [String] = []
         // A clock that stands, runs, goes back by days, and runs again.
-        for time: UInt64 in [1_900_000_000_000, 1_900_000_000_000, 1_900_000_000_001, 1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_002] {
+        for time: UInt64 in [
+            1_900_000_000_000, 1_900_000_000_000, 1_900_000_000_001, 1_800_000_000_000, 1_800_000_000_001, 1_900_000_000_002,
+        ] {
             for _ in 0..<1000 { made.append(names.next(at: time, random: random.next())) }
         }
         #expect(made == made.sorted())
@@ -25,14 +27,14 @@ import ValueSimulation
         }
     }
 
-    @Test func theTimeAndTheRandomBitsStandWhereTheStandardHasThem() {
+    @Test func timeAndRandomBitsFollowTheUUIDStandard() {
         var names = TimeOrderedNames()
         #expect(names.next(at: 0x0123_4567_89AB, random: .max) == "01234567-89AB-7000-800F-FFFFFFFFFFFF")
         #expect(names.next(at: 0x0123_4567_89AB, random: 0) == "01234567-89AB-7000-8010-000000000000")
     }
 
     /// More names in a millisecond than there are numbers go on in the next one.
-    @Test func aMillisecondThatIsFullGoesOnInTheNext() {
+    @Test func anExhaustedMillisecondContinuesInTheNext() {
         var names = TimeOrderedNames()
         var last = ""
         for _ in 0..<(1 << 22) { last = names.next(at: 5, random: 0) }

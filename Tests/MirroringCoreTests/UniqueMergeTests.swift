@@ -48,7 +48,7 @@ import ValueSimulation
         try #require(replica.liveKeys.first { replica.mapping.model.entities[$0.entityIndex].name == entity })
     }
 
-    @Test func aLinkWithWhatWasMergedHereIsOneWithWhatStays() throws {
+    @Test func aLinkToADuplicateIsRedirectedToTheMergedObject() throws {
         let (smaller, larger) = try Self.values()
         var server = ServerModel()
         var maker = try Self.replica("A"), merger = try Self.replica("B")
@@ -73,7 +73,7 @@ import ValueSimulation
         #expect(server.links.count == 1)
     }
 
-    @Test func whatGoesOnAfterADeletionHasItsOwnValues() throws {
+    @Test func aReKeyedObjectKeepsItsValuesAfterTheDeletionOfADuplicate() throws {
         let (smaller, larger) = try Self.values()
         var server = ServerModel()
         var deleter = try Self.replica("A"), merger = try Self.replica("B")

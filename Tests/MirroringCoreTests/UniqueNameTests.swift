@@ -15,7 +15,10 @@ import Testing
         var heir = Entity(name: "Hashtag", superentity: "Tag", attributes: [Attribute(name: "page", type: .string)])
         heir.uniquenessConstraints = [["page"]]
         var person = Entity(
-            name: "Person", attributes: [Attribute(name: "first", type: .string), Attribute(name: "born", type: .integer64), Attribute(name: "at", type: .date)])
+            name: "Person",
+            attributes: [
+                Attribute(name: "first", type: .string), Attribute(name: "born", type: .integer64), Attribute(name: "at", type: .date),
+            ])
         person.uniquenessConstraints = [["first", "born"], ["at"]]
         return try ResolvedModel(Model(entities: [tag, heir, person]))
     }
@@ -30,25 +33,25 @@ import Testing
     }
 
     /// Names of released versions never change: two versions of an app have to make the same.
-    @Test func namesAreTheSameOnEveryDeviceAndInEveryVersion() throws {
+    @Test func uniqueNamesAreEqualOnEveryDeviceAndVersion() throws {
         #expect(try names("Tag", ["name": .string("swift")]) == ["BC31A1EF-258E-89B3-A679-D16C735E323D"])
         #expect(try names("Tag", ["name": .string("swift")], attempt: 1) == ["CF043CEF-025A-8B71-9A71-2340682A0A96"])
         #expect(try names("Person", ["first": .string("Mia"), "born": .int(1984)]) == ["B4B46F8D-0CC7-821E-B0DF-C00638A3271D"])
     }
 
-    @Test func anHeirIsTheSameThingAsAnObjectOfItsParent() throws {
+    @Test func aSubentityHasTheUniqueNameOfItsSuperentity() throws {
         let heir = try names("Hashtag", ["name": .string("swift"), "page": .string("p")])
         #expect(heir.count == 2)
         #expect(try heir.first == names("Tag", ["name": .string("swift")]).first)
     }
 
-    @Test func whatLacksAValueIsNotCompared() throws {
+    @Test func objectsWithoutAUniqueValueAreNotCompared() throws {
         #expect(try names("Person", ["first": .string("Mia")]).isEmpty)
         #expect(try names("Tag", [:]).isEmpty)
     }
 
     /// A date travels in milliseconds.
-    @Test func valuesCountAsTheyTravel() throws {
+    @Test func uniqueNamesUseValuesAsTheyAreSent() throws {
         #expect(try names("Person", ["at": .date(1000.0001)]) == names("Person", ["at": .date(1000)]))
         #expect(try names("Person", ["at": .date(1000.5)]) != names("Person", ["at": .date(1000)]))
         #expect(try names("Tag", ["name": .string("e\u{301}")]) != names("Tag", ["name": .string("\u{e9}")]))
@@ -58,7 +61,7 @@ import Testing
         CloudModelRules.violations(of: try Self.model(change), allowing: allowed).map(\.description).filter { $0.contains("uniqueness") }
     }
 
-    @Test func constraintsAreForTheAppToAllow() throws {
+    @Test func uniquenessConstraintsNeedTheModelExtension() throws {
         #expect(try violations([]).count == 3)
         #expect(try violations([.uniquenessConstraints]).isEmpty)
         #expect(

@@ -8,7 +8,10 @@ import ValueSimulation
 @Suite struct UniqueSimulationTests {
     /// Seeds that failed once, with the rule that was missing.
     private static let lessons: [(seed: UInt64, lesson: String)] = [
-        (582, "what a record says that it took over stays over it, though the other has the smaller name and its deletion is on a later page"),
+        (
+            582,
+            "what a record says that it took over stays over it, though the other has the smaller name and its deletion is on a later page"
+        ),
         (804, "the same"), (1549, "the same"), (3044, "the same"), (3654, "the same"), (3845, "the same"),
         (4057, "of two equal ones the one goes that the server has no more, whatever says that it took over what; and stays gone"),
         (6483, "what something was merged into elsewhere may have been merged here, into what stays"),
@@ -17,12 +20,12 @@ import ValueSimulation
         (19577, "what was merged into something that was gone already goes on by itself"),
     ]
 
-    @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, lesson: String) {
-        devicesAgreeOnOneOfEach(seed: seed)
+    @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, lesson: String) {
+        devicesConvergeOnOneObjectPerUniqueValue(seed: seed)
     }
 
     @Test(arguments: 1...300)
-    func devicesAgreeOnOneOfEach(seed: UInt64) {
+    func devicesConvergeOnOneObjectPerUniqueValue(seed: UInt64) {
         #expect(UniqueWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 }

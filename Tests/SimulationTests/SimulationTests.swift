@@ -6,7 +6,7 @@ import Testing
 
 /// A share of the seeds of `make simulate`, and the planted bugs that it has to find.
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-    @Test(arguments: UInt64(1)...12) func nothingIsLost(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...12) func noAcknowledgedChangeIsLost(seed: UInt64) throws {
         #expect(try Simulation.run(seed: seed).violations == [], "seed \(seed)")
     }
 
@@ -26,48 +26,111 @@ import Testing
         (19, [.sharing], "a link stayed behind of which the device that shared its objects had not heard"),
         (206, [.sharing], "a new device saw an object in its share and in the home zone, from which it had not been deleted yet"),
         (236, [.polling, .sharing], "what one device deleted while another moved it to a share stayed there"),
-        (46, [.sharing], "an object came into a share without what another device had written since, and showed it again when it was passed on"),
+        (
+            46, [.sharing],
+            "an object came into a share without what another device had written since, and showed it again when it was passed on"
+        ),
         (484, [.sharing], "an object came into a share after what it referred to, and did not refer to it"),
-        (329, [.sharing], "two devices moved one object to a share, and the second brought an older value back: it had forgotten what the object was before"),
+        (
+            329, [.sharing],
+            "two devices moved one object to a share, and the second brought an older value back: it had forgotten what the object was before"
+        ),
         (421, [.sharing], "a link that was taken apart in a share came back with a device that heard late that its objects were there"),
         (109, [.sharing], "a link came to the home zone after one of its objects had left it, and was deleted there instead of following"),
         (1051, [.sharing], "what was connected with something shared, and deleted elsewhere before it got there, was in no conflict log"),
-        (1028, [.pauses, .publicQueries], "a relationship was set before its target had come, and the target was in no conflict log when it came"),
-        (121, [.extensions], "another program's page was taken for a server that does not offer what the model needs, and a device stopped"),
+        (
+            1028, [.pauses, .publicQueries],
+            "a relationship was set before its target had come, and the target was in no conflict log when it came"
+        ),
+        (
+            121, [.extensions],
+            "another program's page was taken for a server that does not offer what the model needs, and a device stopped"
+        ),
         (213, [.extensions], "the user deleted everything, and a comment that was never sent was shown without its post"),
         (11, [.sharing], "what belonged to no share and was deleted was complained of for ever"),
         (64, [.batches], "who deleted an object before something it referred to had come lost the reference, which was in no conflict log"),
-        (66, [.batches, .sharing], "two objects came into a share, and a third that both led to followed twice, and was taken for deleted"),
-        (53, [.batches, .sharing], "a reference came into a share before its target, which the device then moved there itself: it was never set"),
+        (
+            66, [.batches, .sharing],
+            "two objects came into a share, and a third that both led to followed twice, and was taken for deleted"
+        ),
+        (
+            53, [.batches, .sharing],
+            "a reference came into a share before its target, which the device then moved there itself: it was never set"
+        ),
         (1964, [.batches, .sharing], "a pair was taken apart as one of its objects went to a share, and was linked again elsewhere"),
         (6259, [.sharing], "a link between two zones came to one where both its objects were, and nobody linked them"),
-        (6969, [.sharing], "what a device moved to a share and deleted before it was sent came back with another device that moved it, too"),
+        (
+            6969, [.sharing],
+            "what a device moved to a share and deleted before it was sent came back with another device that moved it, too"
+        ),
         (7203, [.sharing], "what an object that had moved was related to in its old place did not follow it"),
         (6401, [.sharing], "what a newer version of the app wrote while an older one shared it did not go along"),
         (1556, [.assets, .extensions, .polling], "a link with a topic was thrown away that had been merged here before it came"),
-        (969, [.batches, .extensions, .polling], "what was deleted gave its values to a topic that somebody made in its place, and stayed under its name"),
+        (
+            969, [.batches, .extensions, .polling],
+            "what was deleted gave its values to a topic that somebody made in its place, and stayed under its name"
+        ),
         (7285, [.sharing], "what was deleted while an edit of it was on its way to its old place was not deleted in the share"),
-        (7610, [.sharing], "what another device had written went until it was passed on, as somebody had changed something else in the share"),
+        (
+            7610, [.sharing],
+            "what another device had written went until it was passed on, as somebody had changed something else in the share"
+        ),
         (9887, [.sharing], "what had been written in an object's old place won against what was written in the share later"),
-        (24159, [.sharing], "what was deleted before its device heard of its share came back from its old place with a later version of the app"),
-        (22592, [.extensions, .polling], "a comment was moved to a post that was deleted elsewhere, and hidden although the server had it under the old one"),
-        (21832, [.pauses, .polling, .publicQueries], "a sync took up an import in the middle, and was over without the types that had been read before"),
+        (
+            24159, [.sharing],
+            "what was deleted before its device heard of its share came back from its old place with a later version of the app"
+        ),
+        (
+            22592, [.extensions, .polling],
+            "a comment was moved to a post that was deleted elsewhere, and hidden although the server had it under the old one"
+        ),
+        (
+            21832, [.pauses, .polling, .publicQueries],
+            "a sync took up an import in the middle, and was over without the types that had been read before"
+        ),
         (21693, [], "a request came late that had been refused for the lack of its zone, and was carried out in the next one"),
         (40916, [.pauses], "somebody signed in and out before the server could be asked, and what they saved was sent as the first user's"),
-        (50813, [.sharing], "what had followed into a share and was deleted there stayed after a full fetch: it was counted as the home zone's are"),
-        (502189, [.sharing], "what was written to an object's old place was shown, and was not when the new one was read anew before it was passed on"),
-        (303571, [.sharing], "what somebody let an object in its old place refer to had come to the new one before, and was passed on as nothing"),
-        (100829, [.sharing], "what somebody wrote to an object's old place was shown, and was not when the new one changed before it was passed on"),
-        (61518, [.assets, .polling, .sharing], "a long value that was written while its object was deleted was logged as an address of the server's"),
-        (61827, [.pauses, .polling], "what was put back to what another device had known and replaced: it was the checker that took it for lost"),
+        (
+            50813, [.sharing],
+            "what had followed into a share and was deleted there stayed after a full fetch: it was counted as the home zone's are"
+        ),
+        (
+            502189, [.sharing],
+            "what was written to an object's old place was shown, and was not when the new one was read anew before it was passed on"
+        ),
+        (
+            303571, [.sharing],
+            "what somebody let an object in its old place refer to had come to the new one before, and was passed on as nothing"
+        ),
+        (
+            100829, [.sharing],
+            "what somebody wrote to an object's old place was shown, and was not when the new one changed before it was passed on"
+        ),
+        (
+            61518, [.assets, .polling, .sharing],
+            "a long value that was written while its object was deleted was logged as an address of the server's"
+        ),
+        (
+            61827, [.pauses, .polling],
+            "what was put back to what another device had known and replaced: it was the checker that took it for lost"
+        ),
         (9840, [.extensions, .pauses, .polling], "what went to another list stood where somebody had put it in the one that it left"),
-        (8147, [.batches, .extensions, .polling], "a wait ended in vain as its answer was on its way: it was the simulation that lost the news"),
+        (
+            8147, [.batches, .extensions, .polling],
+            "a wait ended in vain as its answer was on its way: it was the simulation that lost the news"
+        ),
         (12433, [.publicQueries], "a run ended as a device had just begun to ask again: it was the simulation that did not wait"),
-        (8190, [.assets, .batches, .polling], "two devices wrote one reference, and one was replaced: it was the checker that took them for two"),
-        (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
+        (
+            8190, [.assets, .batches, .polling],
+            "two devices wrote one reference, and one was replaced: it was the checker that took them for two"
+        ),
+        (
+            6359, [.sharing],
+            "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"
+        ),
     ]
 
-    @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, features: Set<Feature>, lesson: String) throws {
+    @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed): \(lesson)")
     }
 
@@ -76,7 +139,7 @@ import Testing
     /// 262, 308, 379, 439 and 454, a request arrived late and was executed once more. In 430, the backup lacked a database, and the new one
     /// counted as the lost one's continuation; in 61 and 753, it lacked the user's record name, and a device archived its store.
     @Test(arguments: [1, 2, 36, 52, 60, 61, 208, 262, 308, 379, 430, 439, 454, 753] as [UInt64])
-    func aRestoredServerLosesNothingThatDevicesHave(seed: UInt64) throws {
+    func aServerRestoredFromABackupRecoversRecordsFromDevices(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, features: [.restores])
         #expect(report.violations == [], "seed \(seed)")
     }
@@ -84,7 +147,7 @@ import Testing
     /// Also where several devices of several users receive one change, where apps send requests to the server themselves, and next to
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])
-    func aSeedIsTheSameRunEachTime(seed: UInt64, features: Set<Feature>) throws {
+    func aSeedReproducesItsRun(seed: UInt64, features: Set<Feature>) throws {
         let first = try Simulation.run(seed: seed, features: features, keepsTrace: true)
         #expect(first.events > 50)
         for _ in 1...2 {
@@ -96,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsFound(canary: Simulation.Canary) throws {
+    @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsDetected(canary: Simulation.Canary) throws {
         let found = try (1...40).contains { try !Simulation.run(seed: $0, canary: canary).violations.isEmpty }
         #expect(found, "no seed found \(canary)")
     }

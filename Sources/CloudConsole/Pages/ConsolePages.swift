@@ -78,16 +78,19 @@ struct ConsolePages {
         let isInContainer = visit.path.first == "c" && visit.path.count > 3
         let page = isInContainer ? visit.path[3] : visit.path.first ?? "overview"
         let verb = visit.isPost ? visit.fields["do"] ?? "post" : "look"
-        let subject = isInContainer ? "\(visit.path[1]) \(visit.path[2])" : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
+        let subject =
+            isInContainer ? "\(visit.path[1]) \(visit.path[2])" : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
         try await console.service.audit(
-            "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject, outcome: outcome)
+            "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
+            outcome: outcome)
     }
 
     /// Events a page of the audit log shows.
     private static let auditEventsPerPage = 100
 
     private func auditLog(_ visit: Visit) async throws -> ServiceResponse {
-        let events = try await console.storage.auditEvents(before: visit.query["before"].flatMap { Int64($0) }, limit: Self.auditEventsPerPage)
+        let events = try await console.storage.auditEvents(
+            before: visit.query["before"].flatMap { Int64($0) }, limit: Self.auditEventsPerPage)
         var values: [String: Any] = [
             "events": events.map { number, event -> [String: Any] in
                 [
@@ -123,7 +126,8 @@ struct ConsolePages {
         return Visit(
             account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
             request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: isForm ? body : []),
-            body: body, isPost: isPost, isByKey: key != nil, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+            body: body, isPost: isPost, isByKey: key != nil, path: path,
+            headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
     static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
@@ -203,7 +207,8 @@ struct ConsolePages {
                     let one = usage.first { $0.containerIdentifier == name && $0.environment == environment }
                     let databases = one?.databases ?? 0
                     return [
-                        "address": "/console/c/\(name)/\(environment.rawValue)/types", "name": environment == .development ? "Development" : "Production",
+                        "address": "/console/c/\(name)/\(environment.rawValue)/types",
+                        "name": environment == .development ? "Development" : "Production",
                         "databases": "\(databases) \(databases == 1 ? "database" : "databases")",
                         "records": FieldText.bytes(one?.usage.records ?? 0), "files": FieldText.bytes(one?.usage.assets ?? 0),
                     ]

@@ -66,8 +66,10 @@ extension ContainerPages {
         _ name: String, _ type: ContainerSchema.RecordType, _ schema: ContainerSchema, problem: String? = nil, removal: [String: Any]? = nil
     ) -> ServiceResponse {
         var values: [String: Any] = [
-            "fields": fields(of: type), "roles": roles(of: type, schema), "isOpen": isOpen, "fieldTypes": Self.fieldTypes.map { ["name": $0] },
-            "removable": type.schema.fields.keys.sorted().map { ["name": $0] }, "records": "\(base)/records?type=\(QueryItems.encode(name))",
+            "fields": fields(of: type), "roles": roles(of: type, schema), "isOpen": isOpen,
+            "fieldTypes": Self.fieldTypes.map { ["name": $0] },
+            "removable": type.schema.fields.keys.sorted().map { ["name": $0] },
+            "records": "\(base)/records?type=\(QueryItems.encode(name))",
         ]
         if !Self.hasTalkIndexes(type) { values["lacksIndexes"] = true }
         if let problem { values["problem"] = problem }
@@ -137,7 +139,9 @@ extension ContainerPages {
         let isLetter = { (byte: UInt8) in (65...90).contains(byte) || (97...122).contains(byte) }
         guard let first = name.utf8.first, name.utf8.count <= 255, isLetter(first),
             name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") })
-        else { throw WireError(.badRequest, "A \(kind) has a name that begins with a letter, followed by letters, digits and underscores.") }
+        else {
+            throw WireError(.badRequest, "A \(kind) has a name that begins with a letter, followed by letters, digits and underscores.")
+        }
     }
 
     private static func newField(_ form: QueryItems, of type: ContainerSchema.RecordType) throws -> (String, FieldSchema) {
@@ -147,7 +151,8 @@ extension ContainerPages {
         guard fieldTypes.contains(fieldType) else { throw WireError(.badRequest, "Choose a type for the field.") }
         // The schema language has the rules of types, so it reads the field.
         do {
-            let schema = try ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE T (\(name) \(form["encrypted"] == nil ? "" : "ENCRYPTED ")\(fieldType));")
+            let schema = try ContainerSchema(
+                text: "DEFINE SCHEMA RECORD TYPE T (\(name) \(form["encrypted"] == nil ? "" : "ENCRYPTED ")\(fieldType));")
             guard let field = schema.types["T"]?.schema.fields[name] else { throw WireError(.badRequest, "The field cannot be added.") }
             return (name, field)
         } catch let fault as SchemaFault {

@@ -31,7 +31,9 @@ struct ZonePages {
         }
     }
 
-    private func address(_ scope: DatabaseScope, _ zone: String) -> String { "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))" }
+    private func address(_ scope: DatabaseScope, _ zone: String) -> String {
+        "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))"
+    }
 
     // MARK: List
 
@@ -49,7 +51,9 @@ struct ZonePages {
         if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first {
             rows[0].merge(Self.size(size)) { $1 }
         }
-        for size in try await parent.service.zoneSizes(try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted) {
+        for size in try await parent.service.zoneSizes(
+            try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted)
+        {
             rows.append(try await row(.private, size.name, owner: "you").merging(Self.size(size)) { $1 })
         }
         let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
@@ -69,7 +73,9 @@ struct ZonePages {
         let isDefault = zone == ZoneID.defaultZoneName
         if scope != .private || !isDefault { row["address"] = address(scope, zone) }
         if scope != .public, !isDefault { row["shares"] = address(scope, zone) + "/shares" }
-        if scope == .private, !isDefault { (row["delete"], row["restore"]) = (address(scope, zone) + "/delete", address(scope, zone) + "/restore") }
+        if scope == .private, !isDefault {
+            (row["delete"], row["restore"]) = (address(scope, zone) + "/delete", address(scope, zone) + "/restore")
+        }
         return row
     }
 
@@ -88,7 +94,9 @@ struct ZonePages {
     // MARK: Deletion and restoration
 
     private func delete(_ zone: String) async throws -> ServiceResponse {
-        guard parent.visit.isPost else { return parent.page("zonedelete", ["zone": zone, "back": "\(parent.base)/zones"], title: "Delete the zone \(zone)?") }
+        guard parent.visit.isPost else {
+            return parent.page("zonedelete", ["zone": zone, "back": "\(parent.base)/zones"], title: "Delete the zone \(zone)?")
+        }
         // A person typed the name: one click does not delete thousands of records.
         guard form["zone"] == zone else {
             return parent.page(
@@ -113,7 +121,8 @@ struct ZonePages {
             return parent.page(
                 "done",
                 [
-                    "done": "\(restored.saved) records were restored, \(restored.deleted) were removed. Devices follow with their next sync.",
+                    "done":
+                        "\(restored.saved) records were restored, \(restored.deleted) were removed. Devices follow with their next sync.",
                     "next": "\(parent.base)/records?" + RecordQuery.text([("place", "private/\(zone)")]),
                 ], title: "Zone restored")
         } catch let error as WireError {
@@ -133,7 +142,8 @@ struct ZonePages {
         var token: String?
         for _ in 0..<Self.sharePagesMax {
             let query = ZoneChangesQuery(
-                zoneID: RecordPages.zoneID(zone), syncToken: token, resultsLimit: Self.pageRecords, desiredRecordTypes: [ShareDetails.recordType], reverse: true)
+                zoneID: RecordPages.zoneID(zone), syncToken: token, resultsLimit: Self.pageRecords,
+                desiredRecordTypes: [ShareDetails.recordType], reverse: true)
             let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, ZoneChangesRequest(zones: [query]), scope)
             guard case .changes(let changes)? = response.zones.first else { throw WireError(.zoneNotFound, "zone not found") }
             found += changes.records.filter { !$0.isDeleted }
@@ -189,9 +199,12 @@ struct ZonePages {
         }
         let title = scope == .public ? "The public database" : zone
         var values: [String: Any] = [
-            "rows": rows, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))", "newest": address,
+            "rows": rows, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))",
+            "newest": address,
         ]
-        guard let follow = end ?? (changes.moreComing ? nil : changes.syncToken) else { return parent.page("changes", values, title: title) }
+        guard let follow = end ?? (changes.moreComing ? nil : changes.syncToken) else {
+            return parent.page("changes", values, title: title)
+        }
         values["follow"] = [
             [
                 "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "", "token": follow,

@@ -16,7 +16,8 @@ extension SQLiteServerStore {
             switch credential {
             case .device(let account, let device):
                 try db.row(
-                    "SELECT 1 FROM devices WHERE account = ? AND device = ? AND (expires IS NULL OR expires > ?)", [account, device, now]) != nil
+                    "SELECT 1 FROM devices WHERE account = ? AND device = ? AND (expires IS NULL OR expires > ?)", [account, device, now])
+                    != nil
             case .session(let idHash):
                 try db.row(
                     """
@@ -89,13 +90,14 @@ extension SQLiteServerStore {
             return devices.map { row in
                 AccountAccess(
                     kind: .device(label: row[1], expires: row[3]), id: row[0], began: row[2], lastUse: Self.use(row, from: 4))
-            } + sessions.map { row in
-                let hash: Data = row[0]
-                let container: String = row[1]
-                return AccountAccess(
-                    kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
-                    id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
             }
+                + sessions.map { row in
+                    let hash: Data = row[0]
+                    let container: String = row[1]
+                    return AccountAccess(
+                        kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
+                        id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
+                }
         }
     }
 

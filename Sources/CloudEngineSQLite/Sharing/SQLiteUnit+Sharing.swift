@@ -35,8 +35,11 @@ extension SQLiteUnit {
 
     func share(ofRoot root: String?, in zone: Int64) throws -> StoredShare? {
         guard let part else { return nil }
-        return try rows("SELECT name, root, public_permission FROM shares INDEXED BY shares_root WHERE part = ? AND zone = ? AND root IS ?", [part, zone, root])
-            .first.map(Self.share)
+        return try rows(
+            "SELECT name, root, public_permission FROM shares INDEXED BY shares_root WHERE part = ? AND zone = ? AND root IS ?",
+            [part, zone, root]
+        )
+        .first.map(Self.share)
     }
 
     func members(ofShare name: String, in zone: Int64) throws -> [ShareMember] {

@@ -73,13 +73,16 @@ extension SQLiteServerStore {
             let parts = "part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)"
             let key: StatementArguments = [containerIdentifier, environment.rawValue]
             for table in [
-                "index_entries", "record_indexes", "record_references", "public_subscriptions", "records", "zones", "subscriptions", "uploads", "asset_links", "answers", "record_versions", "kept_assets", "client_tokens", "staged_requests",
+                "index_entries", "record_indexes", "record_references", "public_subscriptions", "records", "zones", "subscriptions",
+                "uploads", "asset_links", "answers", "record_versions", "kept_assets", "client_tokens", "staged_requests",
                 "change_log",
             ] {
                 try db.execute(sql: "DELETE FROM \(table) WHERE \(parts)", arguments: key)
             }
             try db.execute(
-                sql: "UPDATE partitions SET epoch = epoch + 1, floor = 0, record_bytes = 0, asset_bytes = 0 WHERE container = ? AND environment = ?", arguments: key)
+                sql:
+                    "UPDATE partitions SET epoch = epoch + 1, floor = 0, record_bytes = 0, asset_bytes = 0 WHERE container = ? AND environment = ?",
+                arguments: key)
         }
     }
 }

@@ -9,7 +9,9 @@ import GRDBSQLite
 extension SQLiteUnit {
     func raiseCounter(by count: Int) throws -> Int64 {
         let counter: Int64? = try keeping {
-            try writtenRow("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]).map { $0[0] }
+            try writtenRow("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]).map {
+                $0[0]
+            }
         }
         guard let counter else { throw StorageFailure(.corrupt, "a partition has no row") }
         return counter

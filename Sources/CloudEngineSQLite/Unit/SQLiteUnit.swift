@@ -21,7 +21,8 @@ struct SQLiteUnit: PartitionWriter {
     let clock: UnitClock?
 
     /// - Parameter part: The partition's key, if it is known.
-    init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil, clock: UnitClock? = nil) throws {
+    init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil, clock: UnitClock? = nil) throws
+    {
         self.db = db
         self.partition = partition
         self.allowance = allowance
@@ -30,7 +31,8 @@ struct SQLiteUnit: PartitionWriter {
         self.part = try part ?? Self.part(of: partition, db)
     }
 
-    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil, _ clock: UnitClock? = nil) throws {
+    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil, _ clock: UnitClock? = nil) throws
+    {
         self.db = db
         self.partition = partition
         allowance = nil

@@ -52,7 +52,8 @@ extension NSPersistentCloudKitContainer {
             }
         guard choice != .upload || mirror.file.accountRules.mayUpload else {
             throw CocoaError(
-                .persistentStoreOperation, sentence: "Only objects of the private database can be sent to another account; resolve with .archive.")
+                .persistentStoreOperation,
+                sentence: "Only objects of the private database can be sent to another account; resolve with .archive.")
         }
         guard try mirror.translated({ try mirror.file.resolve(choice) }) else {
             throw CocoaError(

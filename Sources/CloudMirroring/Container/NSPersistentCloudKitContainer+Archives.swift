@@ -94,7 +94,9 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    private func check(_ archive: StoreArchive, mayReplaceStoreOf present: StoreOwner, _ asPresentAccount: Bool, _ rules: AccountRules) throws {
+    private func check(_ archive: StoreArchive, mayReplaceStoreOf present: StoreOwner, _ asPresentAccount: Bool, _ rules: AccountRules)
+        throws
+    {
         if asPresentAccount {
             guard rules.mayUpload else {
                 throw CocoaError(
@@ -103,7 +105,8 @@ extension NSPersistentCloudKitContainer {
         } else if !rules.mayRestore(archiveOf: archive.note.owner, for: present) {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "The archive holds the objects of another account or server; pass asPresentAccount: true if the person confirms that they are theirs."
+                sentence:
+                    "The archive holds the objects of another account or server; pass asPresentAccount: true if the person confirms that they are theirs."
             )
         }
     }

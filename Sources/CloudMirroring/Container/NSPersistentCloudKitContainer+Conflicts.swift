@@ -38,9 +38,12 @@ extension NSPersistentCloudKitContainer {
             try restore(conflict, of: object, in: context)
             return object
         }
-        guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[conflict.entityName] else { throw Self.unrestorable(conflict) }
+        guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[conflict.entityName] else {
+            throw Self.unrestorable(conflict)
+        }
         let siblings = try conflicts().filter {
-            $0.id.store == conflict.id.store && $0.recordName == conflict.recordName && $0.winner != .valueSetHere && $0.winner != .valueSetElsewhere
+            $0.id.store == conflict.id.store && $0.recordName == conflict.recordName && $0.winner != .valueSetHere
+                && $0.winner != .valueSetElsewhere
         }
         let object = NSEntityDescription.insertNewObject(forEntityName: conflict.entityName, into: context)
         if let store = allMirrors.first(where: { $0.store.number == conflict.id.store })?.store, entity.isAbstract == false {
@@ -104,10 +107,12 @@ private struct ConflictLogReader {
             let entry = row.entry
             let state = try metadata.recordAnywhere(named: entry.recordName)
             return NSPersistentCloudKitContainer.Conflict(
-                id: .init(store: file.store.number, row: row.id), date: Date(timeIntervalSinceReferenceDate: row.noted), entityName: entry.entity,
+                id: .init(store: file.store.number, row: row.id), date: Date(timeIntervalSinceReferenceDate: row.noted),
+                entityName: entry.entity,
                 propertyName: entry.property, winner: winner,
                 losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
-                objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) }, recordName: entry.recordName,
+                objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) },
+                recordName: entry.recordName,
                 content: try content(entry.losing, of: entry.property, entry.entity, metadata, coordinator))
         }
     }

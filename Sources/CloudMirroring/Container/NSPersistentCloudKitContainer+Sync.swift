@@ -104,7 +104,8 @@ extension NSPersistentCloudKitContainer {
         }
         for (mirror, activity) in statuses where activity == .offline {
             // Why: the server doesn't answer, or a certificate isn't trusted.
-            return CloudFailure(.networkUnavailable, mirror.state.withLock { $0.details.lastFailure?.reason } ?? "the server cannot be reached")
+            return CloudFailure(
+                .networkUnavailable, mirror.state.withLock { $0.details.lastFailure?.reason } ?? "the server cannot be reached")
         }
         return CloudFailure(.operationCancelled, "syncing took longer than it was given")
     }

@@ -136,14 +136,16 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
         }
         guard description.type == NSSQLiteStoreType, description.url != nil, !description.isReadOnly else {
-            throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
+            throw refuse(
+                "Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
         }
         let twin = persistentStoreDescriptions.first {
             $0 !== description && $0.cloudKitContainerOptions?.containerIdentifier == options.containerIdentifier
                 && $0.cloudKitContainerOptions?.databaseScope == options.databaseScope
         }
         if twin != nil {
-            throw refuse("Two stores are to be mirrored into the same database of \(options.containerIdentifier); give one another container.")
+            throw refuse(
+                "Two stores are to be mirrored into the same database of \(options.containerIdentifier); give one another container.")
         }
         if let model = persistentStoreCoordinator.model {
             let violations = CloudModelRules.violations(

@@ -126,7 +126,8 @@ private struct EventFilter {
         guard request.entityName == nil || request.entityName == EventEntity.name else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "Events are fetched by a request made with fetchRequestForEvents(), not for the entity '\(request.entityName ?? "")'.")
+                sentence:
+                    "Events are fetched by a request made with fetchRequestForEvents(), not for the entity '\(request.entityName ?? "")'.")
         }
         self.request = request
         order = try (request.sortDescriptors ?? []).map { try SortKey($0, of: EventEntity.name, layouts: []) }

@@ -63,7 +63,8 @@ extension NSPersistentCloudKitContainer {
 extension NSPersistentCloudKitContainer.SyncStatus: CustomStringConvertible {
     /// The status as a line for people, such as `exporting 20 of 200` or `offline, 3 waiting`.
     public var description: String {
-        let waiting = (pendingCount > 0 ? ", \(pendingCount) waiting" : "") + (incompleteCount > 0 ? ", \(incompleteCount) incomplete" : "")
+        let waiting =
+            (pendingCount > 0 ? ", \(pendingCount) waiting" : "") + (incompleteCount > 0 ? ", \(incompleteCount) incomplete" : "")
             + (unreadableCount > 0 ? ", \(unreadableCount) unreadable" : "")
         return switch activity {
         case .idle: "idle\(waiting)"
@@ -123,7 +124,9 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         incompleteCount = statuses.reduce(0) { $0 + $1.incompleteCount }
         rejectedCount = statuses.reduce(0) { $0 + $1.rejectedCount }
         unreadableCount = statuses.reduce(0) { $0 + $1.unreadableCount }
-        accountChange = statuses.compactMap(\.accountChange).max { $0.date < $1.date }.map { NSPersistentCloudKitContainer.AccountChange($0) }
+        accountChange = statuses.compactMap(\.accountChange).max { $0.date < $1.date }.map {
+            NSPersistentCloudKitContainer.AccountChange($0)
+        }
         let successes = statuses.map(\.lastSuccess)
         lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()
     }

@@ -37,5 +37,7 @@ struct AssetFile {
         return content
     }
 
-    private static var failure: CloudFailure { CloudFailure(.assetNotAvailable, "an asset could not be written to the disk, or read back from it") }
+    private static var failure: CloudFailure {
+        CloudFailure(.assetNotAvailable, "an asset could not be written to the disk, or read back from it")
+    }
 }

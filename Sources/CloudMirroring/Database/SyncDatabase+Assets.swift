@@ -134,7 +134,8 @@ extension SyncDatabase {
     ///
     /// - Returns: Also the names of the records that no longer have them, or whose contents do not open. Those are quarantined when the page
     ///   of the record is fetched again.
-    func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>) {
+    func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>)
+    {
         let names = Set(needs.map(\.recordName)).sorted()
         var assets: [String: [AssetValue]] = [:]
         for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
@@ -148,7 +149,8 @@ extension SyncDatabase {
         var missing: Set<String> = []
         for need in needs {
             if let asset = assets[need.recordName]?.first(where: { $0.withoutAddress == need.asset.withoutAddress }) {
-                there.append(ImportNeeds.AssetNeed(asset: asset, recordName: need.recordName, field: need.field, isEncrypted: need.isEncrypted))
+                there.append(
+                    ImportNeeds.AssetNeed(asset: asset, recordName: need.recordName, field: need.field, isEncrypted: need.isEncrypted))
             } else {
                 missing.insert(need.recordName)
             }

@@ -14,7 +14,8 @@ extension SyncDatabase {
         let types = mapping.recordTypes
         guard !types.isEmpty else {
             return ImportPage(
-                records: [], deletions: [], askedWith: token, token: position.text, moreComing: false, generation: generation, isExhaustive: false)
+                records: [], deletions: [], askedWith: token, token: position.text, moreComing: false, generation: generation,
+                isExhaustive: false)
         }
         var answer: QueryRecordsResponse?
         var request = position.request(of: types, limit: recordsMax)
@@ -60,7 +61,8 @@ extension SyncDatabase {
                 ([QueryFilter(time, .greaterThan, never)], "modifiedTimestamp SORTABLE"),
             ] {
                 do {
-                    _ = try await client.queryRecords(QueryRecordsRequest(query: Query(recordType: type, filters: filters), resultsLimit: 1))
+                    _ = try await client.queryRecords(
+                        QueryRecordsRequest(query: Query(recordType: type, filters: filters), resultsLimit: 1))
                 } catch {
                     switch error.code {
                     case .unknownItem: break

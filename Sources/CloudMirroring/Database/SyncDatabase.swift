@@ -89,7 +89,9 @@ struct SyncDatabase: Sendable {
         }
         var query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
         query.savedSyncToken = zone.exportedToken
-        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
+        let answer = try await client.zoneChanges(
+            ZoneChangesRequest(zones: [query]),
+            asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
         switch answer.zones.first {
         case .changes(let changes):
             var page = try page(changes, of: zone.zone.id, askedWith: token, generation: generation)
@@ -150,7 +152,8 @@ struct SyncDatabase: Sendable {
     ///   - key: The idempotency key of the request.
     ///   - isAtomic: Whether the server saves nothing if it rejects an item, where it supports that.
     /// - Returns: The written batch, nil if no item can be sent; and the items that cannot.
-    func upload(_ batch: ExportBatch, key: String, isAtomic: Bool) async throws -> (written: ExportBatch?, rejected: [String: ItemOutcome]) {
+    func upload(_ batch: ExportBatch, key: String, isAtomic: Bool) async throws -> (written: ExportBatch?, rejected: [String: ItemOutcome])
+    {
         let zoneID = batch.zone.id
         var rejected: [String: ItemOutcome] = [:]
         var items: [ExportBatch.Item] = []
@@ -180,7 +183,8 @@ struct SyncDatabase: Sendable {
                 // The response repeats only assets, to which the server adds addresses.
                 let assetFields = Set(records[range].flatMap(\.assetFields)).sorted()
                 var request = ModifyRecordsRequest(
-                    operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: batch.zone.id, atomic: false,
+                    operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: batch.zone.id,
+                    atomic: false,
                     desiredKeys: assetFields)
                 request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic)
                 request.historyToken = batch.historyToken
@@ -189,7 +193,8 @@ struct SyncDatabase: Sendable {
         }
         let records = items.map(\.record)
         let sealed = try items.map { try sealer.sealed($0.record, versions: $0.versions, in: place(batch.zone.id)) }
-        let request = ExportBatch.Request(key: key, bodies: bodies(sealed), plainBodies: sealed == records ? nil : bodies(records), counts: counts)
+        let request = ExportBatch.Request(
+            key: key, bodies: bodies(sealed), plainBodies: sealed == records ? nil : bodies(records), counts: counts)
         return ExportBatch(
             items: items, zone: batch.zone, syncToken: batch.syncToken, historyToken: batch.historyToken, phase: .written(request))
     }
@@ -255,7 +260,8 @@ struct SyncDatabase: Sendable {
     private func take(_ response: ModifyRecordsResponse, into answer: inout Response) throws {
         for result in response.results {
             switch result {
-            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(record.withoutEncryptedFields)
+            case .record(let record):
+                answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(record.withoutEncryptedFields)
             case .failure(let name, let error, _): answer.outcomes[name] = .refused(CloudFailure(error))
             }
         }
@@ -315,5 +321,7 @@ struct CloudAccess: Sendable {
     var limits = Limits()
     let traits = ServerTraits()
 
-    func open() throws -> SyncDatabase { SyncDatabase(client: try connect(), mapping: mapping, sealer: sealer, traits: traits, limits: limits) }
+    func open() throws -> SyncDatabase {
+        SyncDatabase(client: try connect(), mapping: mapping, sealer: sealer, traits: traits, limits: limits)
+    }
 }

@@ -61,12 +61,20 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     /// The key as a line of a key file.
     var line: String {
         let prefix: String =
-            if let zone { "\(Self.sharePrefix)\(zone):\(generation):" } else if generation > 0 { "\(Self.rotatedPrefix)\(generation):" } else { Self.prefix }
+            if let zone {
+                "\(Self.sharePrefix)\(zone):\(generation):"
+            } else if generation > 0 {
+                "\(Self.rotatedPrefix)\(generation):"
+            } else {
+                Self.prefix
+            }
         return prefix + Data(bytes).base64EncodedString()
     }
 
     /// Whether a zone may have a key of its own.
-    static func isShareZone(_ name: String) -> Bool { name.hasPrefix(MirrorNames.shareZonePrefix) && !name.contains { $0 == ":" || $0.isNewline } }
+    static func isShareZone(_ name: String) -> Bool {
+        name.hasPrefix(MirrorNames.shareZonePrefix) && !name.contains { $0 == ":" || $0.isNewline }
+    }
 
     private init?(line: String) {
         var text = line[...]
@@ -112,6 +120,8 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     static func unreadable(_ what: String) -> CocoaError {
         CocoaError(
             .fileReadCorruptFile,
-            userInfo: [NSLocalizedDescriptionKey: "\(what): keys stand one a line, each beginning with \(prefix) or \(RecoveryLine.prefix)-."])
+            userInfo: [
+                NSLocalizedDescriptionKey: "\(what): keys stand one a line, each beginning with \(prefix) or \(RecoveryLine.prefix)-."
+            ])
     }
 }

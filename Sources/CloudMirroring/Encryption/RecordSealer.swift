@@ -170,8 +170,10 @@ struct RecordSealer: Sendable {
         case .ofAnotherZone: return .unreadable(.damaged)
         case .missing: return .unreadable(.missingKey(id.text))
         }
-        let context = isNumbered ? self.context("tarn value 3", recordName, field, place) + sealed[..<headerBytes] : firstContext(recordName, field)
-        guard let box = try? AES.GCM.SealedBox(combined: sealed[headerBytes...]), let opened = try? AES.GCM.open(box, using: key, authenticating: context)
+        let context =
+            isNumbered ? self.context("tarn value 3", recordName, field, place) + sealed[..<headerBytes] : firstContext(recordName, field)
+        guard let box = try? AES.GCM.SealedBox(combined: sealed[headerBytes...]),
+            let opened = try? AES.GCM.open(box, using: key, authenticating: context)
         else { return .unreadable(.damaged) }
         let number = isNumbered ? sealed[Self.keyBytes..<headerBytes].reduce(0) { $0 << 8 | UInt64($1) } : 0
         return .opened(Array(opened), number: number, tag: Hex.text(sealed.suffix(8)))
@@ -180,7 +182,9 @@ struct RecordSealer: Sendable {
     // MARK: Pieces
 
     /// Encrypts long content in pieces.
-    func sealPieces(of content: LongValue, of recordName: String, _ field: String, in place: Place, _ write: ([UInt8]) throws -> Void) throws {
+    func sealPieces(of content: LongValue, of recordName: String, _ field: String, in place: Place, _ write: ([UInt8]) throws -> Void)
+        throws
+    {
         let (id, key) = try keys.sealingKey(in: place.zone)
         let pieces = try SealedPieces(id, key, context: context("tarn pieces 4", recordName, field, place), byteCount: content.byteCount)
         try write(pieces.header)

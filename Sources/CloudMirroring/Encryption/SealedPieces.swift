@@ -36,7 +36,8 @@ struct SealedPieces {
 
         /// nil for another format.
         init?(_ sealed: Data) {
-            guard sealed.count >= SealedPieces.headerBytes + SealedPieces.tagBytes, let first = sealed.first, SealedPieces.versions.contains(first)
+            guard sealed.count >= SealedPieces.headerBytes + SealedPieces.tagBytes, let first = sealed.first,
+                SealedPieces.versions.contains(first)
             else { return nil }
             version = first
             let rest = sealed.dropFirst()

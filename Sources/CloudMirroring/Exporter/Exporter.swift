@@ -35,7 +35,9 @@ struct Exporter: Sendable {
         }
 
         /// - Parameter earlier: The cache when counting began.
-        mutating func set(_ newCount: Int, ifUnchangedSince earlier: PendingCountCache) { if version == earlier.version { count = newCount } }
+        mutating func set(_ newCount: Int, ifUnchangedSince earlier: PendingCountCache) {
+            if version == earlier.version { count = newCount }
+        }
 
         mutating func subtract(_ settled: Int) { if let pending = count { count = max(0, pending - settled) } }
     }
@@ -177,7 +179,11 @@ struct Exporter: Sendable {
             return try await exchange(batch, request, database, progress: SendProgress(report))
         }
         pipelined.progress.begin(report)
-        return try await withTaskCancellationHandler { try await pipelined.response.value } onCancel: { pipelined.response.cancel() }
+        return try await withTaskCancellationHandler {
+            try await pipelined.response.value
+        } onCancel: {
+            pipelined.response.cancel()
+        }
     }
 
     private func exchange(
@@ -214,7 +220,8 @@ struct Exporter: Sendable {
                 _ = try await unsent(batch, CloudFailure(error))
                 return
             }
-            _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: response.outcomes, response: response) }
+            _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: response.outcomes, response: response)
+            }
             sync.permissions.forget()
         }
         sync.state.withLock { $0.exporter.mayHaveUnacknowledged = false }
@@ -223,7 +230,8 @@ struct Exporter: Sendable {
     // MARK: Pipelining
 
     /// Plans the batch behind the one in flight. If the file cannot be read, settling the batch in flight reports it.
-    private func planPipelined(behind batch: ExportBatch, _ size: RequestSize, _ database: SyncDatabase) async -> MirrorFile.PipelinedBatch? {
+    private func planPipelined(behind batch: ExportBatch, _ size: RequestSize, _ database: SyncDatabase) async -> MirrorFile.PipelinedBatch?
+    {
         try? await sync.onQueue { [file, environment = sync.environment] in
             try file.pipelinedBatch(behind: batch, itemsMax: size.items) {
                 try database.write($0, key: environment.makeName(), isAtomic: size.isAtomic)

@@ -141,7 +141,8 @@ struct Importer: Sendable {
 
     /// Reads one page of the first changed zone.
     private func readSharedZone(_ database: SyncDatabase) async throws -> Int {
-        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) }) else { return 0 }
+        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) })
+        else { return 0 }
         do {
             let (chain, received, _) = try await pages.extendChain(of: row, database)
             return chain.isComplete ? try await pages.apply(chain, of: row, database).records : received
@@ -196,7 +197,8 @@ struct Importer: Sendable {
 
     /// Applies withheld records with unique values that are free since a change on this device, or in another zone.
     func applyWithheld() async throws {
-        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase() else { return }
+        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase()
+        else { return }
         for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {
             guard let token = row.token else { continue }
             let page = ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false)

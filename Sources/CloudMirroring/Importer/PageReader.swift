@@ -85,7 +85,11 @@ struct PageReader: Sendable {
         var isCounting = isDue
         let page: ImportPage
         if let prefetched, prefetched.isPage(of: row) {
-            page = try await withTaskCancellationHandler { try await prefetched.page.value } onCancel: { prefetched.page.cancel() }
+            page = try await withTaskCancellationHandler {
+                try await prefetched.page.value
+            } onCancel: {
+                prefetched.page.cancel()
+            }
             isCounting = prefetched.isCounting
         } else {
             prefetched?.page.cancel()
@@ -169,7 +173,9 @@ struct PageReader: Sendable {
                 let (contents, missing) = try await database.contents(of: needs, in: row.zone.id)
                 chain.add(contents)
                 // A record with an asset that was replaced on the server is fetched again.
-                guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else { return try await dropChain(of: row.zone) }
+                guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else {
+                    return try await dropChain(of: row.zone)
+                }
                 withheld.formUnion(missing)
             }
         }

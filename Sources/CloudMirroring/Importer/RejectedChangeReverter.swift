@@ -50,7 +50,9 @@ struct RejectedChangeReverter: Sendable {
         let (records, missing, failure) = try await database.lookUp(reversion.namesToFetch, in: row.zone.id)
         var page = reversion.page(found: records, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
         if page.reverted.isEmpty { return failure }
-        let needed = try await sync.onQueue { [file = sync.file, page] in try file.assetsNeeded(by: page, of: ImportChain(page, of: row.zone)) }
+        let needed = try await sync.onQueue { [file = sync.file, page] in
+            try file.assetsNeeded(by: page, of: ImportChain(page, of: row.zone))
+        }
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)
         var chain = ImportChain(page, of: row.zone)

@@ -40,7 +40,8 @@ enum ZoneTable {
         try writer.execute("ALTER TABLE TARN_ZONE ADD COLUMN exportedToken TEXT")
     }
 
-    private static let columns = "number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken"
+    private static let columns =
+        "number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken"
 
     static func all(_ reader: StoreReader) throws -> [Row] { try rows("1 ORDER BY number", [], reader) }
 

@@ -54,11 +54,15 @@ extension MirrorFile {
     func nextDeletions(itemsMax: Int) throws -> Committed<ExportPlan> {
         try write { writer, related in
             try scan(writer, &related)
-            var plan = ExportPlan(batch: nil, pendingCount: try reader(writer).pendingCount(from: firstZone), rejection: try refusal(reader(writer)))
+            var plan = ExportPlan(
+                batch: nil, pendingCount: try reader(writer).pendingCount(from: firstZone), rejection: try refusal(reader(writer)))
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
-                let deletions = try reader(writer, zone: row.zone.number).pendingDeletions(limit: itemsMax).filter { !mapping.isUnique($0.key.entityIndex) }
+                let deletions = try reader(writer, zone: row.zone.number).pendingDeletions(limit: itemsMax).filter {
+                    !mapping.isUnique($0.key.entityIndex)
+                }
                 let batch = BatchPlan.plan(
-                    records: deletions, links: [], loaded: BatchPlan.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
+                    records: deletions, links: [], loaded: BatchPlan.Loaded(), mapping: mapping, itemsMax: itemsMax,
+                    requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
                 guard !batch.items.isEmpty else { continue }
                 plan.batch = ExportBatch(items: batch.items, zone: row.zone, syncToken: exportToken(row), historyToken: historyToken(row))
                 break
@@ -100,7 +104,8 @@ extension MirrorFile {
         guard scope == .shared else { return nil }
         let count = try reader(metadata.reader).recordCount()
         guard count > 0 else { return nil }
-        return "\(count == 1 ? "an object" : "\(count) objects") in the store for shared data belong\(count == 1 ? "s" : "") to no share: relate to objects of one, or share with share(_:to:)"
+        return
+            "\(count == 1 ? "an object" : "\(count) objects") in the store for shared data belong\(count == 1 ? "s" : "") to no share: relate to objects of one, or share with share(_:to:)"
     }
 
     func countPending() throws -> Committed<Int> {
@@ -134,7 +139,8 @@ extension MirrorFile {
         }
         let links = try metadata.pendingLinks(limit: itemsMax + names.count).filter { !names.contains($0.recordName) }
         return BatchPlan.plan(
-            records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
+            records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax,
+            requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
     }
 
     /// Stores the outcome of a batch.
@@ -142,7 +148,9 @@ extension MirrorFile {
     /// - Parameters:
     ///   - key: The key of the acknowledged request; nil if none was sent.
     ///   - response: The response to the request; nil if none was sent.
-    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], response: SyncDatabase.Response? = nil) throws -> BatchVerdict {
+    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], response: SyncDatabase.Response? = nil) throws
+        -> BatchVerdict
+    {
         try store.write { writer in
             let verdict = try settle(sent, key: key, outcomes: outcomes, response: response, writer)
             if let key, verdict.accepted < sent.items.count { try OutboxTable.removeUnsent(but: key, writer) }

@@ -110,7 +110,9 @@ extension MirrorFile {
         if !lacking.isEmpty { throw AssetsLacking(needs: lacking, waiting: waiting) }
 
         var draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
-        while try surround(draft, in: &loaded, zone: zone.number, writer) { draft = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
+        while try surround(draft, in: &loaded, zone: zone.number, writer) {
+            draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        }
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
         try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)

@@ -28,7 +28,8 @@ extension MirrorFile {
         let members = try metadata.ranking(of: keys, in: list)
         for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
             // A member with a record in another zone gets its position key there.
-            guard !members[index].name.isEmpty, let state = try metadata.record(of: keys[index]), [.uploaded, .needsUpload].contains(state.stage)
+            guard !members[index].name.isEmpty, let state = try metadata.record(of: keys[index]),
+                [.uploaded, .needsUpload].contains(state.stage)
             else { continue }
             if let relationship = mapping.rankedName(list) {
                 try self.writer(writer, zone: zone).write(rank: rank.text, of: state.key, in: relationship)

@@ -40,13 +40,16 @@ extension MirrorFile {
 
     func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
         var names: Set<String> = []
-        for row in try OutboxTable.rows(reader) { names.formUnion(try row.bodies.flatMap { try ModifyRecordsRequest(json: $0).operations.map(\.record.recordName) }) }
+        for row in try OutboxTable.rows(reader) {
+            names.formUnion(try row.bodies.flatMap { try ModifyRecordsRequest(json: $0).operations.map(\.record.recordName) })
+        }
         return names
     }
 
     /// Removes the requests of a deleted zone.
     func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
-        for row in try OutboxTable.rows(writer) where try row.bodies.first.map({ try normal(ModifyRecordsRequest(json: $0).zoneID) }) == zone.id {
+        for row in try OutboxTable.rows(writer)
+        where try row.bodies.first.map({ try normal(ModifyRecordsRequest(json: $0).zoneID) }) == zone.id {
             try OutboxTable.remove(row.key, writer)
         }
     }

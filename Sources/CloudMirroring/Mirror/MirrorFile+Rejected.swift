@@ -33,7 +33,8 @@ extension MirrorFile {
                 for link in links {
                     guard let change = link.rejectedChange, let end = try metadata.record(named: link.pair.first) else { continue }
                     let name = mapping.links[link.pair.kind]?.first.relationshipName
-                    rejected.append(Rejected(change: change, key: end.key, relationshipName: name ?? link.pair.kind.relationships, zone: row.zone.id))
+                    rejected.append(
+                        Rejected(change: change, key: end.key, relationshipName: name ?? link.pair.kind.relationships, zone: row.zone.id))
                 }
             }
             return rejected
@@ -94,7 +95,9 @@ extension MirrorFile {
                 guard let change = state.rejectedChange, change.changeTag == tag else { return false }
                 if change.kind == .deletion { restored.insert(name) }
             } else {
-                guard let link = try metadata.link(named: name), (link.rejectedChange ?? link.unsentDeletion)?.changeTag == tag else { return false }
+                guard let link = try metadata.link(named: name), (link.rejectedChange ?? link.unsentDeletion)?.changeTag == tag else {
+                    return false
+                }
             }
         }
         if restored.isEmpty { return true }

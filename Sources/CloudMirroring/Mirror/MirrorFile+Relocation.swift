@@ -90,7 +90,8 @@ extension MirrorFile {
             let metadata = reader(writer)
             for key in moving where try metadata.record(of: key)?.encrypted.missingKeys.isEmpty == false {
                 throw CloudFailure(
-                    .invalidArguments, "an object has an encrypted value without its key; add the key with addEncryptionKeys(_:to:) and share it then")
+                    .invalidArguments,
+                    "an object has an encrypted value without its key; add the key with addEncryptionKeys(_:to:) and share it then")
             }
         }
     }

@@ -67,7 +67,9 @@ extension MirrorFile {
     // MARK: Loading
 
     /// Loads the records that supersede records of a page; at the end of an import, also deferred references and links to superseded records.
-    func loadSuccessors(_ page: ImportPage, _ needs: ImportNeeds, _ metadata: SyncMetadataReader, into loaded: inout ImportPlan.Loaded) throws {
+    func loadSuccessors(_ page: ImportPage, _ needs: ImportNeeds, _ metadata: SyncMetadataReader, into loaded: inout ImportPlan.Loaded)
+        throws
+    {
         guard try metadata.hasMerged() || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty }) else { return }
         var names = needs.names
         if !page.moreComing {
@@ -133,7 +135,8 @@ extension MirrorFile {
             guard let state = try metadata.record(of: key) else { continue }
             loaded.records[state.recordName] = state
             // If the target of this device is deleted, the server's is shown.
-            for target in mapping.entities[key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? [] where loaded.records[target] == nil {
+            for target in mapping.entities[key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? []
+            where loaded.records[target] == nil {
                 loaded.records[target] = try metadata.record(named: target)
             }
             loaded.parked += try metadata.deferredReferences(from: state.recordName)

@@ -53,7 +53,11 @@ extension MirrorFile {
             if removal.unsentObjects == .moveHome { try metadata.moveUnsent(to: MirrorZone.home) }
             try metadata.removeEverything()
         }
-        if removal.fetchesAgain { try ZoneTable.beginFullFetch(zone.number, expectsHistory: false, writer) } else { try ZoneTable.remove(zone.number, writer) }
+        if removal.fetchesAgain {
+            try ZoneTable.beginFullFetch(zone.number, expectsHistory: false, writer)
+        } else {
+            try ZoneTable.remove(zone.number, writer)
+        }
         return keys + duplicates
     }
 

@@ -76,9 +76,13 @@ struct MirrorFile: Sendable {
                 // Lists may have members without position keys: a scan of all rows adds them.
                 if fingerprint != nil, mapping.hasOrder { try StateTable.set(.historyRead, .null, writer) }
                 // Records may have fields that only this version of the model has.
-                if fingerprint != nil { for row in try ZoneTable.all(writer) { try ZoneTable.beginFullFetch(row.zone.number, expectsHistory: true, writer) } }
+                if fingerprint != nil {
+                    for row in try ZoneTable.all(writer) { try ZoneTable.beginFullFetch(row.zone.number, expectsHistory: true, writer) }
+                }
                 // Flags are not maintained while a model has no unique values.
-                if mapping.hasUniqueness { for row in try ZoneTable.all(writer) { try RedirectTable.findReferences(in: row.zone.number, writer) } }
+                if mapping.hasUniqueness {
+                    for row in try ZoneTable.all(writer) { try RedirectTable.findReferences(in: row.zone.number, writer) }
+                }
                 try StateTable.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
             return Memory(

@@ -103,7 +103,8 @@ struct AccountSetUp: Sendable {
                 state.details.accountChangeEvent = state.step?.event.identifier
             }
             var failure = CloudFailure(error)
-            failure.reason = "the store cannot be archived before it is emptied for another account or server, so it stays unchanged: "
+            failure.reason =
+                "the store cannot be archived before it is emptied for another account or server, so it stays unchanged: "
                 + failure.reason + (error.code == .diskFull ? "; make room, and syncing continues automatically" : "")
             throw failure
         }
@@ -112,7 +113,9 @@ struct AccountSetUp: Sendable {
     private func store(_ present: SignIn, _ known: SignIn) async throws {
         var signIn = present
         // An account or a server that did not identify itself is the known one.
-        if signIn.owner.user == nil { (signIn.owner.user, signIn.credential, signIn.stranger) = (known.owner.user, known.credential, known.stranger) }
+        if signIn.owner.user == nil {
+            (signIn.owner.user, signIn.credential, signIn.stranger) = (known.owner.user, known.credential, known.stranger)
+        }
         if signIn.owner.server == nil { signIn.owner.server = known.owner.server }
         let isUnresolved = sync.state.withLock { $0.details.accountChange?.outcome == .unresolved }
         guard signIn != known || isUnresolved else { return }

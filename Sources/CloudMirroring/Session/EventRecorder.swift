@@ -72,7 +72,8 @@ struct EventRecorder: Sendable {
 
     private func post(_ row: EventTable.Row) {
         let change = sync.state.withLock { $0.details.accountChangeEvent == row.identifier ? $0.details.accountChange : nil }
-        guard let event = NSPersistentCloudKitContainer.Event(row, storeIdentifier: sync.store.identifier ?? "", accountChange: change) else { return }
+        guard let event = NSPersistentCloudKitContainer.Event(row, storeIdentifier: sync.store.identifier ?? "", accountChange: change)
+        else { return }
         sync.observer.event(event)
     }
 }

@@ -39,7 +39,8 @@ struct OperationRun: Sendable {
             case .fetchPage(let round): return try await Importer(sync: sync).fetchPage(round)
             case .plan(.all, let size): return .batchPlanned(try await Exporter(sync: sync).plan(size))
             case .plan(.deletions, let size): return .batchPlanned(try await Exporter(sync: sync).planDeletions(size))
-            case .send(let batch, let pendingCount, let size): return try await Exporter(sync: sync).send(batch, pendingCount: pendingCount, size)
+            case .send(let batch, let pendingCount, let size):
+                return try await Exporter(sync: sync).send(batch, pendingCount: pendingCount, size)
             case .quarantine(let batch, let failure):
                 return .batchSettled(try await sync.onQueue { [file = sync.file] in try file.quarantine(batch, failure) })
             case .reset(let reset):

@@ -269,7 +269,8 @@ final class StoreSync: Sendable {
     /// Runs a closure on the file's queue: the store blocks its thread, which must not be a thread of the task pool.
     func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         if environment.isDeterministic { return try body() }
-        return try await withCheckedThrowingContinuation { continuation in queue.async { continuation.resume(with: Result(catching: body)) } }
+        return try await withCheckedThrowingContinuation { continuation in queue.async { continuation.resume(with: Result(catching: body)) }
+        }
     }
 
     /// The same, for transactions that may relate rows. Contexts merge the rows before this returns.

@@ -18,7 +18,9 @@ package struct SyncEnvironment: Sendable {
     package var makeName: @Sendable () -> String
 
     /// Returns the client of a container's database; throws an error that names missing configuration.
-    package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).syncingClient(for: $1) }
+    package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = {
+        try CKContainer(identifier: $0).syncingClient(for: $1)
+    }
     /// Runs the tasks of sync; nil for the global pool.
     package var executor: (any TaskExecutor)?
     /// Whether a run is repeatable: ``executor`` has one thread, and work on the file runs inline on it. Process-wide notifications and

@@ -15,7 +15,9 @@ final class UploadReservations: Sendable {
     ///   - bytes: Bytes that the upload may have.
     ///   - room: Bytes left of the quota; nil for any number.
     /// - Throws: `WireError` with `.quotaExceeded` if uploads in flight have reserved too much of it; what `upload` throws.
-    func reserving<Value>(_ bytes: Int64, of room: Int64?, in partition: Partition, _ upload: () async throws -> Value) async throws -> Value {
+    func reserving<Value>(_ bytes: Int64, of room: Int64?, in partition: Partition, _ upload: () async throws -> Value) async throws
+        -> Value
+    {
         guard let room else { return try await upload() }
         let isReserved = bytesByPartition.withLock { reserved in
             let before = reserved[partition, default: 0]

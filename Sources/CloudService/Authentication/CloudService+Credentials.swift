@@ -148,7 +148,8 @@ extension CloudService {
             key.environment == environment
         else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
         guard !Self.isExpired(key.expires, at: surroundings.now()) else {
-            throw WireError(.authenticationFailed, "the server-to-server key has expired; an operator registers another with 'tarn token rotate-key'")
+            throw WireError(
+                .authenticationFailed, "the server-to-server key has expired; an operator registers another with 'tarn token rotate-key'")
         }
         guard let date = signed.milliseconds else {
             throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")

@@ -38,7 +38,8 @@ extension CloudService {
         let subject = try await auditSubject(ofAccount: known)
         let attempt: PasswordThrottle.Attempt
         do {
-            attempt = try throttle.begin(known.map(Self.throttleKey) ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+            attempt = try throttle.begin(
+                known.map(Self.throttleKey) ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
         } catch {
             try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
@@ -47,7 +48,9 @@ extension CloudService {
         var needsCode = false
         do {
             // A name that is not there takes as long as one that is.
-            if isName, password.utf8.count <= PasswordRule.bytesMax { account = try await accounts.account(named: name, password: password) }
+            if isName, password.utf8.count <= PasswordRule.bytesMax {
+                account = try await accounts.account(named: name, password: password)
+            }
             if let account { needsCode = try await accounts.secondFactor(ofAccount: account) != nil }
         } catch {
             throttle.end(attempt, isRight: false, now: now, allowed: allowed)
@@ -82,7 +85,8 @@ extension CloudService {
     }
 
     func startSession(of account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> String {
-        try await audit(place.action, by: .account(subject), network: network, subject: place.isConsole ? "console" : place.containerIdentifier)
+        try await audit(
+            place.action, by: .account(subject), network: network, subject: place.isConsole ? "console" : place.containerIdentifier)
         return try await startSession(
             WebSession(
                 account: account, containerIdentifier: place.containerIdentifier, environment: place.environment, isKept: place.isKept,

@@ -21,7 +21,8 @@ package enum ContactAddress {
     /// Source: ITU-T E.164: at most 15 digits.
     package static func isPhone(_ text: String) -> Bool {
         let digits = text.utf8.count { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-        return (3...15).contains(digits) && text.utf8.count <= 32 && text.utf8.allSatisfy { byte in
+        return (3...15).contains(digits) && text.utf8.count <= 32
+            && text.utf8.allSatisfy { byte in
                 UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "+ -()".utf8.contains(byte)
             }
     }

@@ -82,7 +82,9 @@ final class PasswordThrottle: Sendable {
             for key in keys {
                 table.counts[key]?.forgetOld(now)
                 let count = table.counts[key] ?? Count()
-                if !count.mayTry(now, allowed: allowed * key.factor) { return .failure(Waiting(seconds: Double(max(count.until - now, 0) / 1000 + 1))) }
+                if !count.mayTry(now, allowed: allowed * key.factor) {
+                    return .failure(Waiting(seconds: Double(max(count.until - now, 0) / 1000 + 1)))
+                }
             }
             for key in keys { table.counts[key, default: Count()].underWay += 1 }
             return .success(keys)

@@ -41,7 +41,9 @@ struct SignedRequest: Hashable, Sendable {
             throw WireError(.authenticationFailed, "\(form): \(what)")
         }
         guard isDER(bytes) else {
-            let what = bytes.count == 64 ? "64 bytes are the raw form, r followed by s. Encode both in DER." : "\(bytes.count) bytes that are not DER."
+            let what =
+                bytes.count == 64
+                ? "64 bytes are the raw form, r followed by s. Encode both in DER." : "\(bytes.count) bytes that are not DER."
             throw WireError(.authenticationFailed, "\(form): \(what)")
         }
         return bytes
@@ -51,7 +53,9 @@ struct SignedRequest: Hashable, Sendable {
     ///
     /// Source: RFC 3279, section 2.2.3.
     private static func isDER(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= 8, bytes.count <= 72, bytes[0] == 0x30, Int(bytes[1]) == bytes.count - 2, bytes[2] == 0x02 else { return false }
+        guard bytes.count >= 8, bytes.count <= 72, bytes[0] == 0x30, Int(bytes[1]) == bytes.count - 2, bytes[2] == 0x02 else {
+            return false
+        }
         let second = 4 + Int(bytes[3])
         return bytes[3] > 0 && second + 2 < bytes.count && bytes[second] == 0x02 && second + 2 + Int(bytes[second + 1]) == bytes.count
     }
@@ -95,7 +99,8 @@ struct SignedRequest: Hashable, Sendable {
         guard let sign = text.popFirst() else { return 0 }
         if sign == UInt8(ascii: "Z") { return text.isEmpty ? 0 : nil }
         let digits = text.filter { $0 != UInt8(ascii: ":") }
-        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), digits.count == 4, let hours = number(digits[0..<2]), let minutes = number(digits[2..<4]),
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), digits.count == 4, let hours = number(digits[0..<2]),
+            let minutes = number(digits[2..<4]),
             hours < 24, minutes < 60
         else { return nil }
         return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)

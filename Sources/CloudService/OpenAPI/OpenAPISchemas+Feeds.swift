@@ -13,10 +13,13 @@ extension OpenAPISchemas {
                     ["zoneID": ref("ZoneID"), "syncToken": string, "atomic": flag, "deleted": flag, "share": ref("RecordName")],
                     required: ["zoneID"])
             ),
-            (key: "ZonesResponse", value: object(
+            (
+                key: "ZonesResponse",
+                value: object(
                     [
                         "zones": list(either(ref("Zone"), failed(["zoneID": ref("ZoneID")]))), "syncToken": string, "moreComing": flag,
-                    ], required: ["zones"])),
+                    ], required: ["zones"])
+            ),
             (key: "ZonesLookupRequest", value: object(["zones": list(ref("ZoneID"))], required: ["zones"])),
             (
                 key: "ZonesModifyRequest",
@@ -56,7 +59,8 @@ extension OpenAPISchemas {
                 key: "RecordChangesRequest",
                 value: object(
                     [
-                        "zoneID": ref("ZoneID"), "syncToken": syncToken, "savedSyncToken": syncToken, "resultsLimit": limit, "desiredKeys": desiredKeys,
+                        "zoneID": ref("ZoneID"), "syncToken": syncToken, "savedSyncToken": syncToken, "resultsLimit": limit,
+                        "desiredKeys": desiredKeys,
                         "desiredRecordTypes": list(recordType), "reverse": flag, "numbersAsStrings": flag,
                     ], required: ["zoneID"])
             ),
@@ -235,7 +239,11 @@ extension OpenAPISchemas {
             (
                 key: "AccessRequestsResponse",
                 value: object(
-                    ["results": list(either(failed(["shortGUID": ref("ShortGUID")]), object(["shortGUID": ref("ShortGUID")], required: ["shortGUID"])))],
+                    [
+                        "results": list(
+                            either(
+                                failed(["shortGUID": ref("ShortGUID")]), object(["shortGUID": ref("ShortGUID")], required: ["shortGUID"])))
+                    ],
                     required: ["results"])
             ),
             (

@@ -101,9 +101,11 @@ extension OpenAPISchemas {
     private static func value(of type: FieldType) -> JSONTree {
         switch type {
         case .string: text("Sage", "Mint", "")
-        case .int64: either(["type": "integer", "format": "int64", "examples": [0, 3, -7]], ["type": "string", "examples": ["9007199254740993"]])
+        case .int64:
+            either(["type": "integer", "format": "int64", "examples": [0, 3, -7]], ["type": "string", "examples": ["9007199254740993"]])
         case .double: either(["type": "number", "format": "double", "examples": [0, 12]], ["type": "string", "examples": ["0.25"]])
-        case .timestamp: either(["type": "integer", "format": "int64", "examples": [0, 1_893_456_000_000]], ["type": "string", "examples": ["0"]])
+        case .timestamp:
+            either(["type": "integer", "format": "int64", "examples": [0, 1_893_456_000_000]], ["type": "string", "examples": ["0"]])
         case .bytes: ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]]
         case .reference: ref("Reference")
         case .location: ref("Location")
@@ -164,7 +166,10 @@ extension OpenAPISchemas {
                         "desiredKeys": desiredKeys, "numbersAsStrings": flag,
                         "clientChangeToken": ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]],
                         "saveGroup": object(
-                            ["id": string, "part": ["type": "integer", "minimum": 0], "parts": ["type": "integer", "minimum": 1], "atomic": flag],
+                            [
+                                "id": string, "part": ["type": "integer", "minimum": 0], "parts": ["type": "integer", "minimum": 1],
+                                "atomic": flag,
+                            ],
                             required: ["id", "part", "parts"]),
                         "historyToken": string,
                     ], required: ["operations"])

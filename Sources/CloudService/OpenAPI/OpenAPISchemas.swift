@@ -17,30 +17,59 @@ enum OpenAPISchemas {
 
     static func shape(of operation: ServicePath.Operation) -> Shape {
         switch operation {
-        case .modifyRecords: Shape(summary: "Saves and deletes records of one zone.", request: "ModifyRecordsRequest", response: "RecordsResponse")
-        case .queryRecords: Shape(summary: "A page of the records that a query matches.", request: "QueryRecordsRequest", response: "QueryRecordsResponse")
+        case .modifyRecords:
+            Shape(summary: "Saves and deletes records of one zone.", request: "ModifyRecordsRequest", response: "RecordsResponse")
+        case .queryRecords:
+            Shape(summary: "A page of the records that a query matches.", request: "QueryRecordsRequest", response: "QueryRecordsResponse")
         case .lookupRecords: Shape(summary: "Records by their names.", request: "LookupRecordsRequest", response: "RecordsResponse")
-        case .uploadAssets: Shape(summary: "Asks where files may be sent to.", request: "AssetUploadRequest", response: "AssetUploadResponse")
-        case .rereferenceAssets: Shape(summary: "Uses assets of records in other records.", request: "RereferenceAssetsRequest", response: "RereferenceAssetsResponse")
-        case .recordChanges: Shape(summary: "What changed in one zone; older form of changes/zone.", request: "RecordChangesRequest", response: "RecordChangesResponse")
-        case .changedZones: Shape(summary: "Which zones changed; older form of changes/database.", request: "ChangedZonesRequest", response: "ChangedZonesResponse")
+        case .uploadAssets:
+            Shape(summary: "Asks where files may be sent to.", request: "AssetUploadRequest", response: "AssetUploadResponse")
+        case .rereferenceAssets:
+            Shape(
+                summary: "Uses assets of records in other records.", request: "RereferenceAssetsRequest",
+                response: "RereferenceAssetsResponse")
+        case .recordChanges:
+            Shape(
+                summary: "What changed in one zone; older form of changes/zone.", request: "RecordChangesRequest",
+                response: "RecordChangesResponse")
+        case .changedZones:
+            Shape(
+                summary: "Which zones changed; older form of changes/database.", request: "ChangedZonesRequest",
+                response: "ChangedZonesResponse")
         case .listZones: Shape(summary: "All zones of the database.", request: nil, response: "ZonesResponse")
         case .lookupZones: Shape(summary: "Zones by their names.", request: "ZonesLookupRequest", response: "ZonesResponse")
         case .modifyZones: Shape(summary: "Makes and deletes zones.", request: "ZonesModifyRequest", response: "ZonesResponse")
-        case .databaseChanges: Shape(summary: "Which zones changed since a token.", request: "DatabaseChangesRequest", response: "DatabaseChangesResponse")
-        case .zoneChanges: Shape(summary: "What changed in zones since a token of each.", request: "ZoneChangesRequest", response: "ZoneChangesResponse")
+        case .databaseChanges:
+            Shape(summary: "Which zones changed since a token.", request: "DatabaseChangesRequest", response: "DatabaseChangesResponse")
+        case .zoneChanges:
+            Shape(summary: "What changed in zones since a token of each.", request: "ZoneChangesRequest", response: "ZoneChangesResponse")
         case .listSubscriptions: Shape(summary: "All subscriptions of the caller.", request: nil, response: "SubscriptionsResponse")
-        case .lookupSubscriptions: Shape(summary: "Subscriptions by their identifiers.", request: "SubscriptionsLookupRequest", response: "SubscriptionsResponse")
-        case .modifySubscriptions: Shape(summary: "Makes and deletes subscriptions.", request: "SubscriptionsModifyRequest", response: "SubscriptionsResponse")
+        case .lookupSubscriptions:
+            Shape(summary: "Subscriptions by their identifiers.", request: "SubscriptionsLookupRequest", response: "SubscriptionsResponse")
+        case .modifySubscriptions:
+            Shape(summary: "Makes and deletes subscriptions.", request: "SubscriptionsModifyRequest", response: "SubscriptionsResponse")
         case .resolveRecords: Shape(summary: "What links to shares lead to.", request: "ShortGUIDsRequest", response: "ShortGUIDsResponse")
         case .acceptRecords: Shape(summary: "Joins shares by their links.", request: "ShortGUIDsRequest", response: "ShortGUIDsResponse")
-        case .requestAccess: Shape(summary: "Asks the owners of shares for access, by their links; Tarn's addition.", request: "ShortGUIDsRequest", response: "AccessRequestsResponse")
+        case .requestAccess:
+            Shape(
+                summary: "Asks the owners of shares for access, by their links; Tarn's addition.", request: "ShortGUIDsRequest",
+                response: "AccessRequestsResponse")
         case .caller: Shape(summary: "Who calls.", request: nil, response: "UserIdentity")
         case .currentUser: Shape(summary: "The caller; older form of users/caller.", request: nil, response: "UserDictionary")
-        case .discoverUsers: Shape(summary: "People that agreed to be found.", request: "DiscoverUsersRequest", response: "UserIdentitiesResponse")
-        case .lookupUsersByEmail: Shape(summary: "People by address; older form of users/discover.", request: "LookupUsersRequest", response: "UserDictionariesResponse")
-        case .lookupUsersByID: Shape(summary: "People by record name; older form of users/discover.", request: "LookupUsersRequest", response: "UserDictionariesResponse")
-        case .lookupUsersByContacts: Shape(summary: "People of the caller's address book, which this server does not keep.", request: "Anything", response: "UserDictionariesResponse")
+        case .discoverUsers:
+            Shape(summary: "People that agreed to be found.", request: "DiscoverUsersRequest", response: "UserIdentitiesResponse")
+        case .lookupUsersByEmail:
+            Shape(
+                summary: "People by address; older form of users/discover.", request: "LookupUsersRequest",
+                response: "UserDictionariesResponse")
+        case .lookupUsersByID:
+            Shape(
+                summary: "People by record name; older form of users/discover.", request: "LookupUsersRequest",
+                response: "UserDictionariesResponse")
+        case .lookupUsersByContacts:
+            Shape(
+                summary: "People of the caller's address book, which this server does not keep.", request: "Anything",
+                response: "UserDictionariesResponse")
         case .restrictUser: Shape(summary: "Pauses the processing of the caller's data.", request: "Anything", response: "Nothing")
         case .unrestrictUser: Shape(summary: "Ends the pause.", request: "Anything", response: "Nothing")
         }
@@ -48,10 +77,12 @@ enum OpenAPISchemas {
 
     static func shape(of operation: DevicePath.Operation) -> Shape {
         switch operation {
-        case .pushStream: Shape(summary: "Notifications as they come, on a connection that is held.", request: nil, response: "PushNotification")
+        case .pushStream:
+            Shape(summary: "Notifications as they come, on a connection that is held.", request: nil, response: "PushNotification")
         case .createToken: Shape(summary: "Makes a push token.", request: "PushTokenRequest", response: "PushTokenResponse")
         case .registerToken: Shape(summary: "Takes a push token.", request: "PushTokenRegistration", response: "PushTokenResponse")
-        case .webAuthToken: Shape(summary: "A web auth token for a device token.", request: "WebAuthTokenRequest", response: "WebAuthTokenResponse")
+        case .webAuthToken:
+            Shape(summary: "A web auth token for a device token.", request: "WebAuthTokenRequest", response: "WebAuthTokenResponse")
         }
     }
 

@@ -24,7 +24,8 @@ struct CourierAddress: Hashable, Sendable {
 
     func sealed(by sealer: Sealer) -> String {
         let words = [
-            Self.version, audience.containerIdentifier, audience.environment.rawValue, audience.userRecordName, credential.text, "\(expires)",
+            Self.version, audience.containerIdentifier, audience.environment.rawValue, audience.userRecordName, credential.text,
+            "\(expires)",
             deviceID,
         ]
         let plain = Array(words.joined(separator: " ").utf8)
@@ -92,7 +93,9 @@ extension CloudService {
         guard request.method == "GET" else { throw WireError(.notFound, "could not find handler for endpoint") }
         let address = try CourierAddress(
             opening: request.path.dropFirst(CourierAddress.prefix.count), by: engine.sealer)
-        let ended = WireError(.authenticationFailed, "the courier address has expired, or the credential it was made with was revoked: tokens/create makes a new one")
+        let ended = WireError(
+            .authenticationFailed,
+            "the courier address has expired, or the credential it was made with was revoked: tokens/create makes a new one")
         guard surroundings.now() < address.expires, await mayListen(address.audience, address.credential) else { throw ended }
         let notification = await push.poll(address.audience, deviceID: address.deviceID, credential: address.credential)
         // The credential may have been revoked during the wait.

@@ -154,7 +154,9 @@ package final class PushHub: FollowingPushBus {
             let mailbox = state.makeMailbox(poller.deviceID, poller.credential, closesWithItsReader: false)
             state.audiences[poller.audience, default: Listeners()].add(mailbox)
             state.polled[poller] = (mailbox, 0)
-            guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else { return (mailbox, nil) }
+            guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else {
+                return (mailbox, nil)
+            }
             let other = Poller(audience: poller.audience, deviceID: oldest.deviceID, credential: oldest.credential)
             if state.polled[other]?.mailbox === oldest { state.polled[other] = nil }
             return (mailbox, oldest)
@@ -204,7 +206,9 @@ package final class PushHub: FollowingPushBus {
     package func endListeners(where isRevoked: @Sendable (PushAudience, CredentialReference) async -> Bool) async {
         let bound = state.withLock { state in
             state.audiences.flatMap { audience, listeners in
-                listeners.mailboxes.compactMap { mailbox in mailbox.credential.map { (audience: audience, credential: $0, mailbox: mailbox) } }
+                listeners.mailboxes.compactMap { mailbox in
+                    mailbox.credential.map { (audience: audience, credential: $0, mailbox: mailbox) }
+                }
             }
         }
         // One question for each user and credential, however many streams it holds.

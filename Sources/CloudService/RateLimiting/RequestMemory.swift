@@ -113,7 +113,8 @@ extension CloudService {
         let values = Self.valuesAtMost(in: body)
         guard values <= engine.limits.valuesPerRequest else {
             throw WireError(
-                .badRequest, "a request has at most \(engine.limits.valuesPerRequest) values in objects and lists", nativeCode: .limitExceeded)
+                .badRequest, "a request has at most \(engine.limits.valuesPerRequest) values in objects and lists",
+                nativeCode: .limitExceeded)
         }
         // Lists of operations and filters are shorter by limits of their own.
         let elementsMax = max(engine.limits.elementsPerList, Self.otherElementsMax)

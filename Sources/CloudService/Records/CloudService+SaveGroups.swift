@@ -22,7 +22,9 @@ extension CloudService {
             return .json(response.encoded(), endpoint: exchange.operation.rawValue)
         }
         do {
-            return try await write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) { try engine.modifyRecords(message, group, in: $0, $1) }
+            return try await write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) {
+                try engine.modifyRecords(message, group, in: $0, $1)
+            }
         } catch let refused as SaveGroupRefused {
             // Nothing of the transaction is left, so that the answer is stored by another one.
             let body = refused.response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form)

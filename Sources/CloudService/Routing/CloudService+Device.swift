@@ -18,7 +18,8 @@ extension CloudService {
         var call = try await call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
             scope: .private)
-        let listensPublicly = path.operation == .pushStream && call.capabilities.contains(.publicChanges)
+        let listensPublicly =
+            path.operation == .pushStream && call.capabilities.contains(.publicChanges)
             && QueryItems(request.query)["database"] == DatabaseScope.public.rawValue
         guard call.caller.isSignedIn || listensPublicly else {
             throw withSignIn(

@@ -19,7 +19,9 @@ extension CloudService {
         guard let token = HeaderNames.token(inAuthorization: header),
             var device = try await accounts.device(forToken: token, now: surroundings.now())
         else {
-            throw WireError(.authenticationFailed, "the device token is not known to this server, or has expired; make one there with 'tarn user token'")
+            throw WireError(
+                .authenticationFailed, "the device token is not known to this server, or has expired; make one there with 'tarn user token'"
+            )
         }
         uses.note(device.credential, CredentialUse(of: request, time: surroundings.now()))
         if let name = request.header(HeaderNames.device), Self.isShortText(name) { device.deviceID = name }

@@ -38,7 +38,8 @@ extension CloudService {
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
     func write<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool = false, parts: Int = 1, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool = false, parts: Int = 1,
+        _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         do {
             return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, parts: parts, body)
@@ -58,7 +59,8 @@ extension CloudService {
     }
 
     private func writeOnce<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool, parts: Int, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool, parts: Int,
+        _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }

@@ -64,7 +64,8 @@ package struct SchemaService: Sendable {
     /// - Returns: `false` if there is no such type.
     /// - Throws: As ``validate(_:)``; then nothing changed.
     package func changeType(
-        _ name: String, creating: Bool = false, _ change: @Sendable @escaping (inout ContainerSchema.RecordType, _ roles: Set<String>) -> Void
+        _ name: String, creating: Bool = false,
+        _ change: @Sendable @escaping (inout ContainerSchema.RecordType, _ roles: Set<String>) -> Void
     ) async throws -> Bool {
         let production = try await export(.production)
         return try await storage.write(partition(.development)) { [engine] unit in

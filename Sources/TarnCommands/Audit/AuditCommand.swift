@@ -29,7 +29,8 @@ struct AuditCommand: AsyncParsableCommand {
     func run() async throws {
         let events = try await options.withStore(mustExist: true) { try await $0.auditEvents(before: nil, limit: limit) }
         var table = Table(
-            ("TIME", "time"), ("ACTOR", "actor"), ("NETWORK", "network"), ("ACTION", "action"), ("SUBJECT", "subject"), ("OUTCOME", "outcome"))
+            ("TIME", "time"), ("ACTOR", "actor"), ("NETWORK", "network"), ("ACTION", "action"), ("SUBJECT", "subject"),
+            ("OUTCOME", "outcome"))
         for (_, event) in events {
             table.add(
                 .time(event.time), .text(event.actor), Table.Cell(event.network.isEmpty ? nil : event.network), .text(event.action),

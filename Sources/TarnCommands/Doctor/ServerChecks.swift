@@ -29,7 +29,10 @@ struct ServerChecks {
 
     func run() async -> [Finding] {
         guard RecordTarget.isAddress(setup.server) else {
-            return [.problem("address", "'\(setup.server)' isn't a server's address", "write scheme and host, such as https://cloud.example.org")]
+            return [
+                .problem(
+                    "address", "'\(setup.server)' isn't a server's address", "write scheme and host, such as https://cloud.example.org")
+            ]
         }
         var findings: [Finding] = []
         let host = URLComponents(string: setup.server)?.host ?? ""

@@ -58,7 +58,9 @@ struct ModelCheckCommand: ParsableCommand {
                 found.append(url)
                 continue
             }
-            let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap { $0 as? URL }
+            let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap {
+                $0 as? URL
+            }
             let models = inside.filter { Self.isModel($0) && $0.deletingLastPathComponent().pathExtension != "xcdatamodeld" }
             if models.isEmpty {
                 throw CommandError("No model was found at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.")

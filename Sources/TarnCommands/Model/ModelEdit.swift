@@ -197,7 +197,8 @@ struct AttributeText {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let words = parts[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard words.count == 2, !words[0].isEmpty else {
-            throw CommandError("'\(text)' isn't an attribute: write NAME:TYPE, such as title:String, count:Integer64=0 or isDone:Boolean!=NO.")
+            throw CommandError(
+                "'\(text)' isn't an attribute: write NAME:TYPE, such as title:String, count:Integer64=0 or isDone:Boolean!=NO.")
         }
         let isRequired = words[1].hasSuffix("!")
         attribute = try Self.attribute(

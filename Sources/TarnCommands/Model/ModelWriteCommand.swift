@@ -34,7 +34,9 @@ struct ModelWriteCommand: ParsableCommand {
                 return
             }
             let url = URL(fileURLWithPath: to)
-            guard url.pathExtension == "xcdatamodeld" else { throw CommandError("'\(to)' isn't the name of a model: end it with .xcdatamodeld.") }
+            guard url.pathExtension == "xcdatamodeld" else {
+                throw CommandError("'\(to)' isn't the name of a model: end it with .xcdatamodeld.")
+            }
             if !replace, FileManager.default.fileExists(atPath: url.path) {
                 throw CommandError("There is something at '\(to)': choose another place, or give --replace.")
             }

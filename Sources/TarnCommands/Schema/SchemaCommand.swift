@@ -22,7 +22,9 @@ struct SchemaCommand: AsyncParsableCommand {
 
     /// The options of all schema commands.
     struct Options: ParsableArguments {
-        @Option(name: [.customLong("container"), .customLong("container-id")], help: ArgumentHelp("Identifier of the container.", valueName: "identifier"))
+        @Option(
+            name: [.customLong("container"), .customLong("container-id")],
+            help: ArgumentHelp("Identifier of the container.", valueName: "identifier"))
         var container: String
         @OptionGroup var data: DataOptions
 
@@ -80,7 +82,9 @@ struct SchemaCommand: AsyncParsableCommand {
     /// - Parameter removals: Sentences about records that are deleted.
     static func show(_ changes: [SchemaChange], removals: [String] = [], _ output: OutputOptions, ifNone: String) {
         if output.json {
-            for change in changes { output.print("", ["change": JSONText.string(change.line), "deletesValues": "\(change.removesValues)"]) }
+            for change in changes {
+                output.print("", ["change": JSONText.string(change.line), "deletesValues": "\(change.removesValues)"])
+            }
             for line in removals { output.print("", ["deletes": JSONText.string(line)]) }
             return
         }
@@ -101,7 +105,8 @@ extension SchemaCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the schema.",
             discussion: Help.discussion(
-                examples: "tarn schema export --container iCloud.org.example.notes", "tarn schema export --container iCloud.org.example.notes --output-file notes.ckdb"),
+                examples: "tarn schema export --container iCloud.org.example.notes",
+                "tarn schema export --container iCloud.org.example.notes --output-file notes.ckdb"),
             aliases: ["export-schema"])
 
         @OptionGroup var options: Options

@@ -264,7 +264,8 @@ struct LocalServer {
         guard let database else { return (try SQLiteServerStore(path: data, use: .server), hub) }
         guard !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") else {
             throw CommandError(
-                "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data.")
+                "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data."
+            )
         }
         #if TARN_POSTGRES
             let store = try PostgresServerStore(address: database.text, assets: data)
@@ -283,7 +284,8 @@ struct LocalServer {
     private static func auditLog(_ logger: Logger) -> @Sendable (AuditEvent) -> Void {
         { event in
             logger.notice(
-                "audit", metadata: [
+                "audit",
+                metadata: [
                     "event": "audit", "actor": "\(event.actor)", "network": "\(event.network)", "action": "\(event.action)",
                     "subject": "\(event.subject)", "outcome": "\(event.outcome.rawValue)",
                 ])
@@ -326,18 +328,21 @@ struct LocalServer {
             services.append(
                 try CloudServer.application(
                     service: service, pages: console.serving(.console), host: consoleAddress.host, port: consoleAddress.port,
-                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: consolePublicAddress,
+                    identity: identity, metrics: metrics, spans: spans, access: access, proxies: proxies,
+                    publicAddress: consolePublicAddress,
                     refusesOtherNames: true, logger: logger, onListening: onConsole))
         }
         let application = try CloudServer.application(
             service: service, pages: consoleAddress == nil ? console : console.serving(.apps), host: host, port: port, identity: identity,
-            metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger, onListening: onListening)
+            metrics: metrics, spans: spans, access: access, proxies: proxies, publicAddress: publicAddress, logger: logger,
+            onListening: onListening)
         let housekeeping = Housekeeping(
             store: store, console: console, service: service, hub: hub, push: push, spans: spans, identity: identity,
             auditMilliseconds: Int64(limits.auditDays) * 86_400_000, now: surroundings.now, logger: logger)
         // Services stop in reverse order: push streams end before the HTTP server waits for its requests.
         var configuration = ServiceGroupConfiguration(
-            services: services + [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
+            services: services + [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [],
+            logger: logger)
         // A client with an endless request must not keep the server from stopping.
         configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
         let group = ServiceGroup(configuration: configuration)
@@ -404,7 +409,8 @@ private struct Housekeeping: ServiceLifecycle.Service {
             do {
                 try await service.storeCredentialUses()
             } catch {
-                logger.error("last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
+                logger.error(
+                    "last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
             }
         }
     }

@@ -87,7 +87,10 @@ struct ServerSettings {
             "PEM file with the certificate, and those that lead to its root; the server speaks TLS then."
         ),
         ("tls-key", "TARN_TLS_KEY", "PEM file with the certificate's key."),
-        ("operations-access", "TARN_OPERATIONS_ACCESS", "Requests that may read /metrics: token (those with the token of operations-token), local (also those over loopback without a gateway) or all. (default: token)"),
+        (
+            "operations-access", "TARN_OPERATIONS_ACCESS",
+            "Requests that may read /metrics: token (those with the token of operations-token), local (also those over loopback without a gateway) or all. (default: token)"
+        ),
         (
             "operations-token", "TARN_OPERATIONS_TOKEN",
             "Bearer token for /metrics, at least 16 characters. It has no flag, since other users of the machine see flags."
@@ -131,7 +134,10 @@ struct ServerSettings {
         ),
         ("oidc-client-id", "TARN_OIDC_CLIENT_ID", "Identifier of this server at the provider."),
         ("oidc-client-secret-file", "TARN_OIDC_CLIENT_SECRET_FILE", "File with the client secret. (default: none, a public client)"),
-        ("oidc-client-secret", "TARN_OIDC_CLIENT_SECRET", "The client secret itself. It has no flag, since other users of the machine see flags."),
+        (
+            "oidc-client-secret", "TARN_OIDC_CLIENT_SECRET",
+            "The client secret itself. It has no flag, since other users of the machine see flags."
+        ),
         ("oidc-name", "TARN_OIDC_NAME", "Name of the provider on the sign-in page. (default: the issuer's host)"),
         (
             "oidc-accounts", "TARN_OIDC_ACCOUNTS",
@@ -156,7 +162,9 @@ struct ServerSettings {
         do {
             return try TLSIdentity(certificatePath: tlsCertificate, keyPath: tlsKey)
         } catch {
-            throw CommandError("The certificate \(tlsCertificate) and the key \(tlsKey) cannot be used together: both are PEM files, the key the certificate's own.")
+            throw CommandError(
+                "The certificate \(tlsCertificate) and the key \(tlsKey) cannot be used together: both are PEM files, the key the certificate's own."
+            )
         }
     }
 

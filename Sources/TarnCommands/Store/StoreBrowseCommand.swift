@@ -32,7 +32,9 @@ extension StoreCommand {
         @Option(name: .customLong("where"), help: ArgumentHelp("A predicate in Apple's format.", valueName: "format"))
         var condition: String?
 
-        @Option(parsing: .unconditional, help: ArgumentHelp("Key paths with commas between them; a minus before one for descending order.", valueName: "keys"))
+        @Option(
+            parsing: .unconditional,
+            help: ArgumentHelp("Key paths with commas between them; a minus before one for descending order.", valueName: "keys"))
         var sort: String?
 
         @Option(help: "How many objects to show.")
@@ -109,10 +111,12 @@ enum StoreTable {
     static func text(_ rows: [StoreRow]) -> String {
         // Subentities have properties of their own.
         let names = Set(rows.flatMap { $0.slots.map(\.name) }).sorted()
-        let cells = [["_id"] + names] + rows.map { row in
-            let values = Dictionary(keepingFirst: row.slots.map { ($0.name, cell(row, $0.value)) })
-            return [row.id] + names.map { values[$0] ?? "" }
-        }
+        let cells =
+            [["_id"] + names]
+            + rows.map { row in
+                let values = Dictionary(keepingFirst: row.slots.map { ($0.name, cell(row, $0.value)) })
+                return [row.id] + names.map { values[$0] ?? "" }
+            }
         let lines = cells.map { $0.map { cut(TerminalText.escaped($0)) } }
         let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { line in

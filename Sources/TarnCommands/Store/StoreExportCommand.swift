@@ -32,7 +32,9 @@ extension StoreCommand {
         @Option(help: "jsonl or csv.")
         var format = Format.jsonl
 
-        @Option(name: .customLong("entity"), help: ArgumentHelp("Only this entity, without its subentities; may be given several times.", valueName: "name"))
+        @Option(
+            name: .customLong("entity"),
+            help: ArgumentHelp("Only this entity, without its subentities; may be given several times.", valueName: "name"))
         var entities: [String] = []
 
         func validate() throws {
@@ -56,7 +58,8 @@ extension StoreCommand {
         }
 
         private func export(_ entity: ResolvedEntity, _ model: ResolvedModel, _ reader: StoreReader) throws -> Int {
-            let output = try to.map { try ExportFile(folder: URL(fileURLWithPath: $0), name: "\(entity.name).\(format.rawValue)") } ?? ExportFile()
+            let output =
+                try to.map { try ExportFile(folder: URL(fileURLWithPath: $0), name: "\(entity.name).\(format.rawValue)") } ?? ExportFile()
             var count = 0
             if format == .csv { try output.line(CSVText.header(entity)) }
             try reader.forEachRow(of: entity.index) { row in

@@ -35,7 +35,9 @@ extension StoreCommand {
             do {
                 guard let to else { return Output.line(try ModelFileWriter(ModelDocument(derived.model)).text()) }
                 let url = URL(fileURLWithPath: to)
-                guard url.pathExtension == "xcdatamodeld" else { throw CommandError("'\(to)' isn't the name of a model: end it with .xcdatamodeld.") }
+                guard url.pathExtension == "xcdatamodeld" else {
+                    throw CommandError("'\(to)' isn't the name of a model: end it with .xcdatamodeld.")
+                }
                 if !replace, FileManager.default.fileExists(atPath: url.path) {
                     throw CommandError("There is something at '\(to)': choose another place, or give --replace.")
                 }
@@ -50,7 +52,8 @@ extension StoreCommand {
             let origin =
                 switch derived.origin {
                 case .recorded: "The model is the store's record of it."
-                case .archived: "The model is the one that Apple's framework keeps in the store, without its validation rules and expressions."
+                case .archived:
+                    "The model is the one that Apple's framework keeps in the store, without its validation rules and expressions."
                 case .tables: "The model is guessed from tables: check its names, types and relationships."
                 }
             return [origin] + derived.notes.map { "Note: \(TerminalText.escaped($0))." }

@@ -58,7 +58,9 @@ enum StoreReport {
         lines += ["", "entities"]
         for entity in store.entities {
             let parent = entity.parent.map { " : \($0)" } ?? ""
-            lines.append("  \(entity.number)\t\(entity.name)\(parent)\t\(entity.rows) rows\tlast key \(entity.lastKey)\t\(entity.table ?? "no table")")
+            lines.append(
+                "  \(entity.number)\t\(entity.name)\(parent)\t\(entity.rows) rows\tlast key \(entity.lastKey)\t\(entity.table ?? "no table")"
+            )
         }
         for table in store.tables {
             lines += ["", "table \(table.name) (\(table.rows) rows)"]
@@ -68,7 +70,8 @@ enum StoreReport {
         }
         if !store.joins.isEmpty { lines += ["", "pairs"] }
         for join in store.joins {
-            lines.append("  \(join.table)\t\(join.between.joined(separator: " ↔ "))\t\(join.pairs) pairs\(join.isOrdered ? ", ordered" : "")")
+            lines.append(
+                "  \(join.table)\t\(join.between.joined(separator: " ↔ "))\t\(join.pairs) pairs\(join.isOrdered ? ", ordered" : "")")
         }
         if !store.isModelRecorded { lines += ["", "Relationships are guessed from names: the store has no record of its model."] }
         lines += ["", history(store.history)]

@@ -126,7 +126,8 @@ enum DateText {
     static func utc(_ seconds: Double) -> String {
         // Years 0001 to 9999, which ISO 8601 writes with four digits.
         guard (-63_113_904_000.0..<252_423_993_600.0).contains(seconds) else { return "\(seconds)" }
-        return Date(timeIntervalSinceReferenceDate: seconds).formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
+        return Date(timeIntervalSinceReferenceDate: seconds).formatted(
+            .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted))
     }
 }
 

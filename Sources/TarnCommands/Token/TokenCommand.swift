@@ -40,7 +40,8 @@ struct TokenCommand: AsyncParsableCommand {
             }
             guard place.environment == .development || !origin.isEmpty else {
                 throw ValidationError(
-                    "A token for production needs the origins of its pages, such as --origin https://app.example.org: without them, a page of any site could ask people to sign in for your app.")
+                    "A token for production needs the origins of its pages, such as --origin https://app.example.org: without them, a page of any site could ask people to sign in for your app."
+                )
             }
         }
 

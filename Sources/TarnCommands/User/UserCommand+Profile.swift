@@ -82,7 +82,8 @@ extension UserCommand {
             }
             if isOperator == true {
                 Output.note(
-                    "An operator's password has at least \(PasswordRule.operatorCharactersMin) characters: if \(name)'s is shorter, set another with 'tarn user password \(name)'.")
+                    "An operator's password has at least \(PasswordRule.operatorCharactersMin) characters: if \(name)'s is shorter, set another with 'tarn user password \(name)'."
+                )
             }
         }
     }

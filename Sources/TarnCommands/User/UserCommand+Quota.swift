@@ -25,7 +25,9 @@ extension UserCommand {
 
         func run() async throws {
             let bytes = bytes.bytes
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.quota", name)) { try await $0.setQuota(bytes, ofUser: name) }
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.quota", name)) {
+                try await $0.setQuota(bytes, ofUser: name)
+            }
         }
     }
 
@@ -41,11 +43,13 @@ extension UserCommand {
 
         func run() async throws {
             var table = Table(
-                ("USER", "user"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"),
+                ("USER", "user"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("RECORDS", "recordBytes"),
+                ("ASSETS", "assetBytes"),
                 ("QUOTA", "quotaBytes"))
             for line in try await options.withStore(mustExist: true, { try await $0.usage() }) {
                 table.add(
-                    Table.Cell(line.userName), .text(line.containerIdentifier), .text(line.environment.rawValue), .bytes(line.usage.records),
+                    Table.Cell(line.userName), .text(line.containerIdentifier), .text(line.environment.rawValue),
+                    .bytes(line.usage.records),
                     .bytes(line.usage.assets), line.quota.map { .bytes($0) } ?? .none)
             }
             output.print(table, ifEmpty: "No database has any data yet.")

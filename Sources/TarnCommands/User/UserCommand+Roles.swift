@@ -45,7 +45,9 @@ extension UserCommand {
                     let partition = call.partition
                     let names = (try? await store.read(partition) { try $0.roles() }) ?? []
                     guard let unknown = roles.sorted().first(where: { !names.contains($0) }) else { throw CommandError(error.reason + ".") }
-                    let list = names.isEmpty ? "it has none: make one with CREATE ROLE in 'tarn schema import'" : "it has " + names.joined(separator: ", ")
+                    let list =
+                        names.isEmpty
+                        ? "it has none: make one with CREATE ROLE in 'tarn schema import'" : "it has " + names.joined(separator: ", ")
                     throw CommandError(
                         "The role \(unknown) does not exist in \(container), \(environment.rawValue); \(list)."
                             + Suggestion.sentence(for: unknown, among: names))

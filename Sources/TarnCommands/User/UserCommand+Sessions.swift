@@ -51,7 +51,9 @@ extension UserCommand {
         @OptionGroup var options: DataOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sign-out", name)) { try await $0.endSessions(ofUser: name, id: session) }
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sign-out", name)) {
+                try await $0.endSessions(ofUser: name, id: session)
+            }
         }
     }
 
@@ -77,7 +79,8 @@ extension UserCommand {
         }
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.revoke", "\(name), \(device ?? id ?? "")")) { store in
+            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.revoke", "\(name), \(device ?? id ?? "")"))
+            { store in
                 if let device { try await store.removeDevice(labelled: device, ofUser: name) }
                 if let id { try await store.removeDevice(id: id, ofUser: name) }
             }

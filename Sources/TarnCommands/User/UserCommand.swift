@@ -59,7 +59,8 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             let now = CloudService.Surroundings.system.now()
-            let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)")) {
+            let token = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.token", "\(name), \(device)"))
+            {
                 try await $0.addToken(userName: name, deviceLabel: device, now: now, expires: expiry.expires(now: now))
             }
             output.print(secret: token, "token", UserCommand.tokenNote(name))

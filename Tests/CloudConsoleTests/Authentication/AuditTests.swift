@@ -20,7 +20,7 @@ import Testing
 
     private static func words(_ event: AuditEvent) -> String { "\(event.actor) \(event.action) \(event.subject) \(event.outcome)" }
 
-    @Test func signInsAndRefusalsAreListed() async throws {
+    @Test func theAuditLogListsSignInsAndRejections() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
         _ = await visitor.post("/console/signin", ["name": "my password", "password": "typed as a name"], code: "")
@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func operatorsActsAndLooksAreListedWithoutUserData() async throws {
+    @Test func theAuditLogListsActionsOfOperatorsWithoutUserData() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.get("/console/users")
         _ = await visitor.get("\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func guessingDoesNotFillTheLog() async throws {
+    @Test func guessedPasswordsDoNotFillTheAuditLog() async throws {
         let village = try Village()
         _ = try await village.villager("mia")
         for number in 0..<RefusalGate.refusalsPerMinute + 30 {
@@ -66,7 +66,7 @@ import Testing
         #expect(last.first?.subject == "30 more refusals in the minute before")
     }
 
-    @Test func eventsAreNeverChangedAndExpire() async throws {
+    @Test func auditEventsAreImmutableAndExpire() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let queue = try DatabaseQueue(path: village.folder.path + "/tarn.sqlite")
         await #expect(throws: DatabaseError.self) { try await queue.write { try $0.execute(sql: "UPDATE audit SET actor = 'eve'") } }
@@ -77,7 +77,7 @@ import Testing
         #expect(try await Self.events(village).isEmpty)
     }
 
-    @Test func textFromRequestsStaysOnOneShortLine() {
+    @Test func auditEventsDropControlCharactersAndTruncateText() {
         let event = AuditEvent(
             time: 0, actor: .account("a\nb\u{1B}[31m"), action: String(repeating: "x", count: 500), subject: "s\tt", outcome: .done)
         #expect(event.actor == "ab[31m")
@@ -85,7 +85,7 @@ import Testing
         #expect(event.subject == "st")
     }
 
-    @Test func commandsAreListed() async throws {
+    @Test func theAuditLogListsCommands() async throws {
         let folder = TemporaryFolder()
         for arguments in [
             ["user", "add", "mia"], ["user", "profile", "mia", "--operator"], ["user", "token", "mia", "--device", "phone"],

@@ -63,7 +63,7 @@ import Testing
         await visitor.post("/console/signin", ["challenge": challenge, "code": code], code: "").status
     }
 
-    @Test func consoleAsksForACodeAfterThePassword() async throws {
+    @Test func theConsoleRequestsACodeAfterThePassword() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
@@ -73,7 +73,7 @@ import Testing
         #expect(await visitor.get("/console").text.contains("Containers"))
     }
 
-    @Test func codesAreNotReplayed() async throws {
+    @Test func aCodeIsAcceptedOnce() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
@@ -83,7 +83,7 @@ import Testing
         #expect(await Self.enter(earlier, challenge, visitor) == 401, "a code of before the last one was seen, too")
     }
 
-    @Test func clocksMayDifferByOneStep() async throws {
+    @Test func codesOfNeighbouringTimeStepsAreAccepted() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
@@ -93,7 +93,7 @@ import Testing
         #expect(await Self.enter(Self.code(secret, village, steps: 1), challenge, visitor) == 303)
     }
 
-    @Test func recoveryCodesWorkOnce() async throws {
+    @Test func aRecoveryCodeIsAcceptedOnce() async throws {
         let (village, _, _, recovery) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         let challenge = try await Self.challenge(visitor)
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// A stranger with the password cannot guess without end: signing in again does not forget wrong codes.
-    @Test func wrongCodesWaitLikeWrongPasswords() async throws {
+    @Test func wrongCodesAreThrottledLikeWrongPasswords() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         for _ in 0..<5 {
@@ -123,7 +123,7 @@ import Testing
         #expect(await Self.enter(Self.code(secret, village), try await Self.challenge(visitor), visitor) == 303)
     }
 
-    @Test func challengeExpiresAndBelongsToTheConsole() async throws {
+    @Test func aChallengeExpiresAndIsValidForTheConsoleOnly() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         let late = try await Self.challenge(visitor)
@@ -140,7 +140,7 @@ import Testing
         #expect(try await village.store.accesses(ofUser: "mia").count == 2, "a device, and the session that turned the factor on")
     }
 
-    @Test func settingUpNeedsThePassword() async throws {
+    @Test func enablingTheSecondFactorNeedsThePassword() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let refused = await visitor.post("/console/second-factor", ["do": "begin", "password": "wrong"])
         #expect(refused.status == 401)
@@ -150,7 +150,7 @@ import Testing
         #expect(try await village.store.secondFactor(ofAccount: account) == nil)
     }
 
-    @Test func turningOffNeedsACode() async throws {
+    @Test func disablingTheSecondFactorNeedsACode() async throws {
         let (village, visitor, secret, _) = try await Self.turnedOn()
         let account = try #require(try await village.store.account(named: "mia"))
         await #expect(throws: StorageFailure.self) { try await village.store.beginSecondFactor(ofAccount: account, now: village.clock.now) }
@@ -164,7 +164,7 @@ import Testing
         #expect(actions.contains("second-factor.off done"))
     }
 
-    @Test func administratorsTurnItOffAtTheMachine() async throws {
+    @Test func aCommandOnTheServerDisablesTheSecondFactor() async throws {
         let (village, _, _, _) = try await Self.turnedOn()
         var command = try #require(
             try TarnCommand.parseAsRoot(["user", "second-factor", "mia", "--off", "--data", village.folder.path])

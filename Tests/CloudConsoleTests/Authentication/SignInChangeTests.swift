@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A person who had the old password and waits for a code does not get in with the new password's owner.
-    @Test func aChallengeEndsWithThePassword() async throws {
+    @Test func aPasswordChangeEndsAChallenge() async throws {
         let (village, _, secret) = try await Self.turnedOn()
         let visitor = BrowserSession(village)
         func code() -> String { TimeCode.code(of: secret, step: TimeCode.step(at: village.clock.now)) }
@@ -41,7 +41,7 @@ import Testing
         #expect(await visitor.post("/console/signin", ["challenge": later, "code": code()], code: "").status == 303)
     }
 
-    @Test func aSecondSetupIsRefusedOnItsPage() async throws {
+    @Test func enablingAnEnabledSecondFactorIsRejected() async throws {
         let (_, visitor, _) = try await Self.turnedOn()
         let page = await visitor.post("/console/second-factor", ["do": "begin", "password": "correct horse"])
         #expect(page.status == 409)
@@ -49,7 +49,7 @@ import Testing
         #expect(page.text.contains("name=\"code\""), "the page with the form that turns it off")
     }
 
-    @Test func theConsoleAsksForAnOperatorsLength() async throws {
+    @Test func passwordsOfOperatorsHaveALongerMinimum() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         _ = try await village.villager("bo")
         func set(_ password: String, of name: String) async -> Int {

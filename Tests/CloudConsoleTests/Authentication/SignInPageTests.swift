@@ -26,7 +26,7 @@ import Testing
         return try WireError(json: bytes).redirectURL
     }
 
-    @Test func signInPageNamesTheSiteThatAsks() async throws {
+    @Test func theSignInPageNamesTheRequestingOrigin() async throws {
         let village = try Village()
         let visitor = BrowserSession(village)
         let address = try #require(try await Self.address(village, origin: "https://evil.example"))
@@ -36,15 +36,15 @@ import Testing
     }
 
     @Test(arguments: ["null", "*", "evil.example", "https://", "https://a/b", "https://a b", "javascript://x"])
-    func originsThatAreNoSitesGetNoSignIn(_ origin: String) async throws {
+    func malformedOriginsReceiveNoSignInURL(_ origin: String) async throws {
         #expect(try await Self.address(try Village(), origin: origin) == nil)
     }
 
-    @Test func programsWithoutAnOriginSignIn() async throws {
+    @Test func programsWithoutAnOriginReceiveASignInURL() async throws {
         #expect(try await Self.address(try Village(), origin: nil) != nil)
     }
 
-    @Test func consoleSignInIsRefusedForSandboxedAndForeignPages() async throws {
+    @Test func consoleSignInIsRejectedForSandboxedAndForeignPages() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         let form = "name=mia&password=correct+horse"
         #expect(await visitor.send("POST", "/console/signin", form, origin: "null").status == 403)
@@ -54,7 +54,7 @@ import Testing
         #expect(await visitor.send("POST", "/console/signin", form, origin: own, headers: ["sec-fetch-site": "same-origin"]).status == 303)
     }
 
-    @Test func tokensForProductionNeedOrigins() {
+    @Test func tokensForProductionRequireOrigins() {
         let arguments = ["token", "add", "--container", "iCloud.org.example.notes", "--environment", "production"]
         #expect(throws: (any Error).self) { try TarnCommand.parseAsRoot(arguments) }
         #expect(throws: Never.self) { try TarnCommand.parseAsRoot(arguments + ["--origin", "https://app.example.org"]) }

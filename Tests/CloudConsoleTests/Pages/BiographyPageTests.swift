@@ -36,7 +36,7 @@ import Testing
         #expect(!page.contains("alert(1)"), "values are not in the history")
     }
 
-    @Test func aDeletedRecordHasAHistoryAndAnUnknownOneHasNot() async throws {
+    @Test func aDeletedRecordHasAHistoryAndAnUnknownOneIsNotFound() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let phone = try await village.store.addToken(userName: "mia", deviceLabel: "phone", now: 0)
         let mia = Village.Villager(village: village, account: "mia", token: phone, name: "")
@@ -57,7 +57,7 @@ import Testing
         #expect(await visitor.get("\(address)/other").status == 404)
     }
 
-    @Test func aLongHistoryHasPages() async throws {
+    @Test func aLongHistoryIsPaged() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let token = try await village.store.addToken(userName: "mia", deviceLabel: "phone", now: 0)
         let mia = Village.Villager(village: village, account: "mia", token: token, name: "")
@@ -72,7 +72,7 @@ import Testing
         #expect(second.components(separatedBy: "<tr>").count == 3)
     }
 
-    @Test func everyPageOfTheMenuHasAKeyOfItsOwn() async throws {
+    @Test func everyPageOfTheMenuHasItsOwnShortcut() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         let page = await visitor.get("\(ConsoleTests.base)/records").text
         let header = try #require(page.range(of: "</nav>").map { page[..<$0.lowerBound] })

@@ -34,7 +34,7 @@ import Testing
 
     private func operators() async throws -> [String] { try await village.store.profiles().filter(\.isOperator).map(\.accountName) }
 
-    @Test func theLinkMakesAnOperatorWhoIsSignedIn() async throws {
+    @Test func theSetupLinkCreatesAnOperatorAndASession() async throws {
         let secret = try await secret()
         let page = await visitor.get("/console/first-run?secret=\(secret)")
         #expect(page.status == 200)
@@ -49,7 +49,7 @@ import Testing
         #expect(try await village.store.account(named: "olga", password: Self.form["password"] ?? "") != nil)
     }
 
-    @Test func theLinkWorksOnce() async throws {
+    @Test func theSetupLinkIsAcceptedOnce() async throws {
         let secret = try await secret()
         #expect(await submit(secret).status == 303)
         let again = await submit(secret, ["account": "eve"])
@@ -58,7 +58,7 @@ import Testing
         #expect(try await operators() == ["olga"])
     }
 
-    @Test func concurrentFormsMakeOneOperator() async throws {
+    @Test func concurrentSetupFormsCreateOneOperator() async throws {
         let (secret, console) = (try await secret(), visitor.console)
         let statuses = await withTaskGroup(of: Int.self) { group in
             for number in 0..<4 {
@@ -76,7 +76,7 @@ import Testing
         #expect(try await operators().count == 1)
     }
 
-    @Test func theLinkExpires() async throws {
+    @Test func theSetupLinkExpires() async throws {
         let secret = try await secret()
         village.clock.advance(seconds: 3599)
         #expect(await visitor.get("/console/first-run?secret=\(secret)").status == 200)
@@ -85,7 +85,7 @@ import Testing
         #expect(try await operators().isEmpty)
     }
 
-    @Test func aServerWithAnOperatorHasNoLink() async throws {
+    @Test func aServerWithAnOperatorHasNoSetupLink() async throws {
         _ = try await village.villager("mia")
         let secret = try await secret()
         try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true }
@@ -99,7 +99,7 @@ import Testing
         (["account": "o l"], "letters, digits"), (["account": ""], "letters, digits"), (["password": "eleven char"], "12 characters"),
         (["again": "correct horse batter"], "differ"), (["account": "mia"], "exists"),
     ])
-    func refusedFormsKeepTheLink(_ changes: [String: String], _ problem: String) async throws {
+    func rejectedSetupFormsKeepTheLink(_ changes: [String: String], _ problem: String) async throws {
         _ = try await village.villager("mia")
         let secret = try await secret()
         let refused = await submit(secret, changes)
@@ -110,7 +110,7 @@ import Testing
         #expect(await submit(secret).status == 303)
     }
 
-    @Test func wrongLinksAreThrottledAndTheRightOneIsNot() async throws {
+    @Test func wrongSetupLinksAreThrottledAndTheValidOneIsNot() async throws {
         let secret = try await secret()
         for _ in 0..<10 { #expect(await visitor.get("/console/first-run?secret=guess").status == 403) }
         #expect(await visitor.get("/console/first-run?secret=guess").status == 429)
@@ -122,14 +122,14 @@ import Testing
         #expect(!events.contains { $0.event.subject.contains(secret) })
     }
 
-    @Test func formsOfOtherOriginsAreRefused() async throws {
+    @Test func setupFormsOfOtherOriginsAreRejected() async throws {
         let secret = try await secret()
         #expect(await submit(secret, origin: "https://evil.example").status == 403)
         #expect(try await operators().isEmpty)
         #expect(await submit(secret, origin: "http://tarn.example").status == 303)
     }
 
-    @Test func theConsoleNamesTheLinkWhileItIsOpen() async throws {
+    @Test func theConsoleShowsTheSetupLinkWhileItIsValid() async throws {
         #expect(await visitor.get("/console").text.contains("name=\"password\""))
         let secret = try await secret()
         #expect(await visitor.get("/console").text.contains("one-time link"))

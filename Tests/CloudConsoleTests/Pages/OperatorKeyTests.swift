@@ -35,7 +35,7 @@ import Testing
                     method: "GET", path: path, query: "", headers: headers, body: .bytes([]), baseURL: "http://tarn.example")))
     }
 
-    @Test func keyOpensRequestsAndNoPage() async throws {
+    @Test func anOperatorKeyAuthorizesRequestsAndNoPage() async throws {
         let key = try await village.service.operatorKey(ofAccount: try await mia()).key
         let request = try await get(Self.zones, ["authorization": "Bearer \(key)"])
         #expect(request.status == 200)
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// The console's requests and all others of an account have one budget.
-    @Test func keyHasTheBudgetOfItsAccount() async throws {
+    @Test func anOperatorKeySharesTheRateLimitOfItsAccount() async throws {
         var limits = Limits()
         limits.requestsPerMinute = 2
         let village = try Village(limits: limits)
@@ -74,7 +74,7 @@ import Testing
         #expect(statuses == [200, 200, 429])
     }
 
-    @Test func tokenOfASignInIsNoKey() async throws {
+    @Test func aSessionTokenIsNotAcceptedAsAnOperatorKey() async throws {
         _ = try await mia()
         try await village.store.setPassword("correct horse", ofUser: "mia")
         let result = try await village.service.signIn(

@@ -175,7 +175,7 @@ import Testing
 
     // MARK: One by one
 
-    @Test func editingAReferenceOrALocationKeepsWhatTheTextDoesNotShow() async throws {
+    @Test func editingAReferenceOrALocationKeepsItsHiddenMembers() async throws {
         let editor = try await Editor(schema: Self.schema)
         for target in ["target", "second"] { try await editor.create(target, [:]) }
         var place = RecordLocation(latitude: 46.1, longitude: 7.5)
@@ -205,7 +205,7 @@ import Testing
         #expect(shown.contains("altitude 1200.0 m"))
     }
 
-    @Test func aListIsEditedElementByElement() async throws {
+    @Test func aListIsEditedByElement() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("l", ["texts": .list(["a, b", "c", "", "d\ne"].map { .string($0) }, of: .string)])
         var form = try await editor.form("l")
@@ -231,7 +231,7 @@ import Testing
         #expect(try await editor.record("l").fields["texts"]?.value == .list([.string("first"), .string("second")], of: .string))
     }
 
-    @Test func anEmptyTextIsNotTheSameAsNoValue() async throws {
+    @Test func anEmptyStringDiffersFromNoValue() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("n", ["text": .string("x"), "number": .int64(1), "texts": .list([.string("x")], of: .string)])
         var form = try await editor.form("n")
@@ -279,7 +279,7 @@ import Testing
                 == Field(.string("c\nd"), isEncrypted: before.fields["secret"]?.isEncrypted ?? false))
     }
 
-    @Test func aDayThatDoesNotExistIsRefused() async throws {
+    @Test func anImpossibleDateIsRejected() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("d", ["at": .timestamp(0)])
         for text in ["2030-02-30 00:00:00.000", "2030-13-01", "2029-02-29", "2030-01-01 24:00:00"] {
@@ -291,7 +291,7 @@ import Testing
     }
 
     /// The page shows UTC. A text with another zone, half of the day or era is rejected.
-    @Test func aTimeIsReadAsUTCOrRefused() async throws {
+    @Test func aTimeIsParsedAsUTCOrRejected() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("d", ["at": .timestamp(0)])
         for text in [
@@ -317,7 +317,7 @@ import Testing
 
     // MARK: Two tabs
 
-    @Test func aConflictShowsBothVersionsAndKeepsTheOldTag() async throws {
+    @Test func aConflictShowsBothVersionsAndKeepsTheOldChangeTag() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("c", ["text": .string("first"), "other": .string("o"), "number": .int64(1)])
         var one = try await editor.form("c"), two = one
@@ -351,7 +351,7 @@ import Testing
         #expect(last.fields["other"]?.value == .string("o"))
     }
 
-    @Test func aTabThatTouchedNothingConflictsWithNobody() async throws {
+    @Test func anUneditedFormNeverConflicts() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create("u", ["text": .string("first")])
         let idle = try await editor.form("u")
@@ -367,7 +367,7 @@ import Testing
     }
 
     /// A quotation mark with a combining mark is one `Character`, and still ends an attribute.
-    @Test func marksThatCombineWithQuotesAreEscaped() async throws {
+    @Test func quotesWithCombiningMarksAreEscaped() async throws {
         let editor = try await Editor(schema: Self.schema)
         try await editor.create(
             "x",

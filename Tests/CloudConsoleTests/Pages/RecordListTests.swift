@@ -49,7 +49,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test func aListNeedsNoIndexAndHasTheNewestFirst() async throws {
+    @Test func recordsAreListedNewestFirstWithoutAnIndex() async throws {
         try await create((0..<120).map { thing("t\($0)", ["n": .int64(Int64($0))]) })
         let first = await get("")
         #expect(names(first).first == "t119")
@@ -73,13 +73,13 @@ import Testing
         #expect(names(await get("")) == ["a"])
     }
 
-    @Test func aTypeOfFewRecordsIsFoundBehindManyOthers() async throws {
+    @Test func aRareRecordTypeIsListedBehindManyRecordsOfOthers() async throws {
         try await create([thing("first", ["n": .int64(1)])])
         for start in stride(from: 0, to: 600, by: 200) { try await create((start..<start + 200).map { .plant("p\($0)") }) }
         #expect(names(await get("")) == ["first"])
     }
 
-    @Test func theFirstListIsThatOfAZoneWithRecords() async throws {
+    @Test func theFirstListShowsAZoneWithRecords() async throws {
         try await create([thing("a", ["n": .int64(1)])])
         let text = await visitor.get("\(Self.list)?type=Thing").text
         // The public database has a record, so it comes first.
@@ -87,7 +87,7 @@ import Testing
         #expect(text.contains(#"<option value="private/Garden">My private: Garden (1)</option>"#))
     }
 
-    @Test func theDefaultZoneOfPrivateDatabasesIsListed() async throws {
+    @Test func theDefaultZoneOfAPrivateDatabaseIsListed() async throws {
         let request = ModifyRecordsRequest(operations: [RecordOperation(.create, thing("d", ["n": .int64(1)]))])
         _ = try await mia.ask(.private, .modifyRecords, request, ModifyRecordsResponse.self)
         let text = await visitor.get("\(Self.list)?place=private/_defaultZone&type=Thing").text
@@ -104,7 +104,7 @@ import Testing
         ("field=ref&comparator=EQUALS&value=a", ["c"]), ("sort=-n", ["c", "b", "a"]), ("sort=title&sort.1=-n", ["a", "b", "c"]),
         ("field=title&comparator=CONTAINS_ALL_TOKENS&value=old", ["b"]),
     ])
-    func queriesOfUnmarkedFieldsWorkInDevelopment(_ items: String, _ expected: [String]) async throws {
+    func fieldsWithoutIndexAreQueryableInDevelopment(_ items: String, _ expected: [String]) async throws {
         let schema = "DEFINE SCHEMA RECORD TYPE Thing (n INT64, title STRING, spot LOCATION, tags LIST<STRING>, ref REFERENCE);"
         _ = try await village.service.schema(of: Village.container).importSchema(ContainerSchema(text: schema))
         try await create([
@@ -132,13 +132,13 @@ import Testing
     }
 
     @Test(arguments: [("field=n&comparator=EQUALS&value=many", "not a valid INT64"), ("field=spot&comparator=NEAR&value=48", "NEAR needs")])
-    func valuesThatDoNotFitAreNamed(_ items: String, _ problem: String) async throws {
+    func valuesOfTheWrongTypeAreReported(_ items: String, _ problem: String) async throws {
         try await create([thing("a", ["n": .int64(1), "spot": .location(RecordLocation(latitude: 48, longitude: 11))])])
         #expect(await get(items).contains(problem))
     }
 
     /// Apps, and the console in production, need the index.
-    @Test func onlyTheConsoleInDevelopmentQueriesUnmarkedFields() async throws {
+    @Test func onlyTheConsoleInDevelopmentQueriesFieldsWithoutIndex() async throws {
         try await create([thing("a", ["n": .int64(1)])])
         _ = try await village.service.schema(of: Village.container).importSchema(
             ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Thing (n INT64);"))
@@ -152,7 +152,7 @@ import Testing
         #expect(names(await get("field=n&comparator=EQUALS&value=1")) == ["a"])
     }
 
-    @Test func countsColumnsAndCommandsAreShown() async throws {
+    @Test func aListShowsCountsColumnsAndCommands() async throws {
         try await create((0..<60).map { thing("t\($0)", ["n": .int64(Int64($0)), "title": .string("it's")]) })
         let text = await get("count=1&columns=1&c.title=1")
         #expect(text.contains("60 records"))
@@ -181,7 +181,7 @@ import Testing
         #expect(await visitor.post(address, ["do": "delete"]).status == 400)
     }
 
-    @Test func aFieldOfSelectedRecordsIsSet() async throws {
+    @Test func aFieldIsSetOnSelectedRecords() async throws {
         try await create([thing("a", ["n": .int64(1), "tags": .list([.string("x")], of: .string)]), thing("b", ["n": .int64(1)])])
         let tag = try await mia.lookup("a")[0].record?.recordChangeTag ?? ""
         let address = "\(Self.list)?place=private/Garden&type=Thing"
@@ -206,7 +206,7 @@ import Testing
     ]
 
     @Test(arguments: ["csv", "json"])
-    func anExportIsImportedAsItWas(_ kind: String) async throws {
+    func anExportRoundTripsThroughAnImport(_ kind: String) async throws {
         try await create([thing("a,b", Self.values), thing("-minus", ["number": .int64(3)])])
         let place = "place=private/Garden&type=Thing"
         let file = await visitor.get("\(Self.list)/export.\(kind)?\(place)")
@@ -237,7 +237,7 @@ import Testing
 
     // MARK: One record
 
-    @Test func aRecordLinksToThoseItRefersToAndBack() async throws {
+    @Test func aRecordLinksToItsTargetsAndReferrers() async throws {
         try await create([thing("a", ["n": .int64(1)]), thing("c", ["ref": .reference(RecordReference(recordName: "a"))])])
         let source = await visitor.get("\(Self.list)/private/Garden/c").text
         #expect(source.contains("/records/private/Garden/a\">Open a</a>"))

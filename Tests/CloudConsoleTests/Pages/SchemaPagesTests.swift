@@ -22,7 +22,7 @@ import Testing
         try await village.service.schema(of: Village.container).export(.development).types[name]
     }
 
-    @Test func aTypeIsCreatedWithTheGrantsOfANewOne() async throws {
+    @Test func aTypeIsCreatedWithTheDefaultGrants() async throws {
         #expect(await visitor.post(Self.types, ["do": "add-type", "name": "Tree"]).location == "\(Self.types)/Tree")
         #expect(try await type("Tree") == ContainerSchema.RecordType(grants: .standard))
         for name in ["Plant", "1st", "a b", "", "x;y", "_x"] {
@@ -32,7 +32,7 @@ import Testing
         #expect(await visitor.post(production, ["do": "add-type", "name": "Bush"]).text.contains("from development"))
     }
 
-    @Test func fieldsAreAdded() async throws {
+    @Test func fieldsAreAddedToAType() async throws {
         #expect(await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "height", "type": "DOUBLE"]).status == 303)
         #expect(await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": "tags", "type": "LIST<STRING>"]).status == 303)
         #expect(
@@ -50,7 +50,7 @@ import Testing
         #expect(try await type("Plant")?.schema.fields.count == fields.count)
     }
 
-    @Test func oneClickAddsTheIndexesOfMirrors() async throws {
+    @Test func oneFormAddsTheIndexesThatMirroredStoresNeed() async throws {
         #expect(await visitor.get("\(Self.types)/Plant").text.contains("Add these indexes"))
         #expect(await visitor.post("\(Self.types)/Plant", ["do": "index"]).status == 303)
         let indexes = try #require(try await type("Plant")).schema.systemIndexes
@@ -60,7 +60,7 @@ import Testing
         #expect(await !visitor.get("\(Self.types)/Plant").text.contains("Add these indexes"))
     }
 
-    @Test func removalsNameWhatTheyDelete() async throws {
+    @Test func removalsNameTheFieldsAndRecordsThatTheyDelete() async throws {
         let page = "\(Self.types)/Plant"
         let asked = await visitor.post(page, ["do": "remove-field", "field": "count"])
         #expect(asked.text.contains("1 value of field Plant.count"))
@@ -76,7 +76,7 @@ import Testing
         #expect(try await type("Plant") == nil)
     }
 
-    @Test func differencesAreExplainedAndDeployedAfterAConfirmation() async throws {
+    @Test func schemaDifferencesAreExplainedAndDeployedAfterAConfirmation() async throws {
         let schema = "\(ConsoleTests.base)/schema"
         let page = await visitor.get(schema).text
         #expect(page.contains("+ type Plant"))
@@ -93,14 +93,14 @@ import Testing
         #expect(await visitor.get(try #require(done.location)).text.contains("deployed to production"))
     }
 
-    @Test func aRefusedTextStaysInThePage() async throws {
+    @Test func aRejectedSchemaTextStaysInThePage() async throws {
         let broken = await visitor.post("\(ConsoleTests.base)/schema", ["do": "validate", "text": "DEFINE SCHEMA\nRECORD TIPE X ();"])
         #expect(broken.status == 400)
         #expect(broken.text.contains("RECORD TIPE X"))
         #expect(broken.text.contains("Line 2"))
     }
 
-    @Test func everyChangeHasAMeaning() {
+    @Test func everySchemaChangeHasItsOwnExplanation() {
         let field = FieldSchema(type: "STRING", isEncrypted: false)
         let changes: [SchemaChange] = [
             .addedRole("r"), .removedRole("r"), .addedType("T"), .removedType("T"), .addedField(type: "T", field: "f", field),

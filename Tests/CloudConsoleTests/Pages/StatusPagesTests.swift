@@ -19,7 +19,7 @@ import Testing
             path: path)
     }
 
-    @Test func chartsHaveTheRequestsOfTheLastHour() async throws {
+    @Test func chartsShowTheRequestsOfTheLastHour() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for _ in 0..<3 { visitor.console.note(Self.note(village)) }
         village.clock.advance(seconds: 60)
@@ -38,7 +38,7 @@ import Testing
         #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 0"))
     }
 
-    @Test func measuresAreChartedWhereTheServerHasThem() async throws {
+    @Test func serverMeasuresAreChartedIfTheServerProvidesThem() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         #expect(await !visitor.get("/console/status").text.contains("Connected devices"))
         let console = Console(service: village.service, storage: village.store, settings: [("address", "<http>")]) {
@@ -54,7 +54,7 @@ import Testing
         #expect(settings.contains("<code>recordBytes</code>"))
     }
 
-    @Test func containersHaveTheirSizesAndLastUse() async throws {
+    @Test func containersAreListedWithSizeAndLastUse() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let page = await visitor.get("/console").text
         #expect(page.contains("2 databases"))
@@ -67,7 +67,7 @@ import Testing
         #expect(usage[0].usage.records > 0)
     }
 
-    @Test func theLogNamesContainersAndNoSecrets() async throws {
+    @Test func theRequestLogNamesContainersAndContainsNoSecrets() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for path in [
             "/database/1/\(Village.container)/development/private/records/modify",

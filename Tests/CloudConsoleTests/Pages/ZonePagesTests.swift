@@ -42,7 +42,7 @@ import Testing
         #expect(await visitor.post("\(Self.zones)/public/_defaultZone/delete", ["zone": "_defaultZone"]).status == 404)
     }
 
-    @Test func sizesAreShown() async throws {
+    @Test func zonesAreListedWithTheirSizes() async throws {
         try await mia.modify((0..<12).map { RecordOperation(.create, .plant("p\($0)")) })
         let page = await visitor.get(Self.zones).text
         #expect(page.contains(#"<td>Garden</td><td><code>you</code></td><td class="number">12</td>"#))
@@ -74,7 +74,7 @@ import Testing
         #expect(try await mia.lookup("b")[0].record == nil)
     }
 
-    @Test func theFeedBeginsWithTheNewestChangeAndGoesOnFromThere() async throws {
+    @Test func theChangeFeedBeginsWithTheNewestChangeAndContinuesByPage() async throws {
         for start in [0, 100] { try await mia.modify((start..<start + 100).map { RecordOperation(.create, .plant("p\($0)")) }) }
         let first = await visitor.get("\(Self.zones)/private/Garden").text
         let newest = try #require(first.range(of: ">p199</a>")?.lowerBound)
@@ -96,7 +96,7 @@ import Testing
         #expect(!second.contains(">p100</a>"))
     }
 
-    @Test func sharesHaveTheirParticipants() async throws {
+    @Test func sharesAreListedWithTheirParticipants() async throws {
         #expect(await visitor.get("\(Self.zones)/private/Garden/shares").text.contains("There are no shares."))
         var share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
         share.sharing.details = ShareDetails(publicPermission: .readOnly)
@@ -107,7 +107,7 @@ import Testing
         #expect(page.contains("OWNER"))
     }
 
-    @Test func aSubscriptionIsTested() async throws {
+    @Test func aTestNotificationIsSentForASubscription() async throws {
         let page = "\(ConsoleTests.base)/subscriptions"
         #expect(await visitor.get(page).text.contains("No subscriptions."))
         let subscription = Subscription(subscriptionID: "all <changes>", kind: .database)

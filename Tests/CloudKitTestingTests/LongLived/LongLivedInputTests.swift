@@ -4,6 +4,7 @@
 import CloudKit
 import CloudKitTesting
 import Foundation
+import TestBasics
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -17,7 +18,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
 }
 
 /// The persisted inputs of each kind of operation.
-@Suite struct LongLivedInputTests {
+@Suite(.closesFixtures) struct LongLivedInputTests {
     private func device() async throws -> TestDevice {
         let device = try await TestCloud().device("phone")
         try await device.database.save(garden)
@@ -29,7 +30,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
 
     @Test func assetsSurviveThatTheAppRemovesItsFile() async throws {
         let device = try await TestCloud().device("phone")
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        let file = TestScope.temporaryFolder("photo")
         try Data("a photo".utf8).write(to: file)
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
         record["content"] = CKAsset(fileURL: file)
@@ -47,7 +48,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
 
     @Test func theProcessThatAddedItMayRemoveItsFileToo() async throws {
         let device = try await TestCloud().device("phone")
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        let file = TestScope.temporaryFolder("photo")
         try Data("a photo".utf8).write(to: file)
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
         record["content"] = CKAsset(fileURL: file)
@@ -74,7 +75,7 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
 
     @Test func fetchedResultsAreReplayedWithoutTheServer() async throws {
         let device = try await TestCloud().device("phone")
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        let file = TestScope.temporaryFolder("photo")
         try Data("a photo".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))

@@ -29,7 +29,7 @@ import Testing
         try await server.send("GET", "\(SignedRequestTests.root)/zones/list?ckAPIToken=\(token)", token: nil)
     }
 
-    @Test func expiredAPITokenIsRefusedAndSaysSo() async throws {
+    @Test func anExpiredAPITokenIsRejectedWithItsReason() async throws {
         try await LiveServer.run { server in
             let token = try await Self.addToken(server, days: 1)
             server.clock.advance(seconds: Self.day - 1)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func bothTokensWorkDuringTheOverlap() async throws {
+    @Test func bothTokensAreAcceptedDuringTheOverlapOfARotation() async throws {
         try await LiveServer.run { server in
             let old = try await Self.addToken(server, days: nil)
             let id = try #require(try await server.store.apiTokens().first?.id)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func rotationDoesNotProlongAToken() async throws {
+    @Test func rotationDoesNotExtendTheExpiryOfTheOldToken() async throws {
         try await LiveServer.run { server in
             let old = try await Self.addToken(server, days: 1)
             let id = try #require(try await server.store.apiTokens().first?.id)
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A sign-in that began before its token expired hands over nothing.
-    @Test func signInForAnExpiredTokenEndsNowhere() async throws {
+    @Test func aSignInForARemovedTokenFails() async throws {
         try await LiveServer.run { server in
             _ = try await server.addUser("mia")
             let token = try await Self.addToken(server, days: nil)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func rotatedServerKeyIsTheSameUser() async throws {
+    @Test func aRotatedServerKeyActsForTheSameUser() async throws {
         try await SignedRequestTests.withKey { server, old in
             func status(_ key: String) async throws -> Answer {
                 let headers = SignedRequestTests.headers(key, SignedRequestTests.listSignature)
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Sessions that a device created end with the device's token.
-    @Test func webSessionEndsWithTheExpiryOfItsDevice() async throws {
+    @Test func aWebSessionExpiresWithItsDeviceToken() async throws {
         try await LiveServer.run { server in
             _ = try await server.addUser("mia")
             let apiToken = try await Self.addToken(server, days: nil)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func consoleShowsAndReplacesTokens() async throws {
+    @Test func theConsoleListsAndRotatesTokens() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let page = "/console/c/\(Village.container)/development/tokens"
         #expect(await visitor.post(page, ["do": "add-token", "label": "page", "days": "0"]).status == 400)
@@ -149,7 +149,7 @@ import Testing
         #expect(await later.get(page).text.contains("<td>expired "))
     }
 
-    @Test func commandsSetExpiryAndRotate() async throws {
+    @Test func commandsSetTheExpiryOfTokensAndRotateThem() async throws {
         let folder = TemporaryFolder()
         func run(_ arguments: String...) async throws {
             var command = try TarnCommand.parseAsRoot(arguments + ["--data", folder.path])

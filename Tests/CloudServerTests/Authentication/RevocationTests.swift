@@ -39,7 +39,7 @@ import Testing
         return try #require(URL(string: try PushTokenResponse(json: answer.body).webcourierURL)?.path)
     }
 
-    @Test func courierAddressEndsWithItsToken() async throws {
+    @Test func aCourierURLIsRejectedAfterItsTokenIsRevoked() async throws {
         try await Self.run { server, tablet, phone in
             let courier = try await Self.courier(server, token: phone)
             _ = try await server.modify(AccessTests.sage, token: tablet)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func heldCourierWaitEndsWithItsToken() async throws {
+    @Test func aWaitingCourierRequestEndsWhenItsTokenIsRevoked() async throws {
         try await Self.run { server, _, phone in
             let courier = try await Self.courier(server, token: phone)
             let count = try await server.service.endListenersIfRevoked(since: nil)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func courierAddressExpires() async throws {
+    @Test func aCourierURLExpires() async throws {
         try await Self.run { server, _, phone in
             let courier = try await Self.courier(server, token: phone)
             server.clock.advance(seconds: 30 * 86_400)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func pushStreamEndsWithItsToken() async throws {
+    @Test func aPushStreamEndsWhenItsTokenIsRevoked() async throws {
         try await Self.run { server, _, phone in
             let count = try await server.service.endListenersIfRevoked(since: nil)
             var lines = try await PushStreamTests.listen(server, token: phone)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsSentBetweenRevocationAndTheEndOfTheStream() async throws {
+    @Test func aPushStreamSendsNothingAfterTheRevocation() async throws {
         try await Self.run { server, tablet, phone in
             var lines = try await PushStreamTests.listen(server, token: phone)
             #expect(try await lines.next() == "")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func streamsOfOtherDevicesGoOn() async throws {
+    @Test func revokingADeviceLeavesPushStreamsOfOthersOpen() async throws {
         try await Self.run { server, tablet, _ in
             let laptop = try await server.store.addToken(userName: "mia", deviceLabel: "laptop", now: server.clock.now)
             var lines = try await PushStreamTests.listen(server, token: laptop)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func webSessionEndsWithTheTokenThatMadeIt() async throws {
+    @Test func aWebSessionEndsWhenItsDeviceTokenIsRevoked() async throws {
         try await Self.run { server, _, phone in
             let token = APIToken(containerIdentifier: LiveServer.container, environment: .development, label: "page")
             let apiToken = try await server.store.addAPIToken(token, now: server.clock.now)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func expiredDeviceTokenIsRefused() async throws {
+    @Test func anExpiredDeviceTokenIsRejected() async throws {
         try await Self.run { server, _, _ in
             let expires = server.clock.now + 60_000
             let token = try await server.store.addToken(userName: "mia", deviceLabel: "loan", now: server.clock.now, expires: expires)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func accessesAreListedWithTheirLastUse() async throws {
+    @Test func devicesAndSessionsAreListedWithTheirLastUse() async throws {
         try await Self.run { server, _, phone in
             let headers = [("User-Agent", "Notes/2.1 \u{1F4D3} Linux")]
             _ = try await server.send("GET", "\(LiveServer.database)/zones/list", token: phone, headers: headers)

@@ -63,17 +63,24 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     static let operations: [(name: String, body: @Sendable (Device) async throws -> Void)] = [
         ("account status", { _ = try await $0.container.accountStatus() }),
         ("user record ID", { _ = try await $0.container.userRecordID() }),
-        ("save", { device in
-            let result = try await device.database.modifyRecords(
-                saving: [device.plant("saved")], deleting: [], savePolicy: .changedKeys).saveResults
-            _ = try result.values.first?.get()
-        }),
+        (
+            "save",
+            { device in
+                let result = try await device.database.modifyRecords(
+                    saving: [device.plant("saved")], deleting: [], savePolicy: .changedKeys
+                ).saveResults
+                _ = try result.values.first?.get()
+            }
+        ),
         ("delete", { _ = try await $0.database.deleteRecord(withID: $0.plant("gone").recordID) }),
         ("fetch", { _ = try await $0.database.record(for: $0.plant("sage").recordID) }),
-        ("query", { device in
-            let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count >= 1"))
-            _ = try await device.database.records(matching: query, inZoneWith: device.zone.zoneID)
-        }),
+        (
+            "query",
+            { device in
+                let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count >= 1"))
+                _ = try await device.database.records(matching: query, inZoneWith: device.zone.zoneID)
+            }
+        ),
         ("database changes", { _ = try await $0.database.databaseChanges(since: nil) }),
         ("zone changes", { _ = try await $0.database.recordZoneChanges(inZoneWith: $0.zone.zoneID, since: nil) }),
         ("zones", { _ = try await $0.database.allRecordZones() }),
@@ -81,10 +88,13 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         ("subscriptions", { _ = try await $0.database.allSubscriptions() }),
         ("save subscription", { _ = try await $0.database.save(CKDatabaseSubscription(subscriptionID: "all")) }),
         ("people", { _ = try await $0.container.userIdentity(forEmailAddress: "nobody@example.org") }),
-        ("public query", { device in
-            let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count == 1"))
-            _ = try await device.container.publicCloudDatabase.records(matching: query)
-        }),
+        (
+            "public query",
+            { device in
+                let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count == 1"))
+                _ = try await device.container.publicCloudDatabase.records(matching: query)
+            }
+        ),
     ]
 
     /// A broken connection is retried once, without delay; other faults are errors.
@@ -96,12 +106,15 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         (answer("429 Too Many Requests", "Retry-After: 7\r\n"), .requestRateLimited),
         (answer("302 Found", "Location: /again\r\n"), .networkFailure),
         (answer("308 Permanent Redirect", "Location: http://evil.example/\r\n"), .networkFailure),
-        (.answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{\"records"), .networkFailure),
+        (
+            .answer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n{\"records"),
+            .networkFailure
+        ),
         (.answer("SSH-2.0-OpenSSH_9.2\r\n"), .networkFailure),
     ]
 
     @Test(arguments: faults.indices)
-    func whateverHappensOnTheWayIsMendedOrAnErrorThatMayPass(_ index: Int) async throws {
+    func aNetworkFaultIsRetriedOrReportedAsARetryableError(_ index: Int) async throws {
         let (fault, code) = Self.faults[index]
         try await LiveServer.run { server in
             let device = try await Device(server)
@@ -145,7 +158,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         try await device.container.publicCloudDatabase.save(open)
     }
 
-    @Test func aSlowWayIsNoError() async throws {
+    @Test func aSlowConnectionIsNotAnError() async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             defer { device.relay.stop() }
@@ -155,7 +168,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func nobodyAtTheAddressIsAnUnavailableNetwork() async throws {
+    @Test func aRefusedConnectionIsNetworkUnavailable() async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             device.relay.stop()
@@ -166,7 +179,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func plainTextWhereTLSIsExpectedIsSaid() async throws {
+    @Test func aServerWithoutTLSIsReportedToAnHTTPSClient() async throws {
         try await LiveServer.run { server in
             let address = try #require(ServerAddress("https://127.0.0.1:\(server.port)"))
             var timeouts = HTTPTransport.Timeouts()
@@ -181,7 +194,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func aCertificateThatNobodyTrustsIsSaid() async throws {
+    @Test func anUntrustedCertificateIsReported() async throws {
         try await LocalServer.withCertificate(in: TemporaryFolder()) { port, _ in
             let address = try #require(ServerAddress("https://localhost:\(port)"))
             let transport = HTTPTransport(server: address, token: "s3cr3t")
@@ -201,7 +214,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     // MARK: Nothing twice, nothing half
 
     @Test(arguments: [NetworkFault.cut(after: 0), .cut(after: 50), .reset(after: 0), .stall(after: 20), .cutRequest(after: 400)])
-    func anOperationThatTriesAgainSavesOnce(_ fault: NetworkFault) async throws {
+    func aRetriedSaveOperationSavesOnce(_ fault: NetworkFault) async throws {
         try await LiveServer.run { server in
             let device = try await Device(server)
             defer { device.relay.stop() }
@@ -233,7 +246,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func anAssetComesThroughABadWayWhole() async throws {
+    @Test func anAssetIsTransferredWholeThroughNetworkFaults() async throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = URL(fileURLWithPath: folder.path + "/photo")
@@ -264,7 +277,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
         }
     }
 
-    @Test func aByteThatChangedOnTheWayIsNoticed() async throws {
+    @Test func aCorruptedDownloadIsRejectedByItsChecksum() async throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = URL(fileURLWithPath: folder.path + "/photo")

@@ -45,7 +45,7 @@ import Testing
         return CKContainer(identifier: identifier)
     }
 
-    @Test func aServerOfTheOperatorsAuthorityIsTrustedOnceThatIsSaid() async throws {
+    @Test func aServerOfAPrivateAuthorityIsTrustedWithItsCertificateFile() async throws {
         let authority = try OperatorAuthority.write(in: files)
         try await serving(.good) { address, token in
             let trusting = container(address, token, authority: authority)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [OperatorAuthority.Certificate.expired, .elsewhere])
-    func theAuthorityAloneIsNotEnough(_ certificate: OperatorAuthority.Certificate) async throws {
+    func anExpiredOrForeignCertificateOfAPrivateAuthorityIsRejected(_ certificate: OperatorAuthority.Certificate) async throws {
         let authority = try OperatorAuthority.write(in: files)
         try await serving(certificate) { address, token in
             let error = await #expect(throws: CKError.self) {
@@ -80,9 +80,9 @@ import Testing
     }
 
     /// The address of an asset is a credential, and tracers forward the addresses that they receive.
-    @Test func noTracerIsToldAddresses() { #expect(ServerTrust.system.client.tracer == nil) }
+    @Test func theHTTPClientHasNoTracer() { #expect(ServerTrust.system.client.tracer == nil) }
 
-    @Test func aFileWithoutCertificatesIsSaid() async throws {
+    @Test func anAuthorityFileWithoutCertificatesIsReported() async throws {
         try FileManager.default.createDirectory(atPath: files.path, withIntermediateDirectories: true)
         let empty = files.path + "/empty.pem"
         try "nothing".write(toFile: empty, atomically: true, encoding: .utf8)

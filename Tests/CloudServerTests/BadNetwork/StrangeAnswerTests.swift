@@ -17,14 +17,26 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 @Suite struct StrangeAnswerTests {
     /// Unknown codes are errors with the server's reason, without a retry; a delay that the server requests is in the error.
     @Test(arguments: [
-        (answer("400 Bad Request", #"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#), CKError.Code.serverRejectedRequest, "BRAND_NEW: because", nil),
-        (answer("403 Forbidden", #"{"serverErrorCode":"ACCESS_DENIED","reason":"no","nativeErrorCode":4711}"#), .permissionFailure, "no", nil),
+        (
+            answer("400 Bad Request", #"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#), CKError.Code.serverRejectedRequest,
+            "BRAND_NEW: because", nil
+        ),
+        (
+            answer("403 Forbidden", #"{"serverErrorCode":"ACCESS_DENIED","reason":"no","nativeErrorCode":4711}"#), .permissionFailure, "no",
+            nil
+        ),
         (answer("418 I'm a teapot", "short and stout"), .serverRejectedRequest, "418", nil),
         (answer("451 Unavailable", ""), .serverRejectedRequest, "451", nil),
-        (answer("507 Insufficient", #"{"serverErrorCode":"DISK_FULL","reason":"no room","retryAfter":9}"#), .serverRejectedRequest, "DISK_FULL: no room", 9),
+        (
+            answer("507 Insufficient", #"{"serverErrorCode":"DISK_FULL","reason":"no room","retryAfter":9}"#), .serverRejectedRequest,
+            "DISK_FULL: no room", 9
+        ),
         (answer("599 Whatever", "{}"), .serviceUnavailable, "599", nil),
         (answer("799 Whatever", "{}"), .networkFailure, "799", nil),
-        (answer("503 Busy", #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"later","retryAfter":1e300}"#), .serviceUnavailable, "later", 604_800),
+        (
+            answer("503 Busy", #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"later","retryAfter":1e300}"#), .serviceUnavailable, "later",
+            604_800
+        ),
     ])
     func whatNobodyKnowsIsAnErrorThatSaysIt(_ text: String, _ code: CKError.Code, _ says: String, _ wait: Double?) async throws {
         try await LiveServer.run { server in
@@ -47,16 +59,20 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         }
     }
 
-    @Test func anItemWithACodeThatNobodyKnowsIsThatItemsError() async throws {
+    @Test func anUnknownErrorCodeFailsOnlyItsItem() async throws {
         try await LiveServer.run { server in
             let device = try await BadNetworkTests.Device(server)
             defer { device.relay.stop() }
             try await device.database.save(device.zone)
             let (a, b) = (device.plant("a"), device.plant("b"))
-            device.relay.fail(.answer(answer("200 OK", #"""
-                {"records":[{"recordName":"a","serverErrorCode":"BRAND_NEW","reason":"because"},
-                {"recordName":"b","recordType":"Plant","recordChangeTag":"t","fields":{"count":{"value":1}}}]}
-                """#)))
+            device.relay.fail(
+                .answer(
+                    answer(
+                        "200 OK",
+                        #"""
+                        {"records":[{"recordName":"a","serverErrorCode":"BRAND_NEW","reason":"because"},
+                        {"recordName":"b","recordType":"Plant","recordChangeTag":"t","fields":{"count":{"value":1}}}]}
+                        """#)))
             let results = try await device.database.modifyRecords(saving: [a, b], deleting: [], atomically: false).saveResults
             let error = #expect(throws: CKError.self) { try results[a.recordID]?.get() }
             #expect(error?.code == .serverRejectedRequest)
@@ -76,7 +92,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
     /// Every address redirects to the next, of the service and of assets alike: none is followed, so there cannot be a loop.
     @Test(arguments: ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
-    func aLoopOfRedirectsIsNotEntered(_ status: String) async throws {
+    func redirectsAreNotFollowed(_ status: String) async throws {
         let files = TemporaryFolder()
         let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in
@@ -105,7 +121,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         }
     }
 
-    @Test func aByteThatChangedOnTheWayToTheServerIsNoticed() async throws {
+    @Test func aCorruptedUploadIsRejectedByItsChecksum() async throws {
         let files = TemporaryFolder()
         let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let file = try photo(content, in: files)
@@ -118,7 +134,9 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
             device.relay.fail(.flipRequest)
             let error = await #expect(throws: CKError.self) { try await device.database.save(sage) }
             #expect(error?.code == .networkFailure)
-            #expect(error?.localizedDescription == "the checksum of the uploaded asset differs from that of the sent bytes; save the record again")
+            #expect(
+                error?.localizedDescription
+                    == "the checksum of the uploaded asset differs from that of the sent bytes; save the record again")
             await #expect(throws: CKError.self) { try await device.database.record(for: sage.recordID) }
             try await device.database.save(sage)
             let fetched = try await device.database.record(for: sage.recordID)
@@ -129,7 +147,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
     /// The server's clock is the one that counts, however far it is from the device's.
     @Test(arguments: [Int64(86_400_000), 7_258_118_400_000])
-    func aClockThatIsFarOffChangesNothing(_ milliseconds: Int64) async throws {
+    func aSkewedDeviceClockDoesNotAffectRequests(_ milliseconds: Int64) async throws {
         let files = TemporaryFolder()
         let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in

@@ -36,7 +36,7 @@ import Testing
         return (path, String(path.split(separator: "/")[7]))
     }
 
-    @Test func headersWithoutEndAreRefused() async throws {
+    @Test func endlessHeadersAreRejected() async throws {
         var limits = Limits()
         limits.idleSeconds = 3600
         try await LiveServer.run(limits: limits) { server in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatArrivesTooSlowlyIsRefusedAndItsConnectionClosed() async throws {
+    @Test func aSlowBodyIsRejectedAndItsConnectionClosed() async throws {
         var limits = Limits()
         // Any pace is too slow.
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (0, 1_000_000_000)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 29, false), (0, 31, true), (999, 31, true), (1001, 31, false), (1_000_000, 1000, false), (1_000_000, 3600, true)])
-    func aPaceIsAskedForAfterItsGrace(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
+    func theBodyRateIsEnforcedAfterTheGracePeriod(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
         #expect((BodyPace(limits).verdict(bytes: bytes, in: .seconds(seconds), isFirst: true) == .tooSlow) == isTooSlow)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A client that sends most of a body immediately and then single bytes slowly.
-    @Test func aFastBeginningIsNoExcuse() {
+    @Test func theBodyRateIsMeasuredAnewInEachInterval() {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
         let pace = BodyPace(limits)
@@ -95,7 +95,7 @@ import Testing
         #expect(pace.verdict(bytes: 30_000, in: .seconds(31), isFirst: false) == .tooSlow)
     }
 
-    @Test func idleConnectionsAreClosedAndHeldStreamsAreNot() async throws {
+    @Test func idleConnectionsAreClosedButPushStreamsStayOpen() async throws {
         var limits = Limits()
         // Longer than a busy machine takes between two requests over one connection.
         limits.idleSeconds = 5
@@ -106,7 +106,8 @@ import Testing
             _ = try await server.post(.modifySubscriptions, all, token: token)
             let stream = try RawConnection(port: server.port)
             await stream.send(
-                "GET /device/1/\(LiveServer.container)/development/push/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: other\r\n\r\n")
+                "GET /device/1/\(LiveServer.container)/development/push/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: other\r\n\r\n"
+            )
             _ = try await stream.read(until: "\r\n\r\n")
             // One that never ends its head, one that sent a request, and one that stopped in its body.
             let (unfinished, kept, stalled) = (
@@ -125,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func whoStopsSendingIsStillAnswered() async throws {
+    @Test func aHalfClosedConnectionGetsItsResponse() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let raw = try RawConnection(port: server.port)
@@ -134,7 +135,8 @@ import Testing
             #expect(try await raw.readToEnd().hasPrefix("HTTP/1.1 200"))
             let broken = try RawConnection(port: server.port)
             let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}]}"#
-            await broken.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
+            await broken.send(
+                Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
             broken.finishSending()
             let answer = try await broken.readToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
@@ -143,14 +145,15 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsNoHTTPIsABadRequest() async throws {
+    @Test func aMalformedRequestIsABadRequest() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             var answer = ""
             // The connection is closed soon, which may be too soon for the answer on a busy machine.
             for _ in 0..<10 where answer.isEmpty {
                 let raw = try RawConnection(port: server.port)
-                await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
+                await raw.send(
+                    Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
                 answer = try await raw.readToEnd()
             }
             #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
@@ -161,7 +164,7 @@ import Testing
 
     /// A program that reads the answer only once it has sent its whole request.
     @Test(arguments: ["Connection: close\r\n", ""])
-    func whoSendsTooMuchCanSendItAndIsToldSo(_ header: String) async throws {
+    func anOversizedBodyIsReadAndRejected(_ header: String) async throws {
         var limits = Limits()
         (limits.requestBodyBytes, limits.idleSeconds) = (1000, 10)
         try await LiveServer.run(limits: limits) { server in
@@ -177,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aFileThatBreaksOffIsNoFile(_ endsInOrder: Bool) async throws {
+    func anInterruptedUploadStoresNoAsset(_ endsInOrder: Bool) async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
@@ -197,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func pathsThatLeadOutOfTheFolderOfFilesLeadNowhere() async throws {
+    @Test func pathsOutsideTheAssetFolderAreNotFound() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let (path, _) = try await {
@@ -225,7 +228,7 @@ import Testing
     }
 
     /// A connection that is accepted while the server stops, and that no task owns. Without the guard the process ends.
-    @Test func aConnectionThatNobodyTakesIsClosed() async throws {
+    @Test func anAcceptedConnectionWithoutATaskIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let guarded = GuardedChannel(idleSeconds: 60) { _, _, _ in }
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -15,7 +15,7 @@ import Testing
         return Array(#"{"operations":[\#(operations.joined(separator: ","))]}"#.utf8)
     }
 
-    @Test func theRestIsRefusedWithTheDocumentedError() async throws {
+    @Test func requestsBeyondTheQueueAreRejectedWithRetryAfter() async throws {
         var limits = Limits()
         limits.concurrentRequests = 1
         limits.queueMilliseconds = 20

@@ -17,7 +17,7 @@ import Testing
                 .utf8)
     }
 
-    @Test func strangersSendLittle() async throws {
+    @Test func anonymousClientsHaveASmallerBodyLimit() async throws {
         try await LiveServer.run { server in
             let over = try await server.send("POST", Self.query, token: nil, body: Self.query(ofValues: 200_000))
             #expect(over.status == 413)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func manyValuesAreRefusedBeforeTheyAreDecoded() async throws {
+    @Test func tooManyValuesAreRejectedBeforeDecoding() async throws {
         var limits = Limits()
         limits.valuesPerRequest = 1000
         try await LiveServer.run(limits: limits) { server in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func longListsAreRefusedBeforeTheyAreDecoded() async throws {
+    @Test func tooLongListsAreRejectedBeforeDecoding() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             let values = Array(repeating: "1", count: 50_001).joined(separator: ",")
@@ -53,14 +53,15 @@ import Testing
     }
 
     /// A body that is announced and doesn't come holds its room until its connection ends.
-    @Test func whoFindsNoRoomIsToldToTryAgain() async throws {
+    @Test func aRequestBeyondTheRequestMemoryIsRejectedWithRetryAfter() async throws {
         var limits = Limits()
         limits.requestMemoryBytes = 1_000_000
         try await LiveServer.run(limits: limits) { server in
             let mia = try await server.addUser("mia"), bo = try await server.addUser("bo")
             let path = "\(LiveServer.database)/zones/list"
             var raw: RawConnection? = try RawConnection(port: server.port)
-            let head = "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
+            let head =
+                "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
             await raw?.send(head + "Content-Length: 999999\r\n\r\n{")
             var answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8))
             // Until the head of the first request was read.

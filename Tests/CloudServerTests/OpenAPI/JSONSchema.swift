@@ -35,7 +35,9 @@ struct JSONSchema {
                 }
             case "oneOf":
                 let branches = rule.list.map { self.issues(of: value, $0, at: place) }
-                if branches.count(where: \.isEmpty) != 1 { issues.append("\(place): fits \(branches.count(where: \.isEmpty)) branches of oneOf") }
+                if branches.count(where: \.isEmpty) != 1 {
+                    issues.append("\(place): fits \(branches.count(where: \.isEmpty)) branches of oneOf")
+                }
             case "discriminator":
                 let name = value[rule["propertyName"]?.string ?? ""]?.string ?? ""
                 guard let target = rule["mapping"]?[name] else {
@@ -48,10 +50,18 @@ struct JSONSchema {
                 for name in rule.list.compactMap(\.string) where value[name] == nil { issues.append("\(place): has no \(name)") }
             case "items":
                 for (index, item) in value.list.enumerated() { issues += self.issues(of: item, rule, at: "\(place)[\(index)]") }
-            case "minimum": if case .number(let number) = value, case .number(let least) = rule, number < least { issues.append("\(place): too small") }
-            case "maximum": if case .number(let number) = value, case .number(let most) = rule, number > most { issues.append("\(place): too large") }
-            case "minLength": if case .text(let text) = value, case .number(let least) = rule, text.count < Int(least) { issues.append("\(place): too short") }
-            case "maxLength": if case .text(let text) = value, case .number(let most) = rule, text.count > Int(most) { issues.append("\(place): too long") }
+            case "minimum":
+                if case .number(let number) = value, case .number(let least) = rule, number < least { issues.append("\(place): too small") }
+            case "maximum":
+                if case .number(let number) = value, case .number(let most) = rule, number > most { issues.append("\(place): too large") }
+            case "minLength":
+                if case .text(let text) = value, case .number(let least) = rule, text.count < Int(least) {
+                    issues.append("\(place): too short")
+                }
+            case "maxLength":
+                if case .text(let text) = value, case .number(let most) = rule, text.count > Int(most) {
+                    issues.append("\(place): too long")
+                }
             case "maxItems": if case .number(let most) = rule, value.list.count > Int(most) { issues.append("\(place): too many") }
             default: if !Self.notes.contains(keyword) { issues.append("\(place): the keyword \(keyword) is not known") }
             }
@@ -84,8 +94,12 @@ struct JSONSchema {
         let schema = resolved(schema)
         if let constant = schema["const"] { return constant }
         if let choices = schema["enum"]?.list.randomElement(using: &random) { return choices }
-        if let branch = (schema["anyOf"] ?? schema["oneOf"])?.list.randomElement(using: &random) { return value(of: branch, depth: depth, using: &random) }
-        if let example = schema["examples"]?.list.randomElement(using: &random), Int.random(in: 0..<8, using: &random) > 0 { return example }
+        if let branch = (schema["anyOf"] ?? schema["oneOf"])?.list.randomElement(using: &random) {
+            return value(of: branch, depth: depth, using: &random)
+        }
+        if let example = schema["examples"]?.list.randomElement(using: &random), Int.random(in: 0..<8, using: &random) > 0 {
+            return example
+        }
         let types = schema["type"].map { $0.string.map { [$0] } ?? $0.list.compactMap(\.string) } ?? []
         switch types.randomElement(using: &random) {
         case "string":

@@ -14,7 +14,7 @@ import Testing
         return try JSONValue(answer.body)
     }
 
-    @Test func theDocumentInTheRepositoryIsTheServers() async throws {
+    @Test func theCommittedOpenAPIDocumentEqualsTheServers() async throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Documentation/openapi.json")
         try await LiveServer.run { server in
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func everyReferenceLeadsSomewhereAndEveryOperationIsThere() async throws {
+    @Test func everyReferenceResolvesAndEveryOperationIsDescribed() async throws {
         try await LiveServer.run { server in
             let document = try await Self.document(server)
             #expect(document["openapi"]?.string == "3.1.0")
@@ -91,7 +91,7 @@ import Testing
     static let seeds = (1...max(2, UInt64(ProcessInfo.processInfo.environment["TARN_OPENAPI_SEEDS"] ?? "") ?? 2)).map(\.self)
 
     @Test(arguments: seeds)
-    func whateverIsSentTheAnswerIsOneThatTheDocumentTellsOf(_ seed: UInt64) async throws {
+    func generatedRequestsGetDescribedResponses(_ seed: UInt64) async throws {
         try await LiveServer.run { server in
             let document = try await Self.document(server)
             let schema = JSONSchema(document: document)

@@ -10,27 +10,28 @@ import Testing
         ("cloud.example.com", "cloud.example.com"), ("Cloud.Example.COM.", "cloud.example.com"), ("a:443", "a"), ("a:8443", "a:8443"),
         ("127.0.0.1:8080", "127.0.0.1:8080"), ("[::1]:443", "[::1]"), ("[FE80::1]", "[fe80::1]"), ("a:", "a"),
     ])
-    func hostHasOneSpelling(_ text: String, _ authority: String) {
+    func hostNamesAreNormalized(_ text: String, _ authority: String) {
         #expect(HostHeader(text, scheme: "https")?.authority == authority)
     }
 
     @Test(arguments: [
-        "", " ", "a b", "a/b", "a@b", "a:0", "a:65536", "a:x", "a:1:2", "[::1", "[zz]", "[::1]x", "a\r\nb", "ä", "a,b", "a?b", "a#b", "a\\b", "<a>", ".",
+        "", " ", "a b", "a/b", "a@b", "a:0", "a:65536", "a:x", "a:1:2", "[::1", "[zz]", "[::1]x", "a\r\nb", "ä", "a,b", "a?b", "a#b",
+        "a\\b", "<a>", ".",
         String(repeating: "a", count: 256),
     ])
-    func malformedHostIsRefused(_ text: String) {
+    func aMalformedHostIsRejected(_ text: String) {
         #expect(HostHeader(text, scheme: "https") == nil)
         #expect(HostRule(publicAddress: nil).verdict(hosts: [text], scheme: "http") == .malformed)
     }
 
-    @Test func oneHostIsNeeded() {
+    @Test func aRequestNeedsExactlyOneHost() {
         let rule = HostRule(publicAddress: nil)
         #expect(rule.verdict(hosts: [], scheme: "http") == .malformed)
         #expect(rule.verdict(hosts: ["a", "a"], scheme: "http") == .malformed)
         #expect(rule.verdict(hosts: ["A:80"], scheme: "http") == .accepted(scheme: "http", authority: "a"))
     }
 
-    @Test func publicAddressDecidesHostAndBase() throws {
+    @Test func thePublicAddressDecidesTheAcceptedHostAndTheBaseURL() throws {
         let rule = HostRule(publicAddress: try #require(PublicAddress("HTTPS://Cloud.Example.com/") as PublicAddress?))
         let own = HostRule.Verdict.accepted(scheme: "https", authority: "cloud.example.com")
         #expect(rule.verdict(hosts: ["cloud.example.com:443"], scheme: "https") == own)
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["cloud.example.com", "ftp://a", "https://", "https://a/b", "https://a b", "://a"])
-    func publicAddressIsSchemeAndHost(_ text: String) {
+    func aPublicAddressWithoutSchemeOrWithAPathIsRejected(_ text: String) {
         #expect(PublicAddress(text) == nil)
     }
 }

@@ -31,11 +31,12 @@ import Testing
         return response?.status.code
     }
 
-    @Test func oldProtocolVersionsAndCipherSuitesAreRefused() async throws {
+    @Test func oldTLSVersionsAndCipherSuitesAreRejected() async throws {
         try await LocalServer.withCertificate(in: TemporaryFolder()) { port, certificate in
             let path = certificate.certificatePath
             #expect(try await status(port: port, trusting: path) == 200)
-            #expect(try await status(port: port, trusting: path) { ($0.minimumTLSVersion, $0.maximumTLSVersion) = (.tlsv1, .tlsv11) } == nil)
+            #expect(
+                try await status(port: port, trusting: path) { ($0.minimumTLSVersion, $0.maximumTLSVersion) = (.tlsv1, .tlsv11) } == nil)
             #expect(try await status(port: port, trusting: path) { $0.maximumTLSVersion = .tlsv12 } == 200)
             for suite in ["ECDHE-ECDSA-AES256-SHA", "ECDHE-ECDSA-AES128-SHA", "AES128-SHA", "AES128-GCM-SHA256"] {
                 let refused = try await status(port: port, trusting: path) {
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func renewedCertificateIsServedWithoutRestart() async throws {
+    @Test func aRenewedCertificateIsServedWithoutARestart() async throws {
         let files = TemporaryFolder()
         let certificate = try TestCertificate(in: files)
         let former = files.path + "/former.pem"
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func everyKindOfAnswerHasSecurityHeaders() async throws {
+    @Test func everyKindOfResponseHasSecurityHeaders() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
             for path in ["/health", "/metrics", "/nowhere", "\(LiveServer.database)/zones/list"] {
@@ -78,9 +79,12 @@ import Testing
             }
             let secure = try await server.send("GET", "/health", token: nil, headers: [("X-Forwarded-Proto", "https")])
             #expect(secure.headers.first(name: "Strict-Transport-Security") == "max-age=31536000")
-            let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+            let upload = AssetUploadRequest(
+                items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
             try await server.makeGarden(token: token)
-            guard case .address(let place) = try AssetUploadResponse(json: try await server.post(.uploadAssets, upload, token: token).body).results[0]
+            guard
+                case .address(let place) = try AssetUploadResponse(json: try await server.post(.uploadAssets, upload, token: token).body)
+                    .results[0]
             else { throw WireError(.internalError, "no address") }
             let receipt = try AssetUploadReceipt(json: try await server.send("POST", place.url, token: nil, body: [1, 2, 3]).body).asset
             let record = Record(recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt))])
@@ -96,12 +100,13 @@ import Testing
         }
     }
 
-    @Test func addressesInAnswersBeginWithThePublicAddress() async throws {
+    @Test func urlsInResponsesBeginWithThePublicAddress() async throws {
         let address = try #require(PublicAddress("https://cloud.example.com") as PublicAddress?)
         try await LiveServer.run(publicAddress: address) { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
-            let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+            let upload = AssetUploadRequest(
+                items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
             let answer = try await server.post(.uploadAssets, upload, token: token)
             #expect(answer.text.contains("https://cloud.example.com/asset/"))
             let foreign = try await server.send("GET", "/health", token: nil, headers: [("Host", "evil.example")])
@@ -110,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func dataFoldersMadeByOthersAreClosedToOtherUsers() throws {
+    @Test func openingADataFolderClosesItToOtherUsers() throws {
         let folder = TemporaryFolder()
         let files = FileManager.default
         try files.createDirectory(atPath: folder.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])

@@ -17,12 +17,12 @@ private typealias Fixture = RelocationFixture
         .update(Fixture.row(key, values), changedSlots: [0])
     }
 
-    @Test func editedObjectIsSentFromItsDestination() {
+    @Test func aForwardedEditIsSentFromTheDestination() {
         #expect(ForwardedEdits(rows: [update(post)], records: [Fixture.source()], links: []).edited == [post])
     }
 
     /// Other devices awaited an edit that made no difference on the relocating device.
-    @Test func versionWithoutAnyDifferenceIsForwardedToo() {
+    @Test func aVersionWithoutDifferencesIsForwarded() {
         #expect(ForwardedEdits(rows: [], records: [Fixture.source()], links: []).edited == [post])
     }
 
@@ -34,20 +34,20 @@ private typealias Fixture = RelocationFixture
         return state
     }
 
-    @Test func stampNamesTheForwardedVersion() {
+    @Test func theStampNamesTheForwardedVersion() {
         var source = Fixture.source()
         source.modified = Fixture.stamp(1500)
         #expect(RelocationStamp.forwarding(source, to: current(seen: 1000))?.seen == 1500)
     }
 
     @Test(arguments: [1500, 1600, nil] as [Int64?])
-    func versionThatTheStampNamesIsNotForwardedAgain(seen: Int64?) {
+    func aVersionNamedByTheStampIsNotForwardedAgain(seen: Int64?) {
         var source = Fixture.source()
         source.modified = Fixture.stamp(1500)
         #expect(RelocationStamp.forwarding(source, to: current(seen: seen)) == nil)
     }
 
-    @Test func stampIsSentEvenIfNoValueChanged() throws {
+    @Test func theStampIsSentEvenIfNoValueChanged() throws {
         var state = Fixture.uploaded()
         state.stage = .needsUpload
         state.ancestor = Ancestor(fields: ["CD_title": Field(.string("Trip")), "CD_views": Field(.int64(7))])
@@ -62,7 +62,7 @@ private typealias Fixture = RelocationFixture
         #expect(Array(item.record.fields.keys) == [MirrorNames.moveReceipt])
     }
 
-    @Test func editOfAnObjectOfTheHomeZoneIsNotForwarded() {
+    @Test func anEditOfAnObjectInTheHomeZoneIsNotForwarded() {
         let edits = ForwardedEdits(rows: [update(post)], records: [Fixture.uploaded()], links: [])
         #expect(edits.edited.isEmpty)
         #expect(edits.unapplied.isEmpty)
@@ -76,18 +76,18 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Objects related to a relocated object at its source did not follow it.
-    @Test func changedRowsNameWhatTheyReferTo() {
+    @Test func changedRowsNameTheirTargets() {
         let attachment = Fixture.key("Attachment", 5)
         let edits = ForwardedEdits(
             rows: [.insert(Fixture.row(attachment, ["post": .reference(post)])), update(post)], records: [], links: [])
         #expect(edits.connections == [.init(key: attachment, references: [post]), .init(key: post, references: [])])
     }
 
-    @Test func deletedRowsConnectNothing() {
+    @Test func deletedRowsConnectNoObjects() {
         #expect(ForwardedEdits(rows: [.delete(post, version: 1)], records: [], links: []).connections.isEmpty)
     }
 
-    @Test func onlyLinksThatTheServerHasAreFollowed() {
+    @Test func onlyAcknowledgedLinksAreFollowed() {
         let links = [Fixture.link("a"), Fixture.link("b", .needsDelete), Fixture.link("c", .needsUpload)]
         #expect(ForwardedEdits(rows: [], records: [], links: links).links.map(\.recordName) == ["a"])
     }
@@ -99,7 +99,7 @@ private typealias Fixture = RelocationFixture
             (Int64?.some(0), [Int64?.some(3), 2], Int64?.some(2)), (0, [0, nil], nil), (0, [], nil), (4, [2], nil), (nil, [2], nil),
             (0, [nil, 5, 0], 5),
         ] as [(Int64?, [Int64?], Int64?)])
-    func objectOfTheHomeZoneFollowsToTheOldestShare(zone: Int64?, others: [Int64?], destination: Int64?) {
+    func anObjectInTheHomeZoneIsRelocatedToTheOldestShare(zone: Int64?, others: [Int64?], destination: Int64?) {
         #expect(ForwardedEdits.destination(ofObjectIn: zone, following: others, home: Fixture.home) == destination)
     }
 }
@@ -109,17 +109,17 @@ private typealias Fixture = RelocationFixture
     private let reference = ParkedRelationship(source: "attachment-5", relationship: "post", destination: "post-1")
 
     /// A device shared an object that referred to one it did not have: the reference led from one zone to the other forever.
-    @Test func targetFollowsTheRecordThatRefersToIt() {
+    @Test func aTargetIsRelocatedWithTheRecordThatRefersToIt() {
         #expect(ParkedRelationship.followers(of: [reference]) { $0 == "post-1" ? Fixture.uploaded() : nil } == [Fixture.key("Post", 1)])
     }
 
-    @Test func targetThatDidNotArriveIsAwaited() { #expect(ParkedRelationship.followers(of: [reference]) { _ in nil } == []) }
+    @Test func aMissingTargetIsDeferred() { #expect(ParkedRelationship.followers(of: [reference]) { _ in nil } == []) }
 
-    @Test func relocatedTargetIsNotRelocatedAgain() {
+    @Test func aRelocatedTargetIsNotRelocatedAgain() {
         #expect(ParkedRelationship.followers(of: [reference]) { _ in Fixture.source() } == [])
     }
 
-    @Test func deletedTargetStays() {
+    @Test func aDeletedTargetIsNotRelocated() {
         var state = Fixture.uploaded()
         state.stage = .needsDelete
         #expect(ParkedRelationship.followers(of: [reference]) { _ in state } == [])
@@ -144,24 +144,26 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A reference came into a share before its target, which this device then relocated there: it was never set.
-    @Test func referenceIsSetWhenItsTargetArrives() throws {
+    @Test func aForwardedReferenceIsSetWhenItsTargetArrives() throws {
         guard case .slot(let slot)? = TestModel.entity("Attachment").location(of: "post") else { return }
         #expect(decide(source: source(), [:], target: post) == .set(slot: slot, target: post))
     }
 
-    @Test func referenceWaitsForItsTarget() { #expect(decide(source: source(), [:], target: nil) == .waits) }
+    @Test func aForwardedReferenceIsDeferredUntilItsTargetArrives() { #expect(decide(source: source(), [:], target: nil) == .waits) }
 
-    @Test func referenceWaitsForItsSource() {
+    @Test func aForwardedReferenceIsDeferredUntilItsSourceArrives() {
         #expect(decide(source: nil, nil, target: post) == .waits)
         #expect(decide(source: source(), nil, target: post) == .waits)
     }
 
-    @Test func referenceOfADeletedObjectIsNotSet() { #expect(decide(source: source(.needsDelete), [:], target: post) == .waits) }
+    @Test func aForwardedReferenceOfADeletedObjectIsNotSet() { #expect(decide(source: source(.needsDelete), [:], target: post) == .waits) }
 
-    @Test func referenceThatIsSetAlreadyIsDone() { #expect(decide(source: source(), ["post": .reference(post)], target: post) == .done) }
+    @Test func aForwardedReferenceThatIsAlreadySetIsResolved() {
+        #expect(decide(source: source(), ["post": .reference(post)], target: post) == .done)
+    }
 
     /// A relationship was set before its target had arrived, and the target was in no conflict log when it arrived.
-    @Test func valueThatWasSetMeanwhileWins() {
+    @Test func aConcurrentLocalValueWinsOverAForwardedReference() {
         guard case .lost(let conflict) = decide(source: source(), ["post": .reference(Fixture.key("Post", 2))], target: post) else {
             Issue.record("the reference is not in the conflict log")
             return
@@ -172,9 +174,11 @@ private typealias Fixture = RelocationFixture
         #expect(conflict.winner == .local)
     }
 
-    @Test func targetOfAnotherEntityIsNotSet() { #expect(decide(source: source(), [:], target: Fixture.key("Tag", 1)) == .waits) }
+    @Test func aForwardedReferenceToAnotherEntityIsNotSet() {
+        #expect(decide(source: source(), [:], target: Fixture.key("Tag", 1)) == .waits)
+    }
 
-    @Test func targetOfASubentityIsSet() throws {
+    @Test func aForwardedReferenceToASubentityIsSet() throws {
         let target = Fixture.key("ImagePost", 3)
         guard case .set(_, let set) = decide(source: source(), [:], target: target) else {
             Issue.record("the reference is not set")
@@ -183,13 +187,13 @@ private typealias Fixture = RelocationFixture
         #expect(set == target)
     }
 
-    @Test func relationshipThatTheModelLacksIsLeftAlone() {
+    @Test func aForwardedReferenceOfAnUnknownRelationshipIsIgnored() {
         let unknown = ParkedRelationship(source: "attachment-5", relationship: "album", destination: "post-1")
         #expect(decide(unknown, source: source(), [:], target: post) == .waits)
     }
 
     /// An object arrived in a share after its target, and did not refer to it.
-    @Test func fieldsWhoseTargetsCameFirstLoseTheirMergeBase() {
+    @Test func fieldsWhoseTargetArrivedFirstLoseTheirMergeBase() {
         let other = ParkedRelationship(source: "attachment-5", relationship: "imageData", destination: "image-1")
         let resolved = DeferredReferenceArrival.resolvedFields(of: source(), [reference, other], mapping: Fixture.mapping) {
             $0 == "post-1"
@@ -204,7 +208,7 @@ private typealias Fixture = RelocationFixture
         try #require(Fixture.mapping.links[Fixture.postTags]).links(first, second, in: Fixture.mapping) { rows.contains($0) }
     }
 
-    @Test func rowsAreLinkedIfBothAreShown() throws {
+    @Test func rowsAreLinkedIfBothAreVisible() throws {
         let tag = Fixture.uploaded("tag-1", "Tag", 2)
         #expect(try links(Fixture.uploaded(), tag, rows: [post, tag.key]))
         #expect(try !links(Fixture.uploaded(), tag, rows: [post]))

@@ -29,11 +29,11 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Unknown records
 
-    @Test func newObjectIsOrdinary() { #expect(decide(Fixture.arriving(source: nil), .init()) == .ordinary) }
+    @Test func aRecordOfANewObjectIsOrdinary() { #expect(decide(Fixture.arriving(source: nil), .init()) == .ordinary) }
 
-    @Test func relocatedObjectThatThisDeviceNeverHadIsOrdinary() { #expect(decide(Fixture.arriving(), .init()) == .ordinary) }
+    @Test func aRelocatedRecordOfAnUnknownObjectIsOrdinary() { #expect(decide(Fixture.arriving(), .init()) == .ordinary) }
 
-    @Test func objectOfTheHomeZoneIsAdopted() {
+    @Test func aRelocatedRecordOfAnObjectInTheHomeZoneIsAdopted() {
         let source = Fixture.uploaded()
         guard case .adopted(let state, let adoptedSource, let record) = decide(Fixture.arriving("new-name"), .init(stamped: source)) else {
             Issue.record("the record is not adopted")
@@ -45,32 +45,32 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A stamp of another zone says nothing about the home zone's names.
-    @Test func stampOfAnotherZoneIsIgnored() {
+    @Test func aStampOfAnotherZoneIsIgnored() {
         let record = Fixture.arriving(zone: MirrorNames.shareZonePrefix + "1")
         #expect(RelocationStamp.ofHomeZone(record) == nil)
         #expect(decide(record, .init(stamped: Fixture.uploaded())) == .ordinary)
     }
 
-    @Test func stampOfAnotherLibraryIsIgnored() {
+    @Test func aStampOfAnotherImplementationIsIgnored() {
         var record = Fixture.arriving()
         record.fields[MirrorNames.moveReceipt] = Field(.bytes([1, 2, 3]))
         #expect(RelocationStamp.ofHomeZone(record) == nil)
         #expect(decide(record, .init(stamped: Fixture.uploaded())) == .ordinary)
     }
 
-    @Test func recordOfAnotherTypeIsNotTheObject() {
+    @Test func aRelocatedRecordOfAnotherTypeIsNotAdopted() {
         #expect(decide(Fixture.arriving(type: "CD_Tag"), .init(stamped: Fixture.uploaded())) == .ordinary)
     }
 
     /// The object was relocated by this device to another zone.
-    @Test func objectThatThisDeviceRelocatedElsewhereIsNotAdopted() {
+    @Test func anObjectRelocatedToAnotherZoneIsNotAdopted() {
         #expect(decide(Fixture.arriving(), .init(stamped: Fixture.source())) == .ordinary)
     }
 
     // MARK: Edits of the source record
 
     /// An object came into a share without what another device had written since, and showed that again when it was forwarded.
-    @Test func editsThatTheRelocatingDeviceHadNotSeenStayShown() throws {
+    @Test func editsUnknownToTheRelocatingDeviceStayVisible() throws {
         guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500)))
         else {
             Issue.record("the record is not adopted")
@@ -80,7 +80,7 @@ private typealias Fixture = RelocationFixture
         #expect(record.fields[MirrorNames.awaited]?.value == .list([.string("title")], of: .string))
     }
 
-    @Test func editsThatTheRelocatingDeviceHadSeenAreInItsRecord() {
+    @Test func editsKnownToTheRelocatingDeviceAreInTheRelocatedRecord() {
         guard
             case .adopted(_, _, let record) = decide(
                 Fixture.arriving(title: "Walk", seen: 1500), .init(stamped: edited(title: "Journey", at: 1500)))
@@ -93,7 +93,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Values written at the source won against later values written in the share.
-    @Test func propertiesThatTheRelocatingDeviceHadChangedAreItsOwn() {
+    @Test func valuesChangedByTheRelocatingDeviceWin() {
         let arriving = Fixture.arriving(title: "Walk", seen: 1000, edited: ["title"])
         guard case .adopted(_, _, let record) = decide(arriving, .init(stamped: edited(title: "Journey", at: 1500))) else {
             Issue.record("the record is not adopted")
@@ -102,7 +102,7 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Walk")
     }
 
-    @Test func propertiesThatOthersChangedInTheShareAreTheirs() {
+    @Test func valuesChangedInTheShareWin() {
         let arriving = Fixture.arriving(title: "Walk", seen: 1000, created: 2000, modified: 3000)
         guard case .adopted(_, _, let record) = decide(arriving, .init(stamped: edited(title: "Journey", at: 1500))) else {
             Issue.record("the record is not adopted")
@@ -111,7 +111,7 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Walk")
     }
 
-    @Test func stampWithoutTimeCompletesNothing() {
+    @Test func aStampWithoutTimeKeepsNoEditVisible() {
         guard case .adopted(_, _, let record) = decide(Fixture.arriving(seen: nil), .init(stamped: edited(title: "Journey", at: 1500)))
         else {
             Issue.record("the record is not adopted")
@@ -122,7 +122,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Two devices relocate one object
 
-    @Test func secondOfTwoDevicesReconciles() {
+    @Test func theLaterOfTwoRelocatingDevicesReconciles() {
         let source = Fixture.source()
         guard
             case .reconciled(let state, let reconciledSource, let record) = decide(
@@ -136,7 +136,7 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Trip")
     }
 
-    @Test func secondOfTwoDevicesGoesOnShowingLaterEditsOfTheSource() {
+    @Test func theLaterOfTwoRelocatingDevicesShowsLaterEditsOfTheSource() {
         var source = edited(title: "Journey", at: 1500)
         source.role = .source(isObjectDeleted: false)
         guard case .reconciled(_, _, let record) = decide(Fixture.arriving(seen: 1000), .init(record: relocated(), source: source)) else {
@@ -147,11 +147,11 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A new object that this device created in the share under the name, as objects with unique values are.
-    @Test func objectThatWasCreatedInTheShareHasNoSource() {
+    @Test func anObjectCreatedInTheShareHasNoSource() {
         #expect(decide(Fixture.arriving(), .init(record: relocated())) == .ordinary)
     }
 
-    @Test func ownRelocationThatHasArrivedIsOrdinary() {
+    @Test func anAcknowledgedRelocationOfThisDeviceIsOrdinary() {
         #expect(decide(Fixture.arriving(), .init(record: relocated(changeTag: "z"), source: Fixture.source())) == .ordinary)
     }
 
@@ -166,7 +166,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Edits of the source disappeared when another device changed another property in the share before they were forwarded.
-    @Test func editsStayShownUntilTheyAreForwarded() {
+    @Test func editsOfTheSourceStayVisibleUntilTheyAreForwarded() {
         guard case .completed(let record) = decide(Fixture.arriving(seen: 1000), .init(record: awaiting())) else {
             Issue.record("the record is not completed")
             return
@@ -175,7 +175,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// An edit that was forwarded, and replaced by the former value in the share, stayed on the device that had awaited it.
-    @Test func forwardedEditsAreNotAwaitedAnyMore() throws {
+    @Test func forwardedEditsAreNoLongerShownFromTheSource() throws {
         guard case .adopted(_, _, let shown) = decide(Fixture.arriving(seen: 1000), .init(stamped: edited(title: "Journey", at: 1500)))
         else {
             Issue.record("the record is not adopted")
@@ -194,7 +194,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A full fetch returned the same version again.
-    @Test func editsStayShownInAFullFetchOfTheSameVersion() {
+    @Test func editsStayVisibleInAFullFetchOfTheSameVersion() {
         var known = awaiting()
         known.changeTag = "z"
         guard case .completed(let record) = decide(Fixture.arriving(seen: 1000), .init(record: known), isFullFetch: true) else {
@@ -204,11 +204,11 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Journey")
     }
 
-    @Test func fullFetchBelievesTheServerWhereItHasAnotherVersion() {
+    @Test func aFullFetchTakesTheServersValuesOfAnotherVersion() {
         #expect(decide(Fixture.arriving(seen: 1000), .init(record: awaiting()), isFullFetch: true) == .ordinary)
     }
 
-    @Test func knownRecordWithoutAwaitedEditsIsOrdinary() {
+    @Test func aKnownRecordWithoutEditsToForwardIsOrdinary() {
         #expect(decide(Fixture.arriving(), .init(record: Fixture.uploaded())) == .ordinary)
     }
 }
@@ -219,11 +219,11 @@ private typealias Fixture = RelocationFixture
         LinkArrival.decide(isKnown: isKnown, home: home, hasBothEnds: hasBothEnds, isLinked: isLinked, mapping: Fixture.mapping)
     }
 
-    @Test func newLinkIsOrdinary() { #expect(decide(home: nil) == .ordinary) }
+    @Test func aNewJoinRecordIsOrdinary() { #expect(decide(home: nil) == .ordinary) }
 
-    @Test func knownLinkIsOrdinary() { #expect(decide(isKnown: true, home: Fixture.link()) == .ordinary) }
+    @Test func aKnownJoinRecordIsOrdinary() { #expect(decide(isKnown: true, home: Fixture.link()) == .ordinary) }
 
-    @Test func linkOfTheHomeZoneIsAdopted() {
+    @Test func aJoinRecordOfTheHomeZoneIsAdopted() {
         guard case .adopted(let link) = decide(home: Fixture.link()) else {
             Issue.record("the link is not adopted")
             return
@@ -234,13 +234,13 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A link between two zones arrived in the one where both its objects were, and no device linked them.
-    @Test func linkWhoseRowsAreNotLinkedIsForgotten() {
+    @Test func aJoinRecordOfUnlinkedRowsIsDropped() {
         #expect(decide(home: Fixture.link(), isLinked: false) == .forgotten)
         #expect(decide(home: Fixture.link(), hasBothEnds: false, isLinked: false) == .forgotten)
     }
 
     /// This device has unlinked the rows, and its deletion is pending.
-    @Test func linkThatThisDeviceDeletesIsAdoptedAsDeleted() {
+    @Test func aJoinRecordWithAPendingDeletionIsAdoptedAsDeleted() {
         guard case .adopted(let link) = decide(home: Fixture.link("l", .needsDelete), isLinked: false) else {
             Issue.record("the link is not adopted")
             return
@@ -248,7 +248,7 @@ private typealias Fixture = RelocationFixture
         #expect(link.stage == .needsDelete)
     }
 
-    @Test func linkOfARelationshipThatTheModelLacksIsAdopted() {
+    @Test func aJoinRecordOfAnUnknownRelationshipIsAdopted() {
         var link = LinkState(
             recordName: "l", pair: LinkPair(kind: LinkKind(entityNames: "A:B", relationships: "b:a"), first: "a", second: "b"),
             stage: .uploaded)
@@ -267,7 +267,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A new device saw an object in its share and in the home zone, from which it had not been deleted yet.
-    @Test func recordThatIsInAShareAlreadyIsSkipped() { #expect(names(inHome: [], elsewhere: ["b"]) == ["a", "c", "d"]) }
+    @Test func aRecordThatIsAlreadyInAShareIsSkipped() { #expect(names(inHome: [], elsewhere: ["b"]) == ["a", "c", "d"]) }
 
-    @Test func editsOfSourceRecordsAreRead() { #expect(names(inHome: ["b"], elsewhere: ["b"]) == ["a", "b", "c", "d"]) }
+    @Test func editsOfSourceRecordsAreDecoded() { #expect(names(inHome: ["b"], elsewhere: ["b"]) == ["a", "b", "c", "d"]) }
 }

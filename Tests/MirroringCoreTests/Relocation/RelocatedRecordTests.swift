@@ -9,7 +9,7 @@ private typealias Fixture = RelocationFixture
 
 /// The two records of a relocated object.
 @Suite struct RelocatedRecordTests {
-    @Test func destinationIsSentAsANewRecord() {
+    @Test func theDestinationIsSentAsANewRecord() {
         let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
         #expect(destination.role == .current)
         #expect(destination.stage == .needsUpload)
@@ -22,17 +22,17 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A later version of the app wrote fields that this version does not know.
-    @Test func destinationTakesFieldsOfNewerVersionsAlong() {
+    @Test func theDestinationHasFieldsOfNewerModelVersions() {
         let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
         #expect(destination.ancestor.unapplied == ["CD_later": Field(.string("newer"))])
     }
 
-    @Test func destinationForgetsTheSystemFieldsOfTheSourceButItsCreator() {
+    @Test func theDestinationKeepsTheCreatorAndNoOtherSystemField() {
         let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
         #expect(destination.system == RecordSystemFields(creator: "mia"))
     }
 
-    @Test func destinationClearsARejection() {
+    @Test func theDestinationClearsARejection() {
         var state = Fixture.uploaded()
         state.failure = "not yours"
         let relocated = RelocatedRecord(state, mark: 9, keepsSource: true)
@@ -40,13 +40,13 @@ private typealias Fixture = RelocationFixture
         #expect(relocated.source?.failure == nil)
     }
 
-    @Test func destinationKeepsNameAndRow() {
+    @Test func theDestinationKeepsNameAndRow() {
         let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
         #expect(destination.recordName == "post-1")
         #expect(destination.key == Fixture.key("Post", 1))
     }
 
-    @Test func sourceIsDeletedWithTheChangeTagThatTheServerKnows() throws {
+    @Test func theSourceIsDeletedWithItsLastChangeTag() throws {
         let source = try #require(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).source)
         #expect(source.isRelocated)
         #expect(source.stage == .needsDelete)
@@ -55,7 +55,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Edits of other devices are measured against it, and are forwarded.
-    @Test func sourceKeepsTheMergeBase() throws {
+    @Test func theSourceKeepsTheMergeBase() throws {
         let source = try #require(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).source)
         #expect(source.ancestor == Fixture.uploaded().ancestor)
         #expect(source.modified == Fixture.stamp(1000))
@@ -63,12 +63,12 @@ private typealias Fixture = RelocationFixture
     }
 
     /// The home zone of a store for shared data is not on the server.
-    @Test func thereIsNoSourceWhereTheServerHasNoSourceZone() {
+    @Test func aDeletedSourceZoneHasNoSourceRecord() {
         #expect(RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: false).source == nil)
     }
 
     @Test(arguments: [(MirrorStage.uploaded, true), (.needsUpload, true), (.needsDelete, false), (.missing, false)])
-    func objectsThatAreBeingDeletedStay(stage: MirrorStage, isRelocatable: Bool) {
+    func objectsWithAPendingDeletionAreNotRelocated(stage: MirrorStage, isRelocatable: Bool) {
         var state = Fixture.uploaded()
         state.stage = stage
         #expect(RelocatedRecord.isRelocatable(state) == isRelocatable)
@@ -92,14 +92,14 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Undoing
 
-    @Test func undoneRelocationMakesTheSourceCurrentAgain() {
+    @Test func anUndoneRelocationMakesTheSourceCurrent() {
         let undone = UndoneRelocation(source: Fixture.source(), current: Fixture.uploaded(), mark: 9)
         #expect(undone.source.role == .current)
         #expect(undone.source.stage == .uploaded)
         #expect(undone.source.changeTag == "a")
     }
 
-    @Test func undoneRelocationDeletesTheRecordThatArrived() throws {
+    @Test func anUndoneRelocationDeletesAnAcknowledgedDestination() throws {
         var current = Fixture.uploaded()
         current.changeTag = "z"
         let destination = try #require(UndoneRelocation(source: Fixture.source(), current: current, mark: 9).destination)
@@ -109,12 +109,12 @@ private typealias Fixture = RelocationFixture
         #expect(destination.changeTag == "z")
     }
 
-    @Test func undoneRelocationForgetsARecordThatNeverArrived() {
+    @Test func anUndoneRelocationDropsAnUnsentDestination() {
         let relocated = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true)
         #expect(UndoneRelocation(source: Fixture.source(), current: relocated.destination, mark: 9).destination == nil)
     }
 
-    @Test func relocationAndUndoLeaveTheServersKnowledgeOfTheRecord() throws {
+    @Test func aRelocationAndItsUndoKeepTheAcknowledgedVersion() throws {
         let state = Fixture.uploaded()
         let relocated = RelocatedRecord(state, mark: 5, keepsSource: true)
         let undone = UndoneRelocation(source: try #require(relocated.source), current: relocated.destination, mark: 9).source
@@ -123,7 +123,7 @@ private typealias Fixture = RelocationFixture
         #expect(undone.key == state.key)
     }
 
-    @Test func recordThatIsTakenBackIsSentAgain() {
+    @Test func aRecordRelocatedBackIsSentAgain() {
         let state = Fixture.source().takenBack()
         #expect(state.role == .current)
         #expect(state.stage == .needsUpload)
@@ -131,7 +131,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Without a row, it could neither be sent nor be deleted.
-    @Test func deletedObjectThatIsTakenBackIsDeleted() {
+    @Test func aDeletedObjectRelocatedBackIsDeleted() {
         let state = Fixture.source(isObjectDeleted: true).takenBack()
         #expect(state.role == .current)
         #expect(state.stage == .needsDelete)
@@ -139,7 +139,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Adopting and reconciling
 
-    @Test func adoptedRecordIsOlderThanAnyOfTheServer() {
+    @Test func anAdoptedRecordHasAnOlderVersionThanTheServer() {
         var state = Fixture.uploaded()
         state.failure = "not yours"
         let adopted = state.adopted(as: "post-9")
@@ -151,10 +151,10 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Each zone counts its own full fetches.
-    @Test func adoptedRecordWasSeenInNoFullFetchOfItsZone() { #expect(Fixture.uploaded().adopted(as: "post-1").generation == 0) }
+    @Test func anAdoptedRecordHasNoFullFetchEpoch() { #expect(Fixture.uploaded().adopted(as: "post-1").generation == 0) }
 
     /// Two devices relocated one object; the second one lost its former state, and showed an older value.
-    @Test func reconciledRecordIsMergedAgainstTheSource() {
+    @Test func aReconciledRecordIsMergedWithTheSourceAsBase() {
         let relocated = RelocatedRecord(Fixture.uploaded(), mark: 5, keepsSource: true)
         let reconciled = relocated.destination.reconciled(with: Fixture.source())
         #expect(reconciled.ancestor.fields == Fixture.uploaded().ancestor.fields)
@@ -164,7 +164,7 @@ private typealias Fixture = RelocationFixture
         #expect(reconciled.stage == .needsUpload)
     }
 
-    @Test func withoutMergeBaseOfAFieldTheOthersStay() {
+    @Test func removingTheMergeBaseOfAFieldKeepsThoseOfOthers() {
         var state = Fixture.uploaded()
         state.ancestor.fields["CD_post"] = Field(.string("post-2"))
         #expect(state.withoutMergeBase(of: ["CD_post"]).ancestor.fields == ["CD_title": Field(.string("Trip"))])
@@ -173,7 +173,7 @@ private typealias Fixture = RelocationFixture
 
 /// The two join records of a relocated pair.
 @Suite struct RelocatedLinkTests {
-    @Test func destinationIsSentAsANewLink() {
+    @Test func theDestinationIsSentAsANewJoinRecord() {
         var link = Fixture.link()
         link.failure = "not yours"
         let destination = RelocatedLink(link, mark: 9, keepsSource: true, hasBothEndsAtSource: true).destination
@@ -185,41 +185,41 @@ private typealias Fixture = RelocationFixture
         #expect(destination.pair == link.pair)
     }
 
-    @Test func sourceIsDeleted() throws {
+    @Test func theSourceJoinRecordIsDeleted() throws {
         let source = try #require(RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).source)
         #expect(source.stage == .needsDelete)
         #expect(source.mark == 9)
         #expect(source.changeTag == "b")
     }
 
-    @Test func thereIsNoSourceWhereTheServerHasNoSourceZone() {
+    @Test func aDeletedSourceZoneHasNoSourceRecord() {
         #expect(RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).source == nil)
     }
 
     /// A link arrived in the home zone after one of its objects had left, and was deleted there instead of following.
-    @Test func rowsAreLinkedIfTheLinkArrivedAfterAnEndHadLeft() {
+    @Test func rowsAreLinkedIfTheJoinRecordArrivesAfterARelocation() {
         #expect(RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: false).isLinkedOnArrival)
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).isLinkedOnArrival)
     }
 
-    @Test func rowsOfAStoreForSharedDataWereLinkedByTheUser() {
+    @Test func rowsOfASharedStoreAreNotLinkedOnArrival() {
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
     }
 
-    @Test func linkStaysWhileItsOtherEndDoes() {
+    @Test func aJoinRecordIsRelocatedOnceBothEndsAreAtTheDestination() {
         #expect(!RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: false))
         #expect(RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: true))
     }
 
     /// A pair was unlinked as one of its objects was relocated, and was linked again on another device.
-    @Test func linkThatWasUnlinkedStays() {
+    @Test func anUnlinkedJoinRecordIsNotRelocated() {
         #expect(!RelocatedLink.isRelocatable(Fixture.link("l", .needsDelete), isOtherEndAtDestination: true))
     }
 
-    @Test func endsAreOppositeEachOther() {
+    @Test func theEndsOfALinkAreOpposite() {
         #expect(Fixture.link().pair.end(opposite: "post-1") == "tag-1")
         #expect(Fixture.link().pair.end(opposite: "tag-1") == "post-1")
     }
 
-    @Test func linkOfAnObjectWithItselfLeadsBack() { #expect(Fixture.link(first: "a", second: "a").pair.end(opposite: "a") == "a") }
+    @Test func aLinkOfAnObjectToItselfHasEqualEnds() { #expect(Fixture.link(first: "a", second: "a").pair.end(opposite: "a") == "a") }
 }

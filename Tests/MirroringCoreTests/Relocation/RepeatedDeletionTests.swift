@@ -24,21 +24,21 @@ private typealias Fixture = RelocationFixture
     // MARK: Which are repeated
 
     /// A deleted object returned with the share into which another device relocated it.
-    @Test func objectThatThisDeviceDeletedOnTheServerIsDeletedAgain() { #expect(isRepeated(nil, wasDeleted: true)) }
+    @Test func anAcknowledgedDeletionIsRepeatedInTheDestination() { #expect(isRepeated(nil, wasDeleted: true)) }
 
     /// An object was deleted before its device learned of its share, and came back from its source with a later version of the app.
-    @Test func objectWhoseDeletionIsPendingIsDeletedAgain() { #expect(isRepeated(pending())) }
+    @Test func aPendingDeletionIsRepeatedInTheDestination() { #expect(isRepeated(pending())) }
 
     /// A device relocated an object and deleted it before it was sent; it came back with another device that relocated it, too.
-    @Test func objectThatWasRelocatedAndDeletedHereIsDeletedAgain() { #expect(isRepeated(Fixture.source(isObjectDeleted: true))) }
+    @Test func theDeletionOfARelocatedObjectIsRepeated() { #expect(isRepeated(Fixture.source(isObjectDeleted: true))) }
 
-    @Test func objectThatExistsIsNotDeleted() {
+    @Test func anExistingObjectIsNotDeletedAgain() {
         #expect(!isRepeated(nil))
         #expect(!isRepeated(Fixture.uploaded()))
         #expect(!isRepeated(Fixture.source()))
     }
 
-    @Test func recordThatTheZoneHasIsNotDeleted() { #expect(!isRepeated(pending(), wasDeleted: true, isKnown: true)) }
+    @Test func aRecordOfTheZoneIsNotDeletedAgain() { #expect(!isRepeated(pending(), wasDeleted: true, isKnown: true)) }
 
     /// Its name follows from its values, and may belong to another object.
     @Test func pendingDeletionOfAnObjectWithUniqueValuesIsNotRepeated() throws {
@@ -53,7 +53,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A link that was unlinked in a share came back with a device that learned late that its objects were there.
-    @Test func linkThatThisDeviceUnlinkedIsDeletedAgain() {
+    @Test func theDeletionOfAJoinRecordIsRepeated() {
         #expect(RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: false, isInHome: false))
         #expect(!RepeatedDeletions.isRepeated(wasDeleted: false, isKnown: false, isInHome: false))
         #expect(!RepeatedDeletions.isRepeated(wasDeleted: true, isKnown: true, isInHome: false))
@@ -69,7 +69,7 @@ private typealias Fixture = RelocationFixture
         return repeated
     }
 
-    @Test func recordIsDeletedWithItsChangeTag() throws {
+    @Test func theRepeatedDeletionHasTheChangeTag() throws {
         let repeated = try deletion(Fixture.arriving(), source: nil, generation: 6)
         let state = try #require(repeated.changes.records.first)
         #expect(repeated.names == ["post-1"])
@@ -81,14 +81,14 @@ private typealias Fixture = RelocationFixture
     }
 
     /// An edit of an object that was deleted while the edit was on its way is in the conflict log.
-    @Test func editsMadeMeanwhileAreInTheConflictLog() throws {
+    @Test func concurrentEditsAreInTheConflictLog() throws {
         let repeated = try deletion(Fixture.arriving(title: "Journey"), source: Fixture.uploaded())
         #expect(repeated.changes.conflicts.map(\.property) == ["title"])
         #expect(repeated.changes.conflicts.map(\.losing) == [.string("Journey")])
         #expect(repeated.changes.conflicts.map(\.winner) == [.localDeletion])
     }
 
-    @Test func valuesThatThisDeviceKnewAreNotInTheConflictLog() throws {
+    @Test func knownValuesAreNotInTheConflictLog() throws {
         #expect(try deletion(Fixture.arriving(), source: Fixture.uploaded()).changes.conflicts.isEmpty)
     }
 
@@ -98,7 +98,7 @@ private typealias Fixture = RelocationFixture
             try deletion(Fixture.arriving(), source: Fixture.source(isObjectDeleted: true)).changes.conflicts.map(\.property) == ["title"])
     }
 
-    @Test func linkIsDeleted() throws {
+    @Test func theJoinRecordIsDeleted() throws {
         var repeated = RepeatedDeletions(mapping: Fixture.mapping, mark: 9, generation: nil)
         var record = Record(recordName: "link-1", recordType: MirrorNames.linkRecordType)
         record.recordChangeTag = "z"
@@ -120,19 +120,21 @@ private typealias Fixture = RelocationFixture
         return DeletedNames.decide(changes, records, isHome: isHome) { shared.contains($0) }
     }
 
-    @Test func deletedObjectIsStored() { #expect(names(records: ["post-1": Fixture.uploaded()]) == ["post-1"]) }
+    @Test func theNameOfADeletedObjectIsStored() { #expect(names(records: ["post-1": Fixture.uploaded()]) == ["post-1"]) }
 
     /// Its record was deleted because it was relocated.
-    @Test func relocatedObjectIsNotStored() { #expect(names(records: ["post-1": Fixture.source()]).isEmpty) }
+    @Test func theNameOfARelocatedObjectIsNotStored() { #expect(names(records: ["post-1": Fixture.source()]).isEmpty) }
 
-    @Test func objectThatWasRelocatedAndDeletedIsStored() {
+    @Test func theNameOfARelocatedAndDeletedObjectIsStored() {
         #expect(names(records: ["post-1": Fixture.source(isObjectDeleted: true)]) == ["post-1"])
     }
 
-    @Test func recordsOfOtherZonesAreNotStored() { #expect(names(records: ["post-1": Fixture.uploaded()], isHome: false).isEmpty) }
+    @Test func namesOfRecordsInOtherZonesAreNotStored() { #expect(names(records: ["post-1": Fixture.uploaded()], isHome: false).isEmpty) }
 
-    @Test func relocatedLinkIsNotStored() { #expect(names(records: [:], links: ["a", "b"], shared: ["a"]) == ["b"]) }
+    @Test func theNameOfARelocatedJoinRecordIsNotStored() { #expect(names(records: [:], links: ["a", "b"], shared: ["a"]) == ["b"]) }
 
     /// A device that learns late that its objects were relocated may take the link there once more.
-    @Test func linkThatWasUnlinkedInAShareIsStored() { #expect(names(records: [:], links: ["a"], isHome: false, shared: ["a"]) == ["a"]) }
+    @Test func theNameOfAJoinRecordUnlinkedInAShareIsStored() {
+        #expect(names(records: [:], links: ["a"], isHome: false, shared: ["a"]) == ["a"])
+    }
 }

@@ -43,7 +43,7 @@ private typealias Fixture = RelocationFixture
         #expect(assignment.changedProperties(of: post) == ["title", "tags"])
     }
 
-    @Test func everythingOfANewRowHasChanged() {
+    @Test func allPropertiesOfANewRowHaveChanged() {
         let assignment = assignment([
             transaction(1, [LocalChange(key: post, kind: .insert)]),
             transaction(2, [LocalChange(key: post, kind: .update, changedProperties: ["title"])]),
@@ -52,7 +52,7 @@ private typealias Fixture = RelocationFixture
         #expect(assignment.existing == [post])
     }
 
-    @Test func deletedRowRelocatesNothing() {
+    @Test func aDeletedRowRelocatesNoOtherRow() {
         let assignment = assignment([
             transaction(1, [LocalChange(key: post, kind: .update)]), transaction(2, [LocalChange(key: post, kind: .delete)]),
         ])
@@ -60,7 +60,7 @@ private typealias Fixture = RelocationFixture
         #expect(assignment.existing.isEmpty)
     }
 
-    @Test func rowThatIsInsertedAgainExists() {
+    @Test func aReinsertedRowExists() {
         let assignment = assignment([
             transaction(1, [LocalChange(key: post, kind: .delete)]), transaction(2, [LocalChange(key: post, kind: .insert)]),
         ])
@@ -75,17 +75,17 @@ private typealias Fixture = RelocationFixture
 
     private func expected(_ key: RowKey, _ zone: Int64) -> String { "\(key.primaryKey) of entity \(key.entity) to \(zone)" }
 
-    @Test func objectRelatedToASharedOneGoesToItsZone() {
+    @Test func anObjectRelatedToASharedOneIsAssignedToItsZone() {
         let change = ZoneAssignment.Change(key: attachment, zone: Fixture.home, neighbours: [.init(key: post, zone: 3)])
         #expect(relocations([change]) == [expected(attachment, 3)])
     }
 
-    @Test func sharedObjectTakesWhatItIsRelatedTo() {
+    @Test func relatedObjectsAreRelocatedWithASharedOne() {
         let change = ZoneAssignment.Change(key: post, zone: 3, neighbours: [.init(key: tag, zone: Fixture.home)])
         #expect(relocations([change]) == [expected(tag, 3)])
     }
 
-    @Test func objectsOfOneZoneStay() {
+    @Test func objectsOfOneZoneAreNotRelocated() {
         let changes = [
             ZoneAssignment.Change(key: post, zone: 3, neighbours: [.init(key: tag, zone: 3)]),
             ZoneAssignment.Change(
@@ -95,12 +95,12 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Objects of two shares are never related: neither is relocated.
-    @Test func objectsOfTwoSharesStay() {
+    @Test func objectsOfTwoSharesAreNotRelocated() {
         let change = ZoneAssignment.Change(key: post, zone: 3, neighbours: [.init(key: tag, zone: 4)])
         #expect(relocations([change]).isEmpty)
     }
 
-    @Test func olderShareGetsAnObjectBetweenTwo() {
+    @Test func anObjectRelatedToTwoSharesIsAssignedToTheOlderOne() {
         let change = ZoneAssignment.Change(
             key: attachment, zone: Fixture.home, neighbours: [.init(key: post, zone: 5), .init(key: tag, zone: 2)])
         #expect(relocations([change]) == [expected(attachment, 2), expected(attachment, 5)])
@@ -108,7 +108,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Parts
 
-    @Test func eachZoneGetsItsPartOfTheHistory() {
+    @Test func historyIsPartitionedByZone() {
         let assignment = assignment([
             transaction(1, [LocalChange(key: post, kind: .update), LocalChange(key: tag, kind: .insert)]),
             transaction(2, [LocalChange(key: tag, kind: .update)]),
@@ -131,12 +131,12 @@ private typealias Fixture = RelocationFixture
         return connected.keys.map(\.primaryKey)
     }
 
-    @Test func everythingConnectedIsRelocatedTogether() { #expect(connected([1], [1: [2, 3], 3: [4]]).sorted() == [1, 2, 3, 4]) }
+    @Test func connectedObjectsAreRelocatedTogether() { #expect(connected([1], [1: [2, 3], 3: [4]]).sorted() == [1, 2, 3, 4]) }
 
-    @Test func circlesEnd() { #expect(connected([1], [1: [2], 2: [3], 3: [1]]).sorted() == [1, 2, 3]) }
+    @Test func cyclesOfRelationshipsTerminate() { #expect(connected([1], [1: [2], 2: [3], 3: [1]]).sorted() == [1, 2, 3]) }
 
     /// Two objects were relocated, and a third one that both led to was relocated twice.
-    @Test func objectThatSeveralLeadToIsRelocatedOnce() { #expect(connected([1, 2, 1], [1: [3], 2: [3]]).sorted() == [1, 2, 3]) }
+    @Test func anObjectReachedOnSeveralPathsIsRelocatedOnce() { #expect(connected([1, 2, 1], [1: [3], 2: [3]]).sorted() == [1, 2, 3]) }
 
-    @Test func objectThatIsLeftOutLeadsNowhere() { #expect(connected([1], [1: [2], 2: [3]], without: [2]) == [1]) }
+    @Test func anExcludedObjectIsNotTraversed() { #expect(connected([1], [1: [2], 2: [3]], without: [2]) == [1]) }
 }

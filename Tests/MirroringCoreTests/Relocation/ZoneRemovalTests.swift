@@ -10,7 +10,7 @@ private typealias Fixture = RelocationFixture
 
 /// What happens to the objects of a zone that the server has deleted.
 @Suite struct ZoneRemovalTests {
-    @Test func userDeletesAShare() {
+    @Test func aShareDeletedByTheUserDeletesItsUnsentObjects() {
         let removal = ZoneRemoval(isHome: false, keeping: .nothing, ownsObjects: true)
         #expect(removal.deletedRows == .all)
         #expect(removal.unsentObjects == .areDeleted)
@@ -19,7 +19,7 @@ private typealias Fixture = RelocationFixture
         #expect(!removal.fetchesAgain)
     }
 
-    @Test func serverDeletesAShare() {
+    @Test func aShareDeletedByTheServerMovesUnsentObjectsHome() {
         let removal = ZoneRemoval(isHome: false, keeping: .unsent, ownsObjects: true)
         #expect(removal.deletedRows == .onServer)
         #expect(removal.unsentObjects == .moveHome)
@@ -28,7 +28,7 @@ private typealias Fixture = RelocationFixture
         #expect(!removal.fetchesAgain)
     }
 
-    @Test func keysOfTheUserAreReset() {
+    @Test func aResetOfTheUsersKeysSendsEverythingAgain() {
         let removal = ZoneRemoval(isHome: false, keeping: .all, ownsObjects: true)
         #expect(removal.marksEverythingUnsent)
         #expect(removal.unsentObjects == .moveHome)
@@ -36,13 +36,13 @@ private typealias Fixture = RelocationFixture
     }
 
     /// Objects that others share are not the user's to send.
-    @Test func keysOfAnotherUserAreReset() {
+    @Test func aResetOfAnotherUsersKeysSendsNothing() {
         let removal = ZoneRemoval(isHome: false, keeping: .all, ownsObjects: false)
         #expect(!removal.marksEverythingUnsent)
         #expect(removal == ZoneRemoval(isHome: false, keeping: .unsent, ownsObjects: false))
     }
 
-    @Test func serverDeletesTheHomeZone() {
+    @Test func aHomeZoneDeletedByTheServerIsArchivedAndKeepsUnsentObjects() {
         let removal = ZoneRemoval(isHome: true, keeping: .unsent, ownsObjects: true)
         #expect(removal.deletedRows == .onServer)
         #expect(removal.unsentObjects == .stay)
@@ -52,7 +52,7 @@ private typealias Fixture = RelocationFixture
     }
 
     /// The app purges the zone: it asked for the deletion, and needs no archive.
-    @Test func appPurgesTheHomeZone() {
+    @Test func aHomeZonePurgedByTheAppDeletesEverythingWithoutAnArchive() {
         let removal = ZoneRemoval(isHome: true, keeping: .nothing, ownsObjects: true)
         #expect(removal.deletedRows == .all)
         #expect(removal.unsentObjects == .areDeleted)
@@ -93,21 +93,21 @@ private typealias Fixture = RelocationFixture
         Rekeying.isNameTaken(from: state, row(name), by: record(other), mapping: Self.mapping)
     }
 
-    @Test func objectWithOtherValuesGivesItsNameUp() { #expect(isNameTaken(unsent(), "swift", by: "rust")) }
+    @Test func anObjectWithOtherValuesIsRenamed() { #expect(isNameTaken(unsent(), "swift", by: "rust")) }
 
-    @Test func objectWithTheSameValuesIsMerged() { #expect(!isNameTaken(unsent(), "swift", by: "swift")) }
+    @Test func anObjectWithTheSameValuesIsMerged() { #expect(!isNameTaken(unsent(), "swift", by: "swift")) }
 
-    @Test func recordThatTheServerHasKeepsItsName() {
+    @Test func anAcknowledgedRecordKeepsItsName() {
         var state = unsent()
         state.changeTag = "a"
         #expect(!isNameTaken(state, "swift", by: "rust"))
     }
 
-    @Test(arguments: [MirrorStage.uploaded, .needsDelete, .missing]) func recordThatIsNotToBeSentKeepsItsName(stage: MirrorStage) {
+    @Test(arguments: [MirrorStage.uploaded, .needsDelete, .missing]) func aRecordWithoutPendingChangesKeepsItsName(stage: MirrorStage) {
         #expect(!isNameTaken(unsent(stage), "swift", by: "rust"))
     }
 
-    @Test func relocatedRecordKeepsItsName() {
+    @Test func aRelocatedRecordKeepsItsName() {
         var state = unsent()
         state.role = .source(isObjectDeleted: false)
         #expect(!Rekeying.isRekeyable(state))
@@ -115,7 +115,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Names
 
-    @Test func nameFollowsFromTheValues() throws {
+    @Test func theNameIsDerivedFromTheValues() throws {
         let unique = try #require(Self.mapping.uniqueValues(of: row("swift")).first)
         #expect(Rekeying.name(of: row("swift"), mapping: Self.mapping) { _ in true } == Self.mapping.recordName(for: unique, attempt: 0))
     }
@@ -126,9 +126,9 @@ private typealias Fixture = RelocationFixture
         #expect(Rekeying.name(of: row("swift"), mapping: Self.mapping) { $0 != taken } == Self.mapping.recordName(for: unique, attempt: 1))
     }
 
-    @Test func objectWithoutValuesHasNoName() { #expect(Rekeying.name(of: row(nil), mapping: Self.mapping) { _ in true } == nil) }
+    @Test func anObjectWithoutUniqueValuesHasNoName() { #expect(Rekeying.name(of: row(nil), mapping: Self.mapping) { _ in true } == nil) }
 
-    @Test func searchForANameEnds() {
+    @Test func theSearchForANameTerminates() {
         var attempts = 0
         let name = Rekeying.name(of: row("swift"), mapping: Self.mapping) { _ in
             attempts += 1
@@ -152,7 +152,7 @@ private typealias Fixture = RelocationFixture
         return link
     }
 
-    @Test func unsentLinkFollowsTheName() {
+    @Test func anUnsentJoinRecordIsRenamed() {
         let links = links(link(.needsUpload, changeTag: nil, mark: 3))
         #expect(links.map(\.recordName) == ["link"])
         #expect(links.map(\.stage) == [.needsUpload])
@@ -160,16 +160,16 @@ private typealias Fixture = RelocationFixture
     }
 
     /// A join record is immutable.
-    @Test func sentLinkIsReplaced() {
+    @Test func anAcknowledgedJoinRecordIsReplaced() {
         let links = links(link(.uploaded, changeTag: "a", mark: 3))
         #expect(links.map(\.recordName) == ["made", "link"])
         #expect(links.map(\.stage) == [.needsUpload, .needsDelete])
         #expect(links.map(\.mark) == [9, 9])
     }
 
-    @Test func linkOfAnotherDeviceStaysWithTheOtherObject() { #expect(links(link(.uploaded, changeTag: "a", mark: 0)).isEmpty) }
+    @Test func aJoinRecordOfAnotherDeviceKeepsItsObject() { #expect(links(link(.uploaded, changeTag: "a", mark: 0)).isEmpty) }
 
-    @Test func linkThatIsBeingDeletedIsNotReplaced() {
+    @Test func aJoinRecordWithAPendingDeletionIsNotReplaced() {
         let links = links(link(.needsDelete, changeTag: "a", mark: 3))
         #expect(links.map(\.recordName) == ["link"])
         #expect(links.map(\.stage) == [.needsDelete])

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func historyAfterAPointLeavesOutThePointItself() throws {
+    @Test func historyAfterATokenExcludesItsTransaction() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             for title in ["a", "b", "c"] { try Notes.save(container, author: title) { Notes.insert(title, into: $0) } }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsTheSameAfterAnArchiveAndAfterTheStoreIsOpenedAgain() throws {
+    @Test func aHistoryTokenSurvivesAnArchiveAndAReopenedStore() throws {
         try Notes.withFile { url in
             let data: Data
             do {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func resultTypesSelectTheResult() throws {
+    @Test func historyResultTypesSelectTheResult() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let ids = try Notes.save(container) { context in
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func predicatesOnTransactions() throws {
+    @Test func historyRequestsFilterTransactionsByPredicate() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             for (author, name) in [("app", "view"), ("app", "edit"), ("sync", "edit"), (nil, nil)] as [(String?, String?)] {
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func predicatesOnChanges() throws {
+    @Test func historyRequestsFilterChangesByPredicate() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let ids = try Notes.save(container, author: "app") { context in

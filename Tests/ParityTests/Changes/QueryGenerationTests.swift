@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func savingMovesAPinnedContextOn() throws {
+    @Test func savingAdvancesAPinnedContext() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             try Notes.save(container) { Notes.insert("a", into: $0) }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func mergingMovesAPinnedContextOn() throws {
+    @Test func mergingAdvancesAPinnedContext() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let context = container.newBackgroundContext()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func twoContextsShareAState() throws {
+    @Test func twoContextsPinTheSameGeneration() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             try Notes.save(container) { Notes.insert("a", into: $0) }
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func unsavedChangesLieOverThePinnedState() throws {
+    @Test func unsavedChangesOverlayThePinnedState() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
             let id = try Notes.save(container) { context in
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func storesInMemoryStayUnpinned() throws {
+    @Test func inMemoryStoresAreNotPinned() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func theCurrentTokenCanBeArchived() throws {
+    @Test func theCurrentQueryGenerationTokenIsArchived() throws {
         let token = NSQueryGenerationToken.current
         #expect(token == NSQueryGenerationToken.current)
         #expect(NSQueryGenerationToken.supportsSecureCoding)

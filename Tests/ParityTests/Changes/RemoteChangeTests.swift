@@ -27,7 +27,7 @@ import Testing
         return (stream, observer)
     }
 
-    @Test func ownSavesArePosted() async throws {
+    @Test func remoteChangesArePostedForOwnSaves() async throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("own-\(UUID().uuidString).sqlite")
         let container = try Notes.container(at: url, postsChanges: true)
         let (stream, observer) = postings(of: container)
@@ -41,7 +41,7 @@ import Testing
         try container.persistentStoreCoordinator.remove(store)
     }
 
-    @Test func savesThroughAnotherCoordinatorArePosted() async throws {
+    @Test func remoteChangesArePostedForSavesOfAnotherCoordinator() async throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("two-\(UUID().uuidString).sqlite")
         let container = try Notes.container(at: url, postsChanges: true)
         let writer = try Notes.container(at: url)
@@ -56,7 +56,7 @@ import Testing
         #expect(try await context.perform { try Notes.titles(in: context) } == ["a"])
     }
 
-    @Test func savesOfAnotherProcessArePosted() async throws {
+    @Test func remoteChangesArePostedForSavesOfAnotherProcess() async throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
             "process-\(UUID().uuidString).sqlite")
         setenv("TARN_PARITY_STORE", url.path, 1)

@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite @MainActor struct LifeCycleTests {
-    @Test func flagsFollowAnObjectsLife() throws {
+    @Test func stateFlagsFollowInsertUpdateAndDelete() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         #expect(card.isInserted)
@@ -40,7 +40,7 @@ import Testing
         #expect(card.managedObjectContext == nil)
     }
 
-    @Test func hooksRunInTurn() throws {
+    @Test func lifeCycleMethodsRunInApplesOrder() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         #expect(card.log == ["awakeFromInsert"])
@@ -55,7 +55,7 @@ import Testing
         #expect(card.events.contains(.rollback))
     }
 
-    @Test func changesOfWillSaveAreSaved() throws {
+    @Test func changesMadeInWillSaveAreSaved() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         card.onWillSave = { [unowned card] in if card.text("note") == nil { card.setValue("by hook", forKey: "note") } }
@@ -64,7 +64,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func changesOfTheCurrentEventAreKnownWithTheirOldValues() throws {
+    @Test func changedValuesForCurrentEventHasOldValues() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         let board = Board(context: context)
@@ -84,7 +84,7 @@ import Testing
         #expect(board.changedValuesForCurrentEvent().keys.sorted() == ["cards"])
     }
 
-    @Test func valuesCanBeValidatedOneByOne() throws {
+    @Test func validateValueChecksOneKey() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         var value: AnyObject? = NSString(string: "fine")
@@ -97,7 +97,7 @@ import Testing
         #expect(card.text("title") == "one")
     }
 
-    @Test func defaultsOfAContextAreApples() throws {
+    @Test func aNewContextHasApplesDefaults() throws {
         let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
         #expect(context.concurrencyType == .privateQueueConcurrencyType)
         #expect(context.parent == nil)
@@ -117,7 +117,7 @@ import Testing
         #expect(context.name == "named")
     }
 
-    @Test func deletionsPropagateAtTheSaveIfConfigured() throws {
+    @Test func deletionsPropagateAtSaveIfConfigured() throws {
         let context = try Boards.mainContext()
         let board = Board(context: context)
         let card = Boards.card("one", in: context)
@@ -145,7 +145,7 @@ import Testing
         #expect(try context.count("Badge") == 0)
     }
 
-    @Test func retainedObjectsStay() throws {
+    @Test func retainsRegisteredObjectsKeepsObjectsAlive() throws {
         let context = try Boards.mainContext()
         for title in ["a", "b"] { _ = Boards.card(title, in: context) }
         try context.save()
@@ -157,7 +157,7 @@ import Testing
         #expect(context.registeredObjects.isEmpty)
     }
 
-    @Test func aFaultWithoutARowIsADeletedObject() throws {
+    @Test func aFaultWithoutARowBecomesADeletedObject() throws {
         let first = try Boards.mainContext()
         let second = Boards.context(.mainQueueConcurrencyType, over: try #require(first.persistentStoreCoordinator))
         let card = Boards.card("one", in: first)
@@ -170,7 +170,7 @@ import Testing
         #expect(fault.isDeleted)
     }
 
-    @Test func aSubclassDecidesAboutFaultsWithoutARow() throws {
+    @Test func aSubclassHandlesInaccessibleFaults() throws {
         final class Asking: NSManagedObjectContext, @unchecked Sendable {
             // Unchecked: on the main queue.
             var asked: [NSManagedObjectID] = []
@@ -194,7 +194,7 @@ import Testing
         #expect(second.asked == [id])
     }
 
-    @Test func objectsAreFoundByTheirIdentifiers() throws {
+    @Test func objectsAreLookedUpByTheirIDs() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         #expect(context.registeredObject(for: card.objectID) === card)

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func policiesHaveTheirTypes() {
+    @Test func mergePoliciesHaveTheirTypes() {
         let expected: [(NSMergePolicy, UInt)] = [
             (.error, 0), (.mergeByPropertyStoreTrump, 1), (.mergeByPropertyObjectTrump, 2), (.overwrite, 3), (.rollback, 4),
         ]
@@ -74,7 +74,7 @@ import Testing
         (.mergeByPropertyObjectTrumpMergePolicyType, "theirs", 9, "mine"),
         (.overwriteMergePolicyType, "theirs", 9, "base"), (.rollbackMergePolicyType, "mine", 1, "mine"),
     ])
-    func propertiesAreMergedByThePolicy(type: NSMergePolicyType, title: String, points: Int32, note: String) throws {
+    func propertiesAreMergedByTheMergePolicy(type: NSMergePolicyType, title: String, points: Int32, note: String) throws {
         let pair = try Pair(policy: NSMergePolicy(merge: type))
         pair.mine.setValue("mine", forKey: "title")
         pair.mine.setValue("mine", forKey: "note")
@@ -137,7 +137,7 @@ import Testing
         #expect(try pair.second.titles() == [])
     }
 
-    @Test func subclassesResolveConflicts() throws {
+    @Test func mergePolicySubclassesResolveConflicts() throws {
         let policy = Recording(merge: .mergeByPropertyObjectTrumpMergePolicyType)
         let pair = try Pair(policy: policy)
         policy.settles = { $0.sourceObject.setValue("settled", forKey: "note") }
@@ -153,7 +153,7 @@ import Testing
         #expect(policy.asked.count == 2)
     }
 
-    @Test func subclassesCanThrow() throws {
+    @Test func mergePolicySubclassesMayThrow() throws {
         final class Refusing: NSMergePolicy, @unchecked Sendable {
             // Unchecked: without state.
             override func resolve(mergeConflicts list: [Any]) throws { throw CocoaError(.validationStringTooLong) }
@@ -166,7 +166,7 @@ import Testing
         #expect(pair.theirs.hasChanges)
     }
 
-    @Test func policiesCanBeCalledDirectly() throws {
+    @Test func mergePoliciesResolveConflictsPassedDirectly() throws {
         let pair = try Pair(policy: .error)
         pair.theirs.setValue("theirs", forKey: "title")
         let conflict = NSMergeConflict(

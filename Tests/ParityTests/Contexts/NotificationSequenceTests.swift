@@ -53,7 +53,7 @@ import Testing
         #expect(await task.value == 0)
     }
 
-    @MainActor @Test func savesAreFollowedByALoop() async throws {
+    @MainActor @Test func anAsyncSequenceDeliversDidSaveNotifications() async throws {
         let container = try Library.container()
         let context = container.viewContext
         var iterator = NotificationCenter.default.notifications(named: .NSManagedObjectContextDidSave, object: context).makeAsyncIterator()

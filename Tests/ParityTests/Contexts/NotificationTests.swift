@@ -7,7 +7,7 @@ import Testing
 @Suite @MainActor struct NotificationTests {
     private typealias Context = NSManagedObjectContext
 
-    @Test func namesAndKeysAreApples() {
+    @Test func notificationNamesAndKeysAreApples() {
         let names: [(Notification.Name, String)] = [
             (Context.willSaveObjectsNotification, "NSManagingContextWillSaveChangesNotification"),
             (Context.didSaveObjectsNotification, "NSManagingContextDidSaveChangesNotification"),
@@ -28,7 +28,7 @@ import Testing
         for (key, name) in keys { #expect(key == name.rawValue) }
     }
 
-    @Test func changesArePostedOncePerEvent() throws {
+    @Test func objectsDidChangeIsPostedOncePerEvent() throws {
         let context = try Boards.mainContext()
         let heard = Heard(Context.didChangeObjectsNotification, from: context)
         let card = Boards.card("one", in: context)
@@ -52,7 +52,7 @@ import Testing
         #expect(heard.take().count == 1)
     }
 
-    @Test func aSavePostsBeforeAndAfter() throws {
+    @Test func aSavePostsWillSaveAndDidSave() throws {
         let context = try Boards.mainContext()
         let kept = Boards.card("kept", in: context)
         let gone = Boards.card("gone", in: context)
@@ -82,7 +82,7 @@ import Testing
         #expect(did.notes.count == 1)
     }
 
-    @Test func refreshResetAndRollbackArePosted() throws {
+    @Test func refreshResetAndRollbackPostObjectsDidChange() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
         try context.save()
@@ -100,7 +100,7 @@ import Testing
         #expect((heard.notes.last?.userInfo?[NSInvalidatedAllObjectsKey] as? [Any])?.isEmpty == false)
     }
 
-    @Test func savesAreMergedByObjectsAndByIDs() throws {
+    @Test func savesAreMergedFromObjectsAndFromObjectIDs() throws {
         let first = try Boards.mainContext()
         let second = Boards.context(.mainQueueConcurrencyType, over: try #require(first.persistentStoreCoordinator))
         let card = Boards.card("one", in: first)
@@ -132,7 +132,7 @@ import Testing
         #expect(goneTwin.managedObjectContext == nil)
     }
 
-    @Test func savesAreMergedFromDictionaries() throws {
+    @Test func savesAreMergedFromUserInfoDictionaries() throws {
         let first = try Boards.mainContext()
         let coordinator = try #require(first.persistentStoreCoordinator)
         let (second, third) = (
@@ -152,7 +152,7 @@ import Testing
         #expect(twins.allSatisfy { $0.text("title") == "three" })
     }
 
-    @Test func addingAndRemovingStoresIsPosted() throws {
+    @Test func addingAndRemovingStoresPostsNotifications() throws {
         let coordinator = try Boards.coordinator()
         let store = try #require(coordinator.persistentStores.first)
         let changes = Heard(.NSPersistentStoreCoordinatorStoresDidChange, from: coordinator)

@@ -45,7 +45,7 @@ import Testing
         #expect(try grandchild.fetch(request).map { $0.text("title") } == ["unsaved"])
     }
 
-    @Test func objectsOfAChildAreItsOwn() throws {
+    @Test func aChildHasItsOwnInstancesOfObjects() throws {
         let (root, child, _) = try chain()
         let card = Boards.card("one", in: root)
         try root.save()
@@ -61,7 +61,7 @@ import Testing
         #expect(twin.value(forKey: "points") as? Int32 == 1)
     }
 
-    @Test func aChildsSaveGoesToItsParentOnly() throws {
+    @Test func aChildSavesIntoItsParentOnly() throws {
         let (root, child, grandchild) = try chain()
         let card = Boards.card("card", in: grandchild)
         try grandchild.save()
@@ -126,7 +126,7 @@ import Testing
         #expect(try root.count("Board") == 0)
     }
 
-    @Test func propertyByPropertyTheChildWins() throws {
+    @Test func aChildsSaveMergesWithUnsavedChangesByProperty() throws {
         let (root, child, _) = try chain()
         let card = Boards.card("base", in: root)
         try root.save()
@@ -199,7 +199,7 @@ import Testing
         #expect(!card.isDeleted)
     }
 
-    @Test func refreshingReadsTheParentAnew() throws {
+    @Test func refreshingReadsFromTheParent() throws {
         let (root, child, _) = try chain()
         let card = Boards.card("card", in: root)
         try root.save()
@@ -254,7 +254,7 @@ import Testing
         #expect(try root.titles() == ["card", "second"])
     }
 
-    @Test func aChildThatMergesFollowsItsParentsSaves() async throws {
+    @Test func aMergingChildFollowsSavesOfItsParent() async throws {
         let root = try Boards.mainContext()
         let child = Boards.child(of: root)
         child.automaticallyMergesChangesFromParent = true

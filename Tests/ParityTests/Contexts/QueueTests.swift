@@ -10,7 +10,7 @@ import Testing
 
     private func context() throws -> NSManagedObjectContext { Boards.context(.privateQueueConcurrencyType, over: try Boards.coordinator()) }
 
-    @Test func valuesAndErrorsComeBack() async throws {
+    @Test func performReturnsValuesAndThrowsErrors() async throws {
         let context = try context()
         #expect(context.performAndWait { 1 } == 1)
         #expect(throws: Refusal(number: 2)) { try context.performAndWait { throw Refusal(number: 2) } }
@@ -20,7 +20,7 @@ import Testing
         await #expect(throws: Refusal(number: 6)) { try await context.perform { throw Refusal(number: 6) } }
     }
 
-    @Test func blocksRunInTheOrderInWhichTheyWereGiven() async throws {
+    @Test func blocksRunInSubmissionOrder() async throws {
         let context = try context()
         // Prevents overload resolution from choosing the asynchronous form.
         func give(_ number: Int) {
@@ -31,7 +31,7 @@ import Testing
         #expect(log == Array(0..<20))
     }
 
-    @Test func waitingWithinABlockRunsInPlace() throws {
+    @Test func performAndWaitWithinABlockRunsInline() throws {
         let context = try context()
         let log = context.performAndWait {
             var log = [1]
@@ -82,7 +82,7 @@ import Testing
         #expect(count == 40)
     }
 
-    @Test func theMainContextIsUsedFromOtherQueuesByWaiting() async throws {
+    @Test func theMainContextIsUsedFromOtherQueuesWithPerformAndWait() async throws {
         let main = Boards.context(.mainQueueConcurrencyType, over: try Boards.coordinator())
         try await main.perform {
             _ = Boards.card("one", in: main)

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func valuesStayAsTheyWereReadUntilARefresh() throws {
+    @Test func valuesStayUnchangedUntilARefresh() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf")
         try shop.context.performAndWait {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func refetchingRefreshesOnlyWhenAsked() throws {
+    @Test func refetchingRefreshesOnlyWithShouldRefreshRefetchedObjects() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf")
         try shop.context.performAndWait {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func refreshingEverythingKeepsChanges() throws {
+    @Test func refreshAllObjectsKeepsChanges() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf", books: ["Orlando", "The Waves"])
         try shop.context.performAndWait {

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func neverSavedObjectsAreDeletedWithoutATrace() throws {
+    @Test func deletingAnUnsavedObjectLeavesNoPendingChange() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let context = shop.context
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func pendingObjectsAreRetained() throws {
+    @Test func aContextRetainsPendingObjects() throws {
         let shop = try Shop()
         _ = try shop.stock(books: ["Orlando"])
         try shop.context.performAndWait {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func resetRemovesEverything() throws {
+    @Test func resetUnregistersAllObjects() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf", books: ["Orlando"])
         try shop.context.performAndWait {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func savingNothingIsNothing() throws {
+    @Test func savingWithoutChangesHasNoEffect() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             #expect(!shop.context.hasChanges)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func objectsKnowTheStoreAndContextTheyAreIn() throws {
+    @Test func objectsKnowTheirStoreAndContext() throws {
         let shop = try Shop()
         let context = shop.context
         context.performAndWait {

@@ -83,7 +83,7 @@ import Testing
         #expect(didRun)
     }
 
-    @Test func aSaveThatFailsIsSimulatedByAnOverride() throws {
+    @Test func anOverriddenSaveSimulatesAFailure() throws {
         let (container, context) = try context(FailingContext.self)
         context.performAndWait {
             _ = Author(context: context)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func resultsOfRequestsAreOverridden() throws {
+    @Test func subclassesOfResultsAndObjectIDsOverrideMembers() throws {
         final class Result: NSBatchDeleteResult {
             override var result: Any? { 12 }
         }
@@ -156,7 +156,7 @@ import Testing
         #expect(NSManagedObjectID().isTemporaryID)
     }
 
-    @Test func historyIsDoubled() throws {
+    @Test func subclassesOfHistoryTypesOverrideMembers() throws {
         final class Change: NSPersistentHistoryChange {
             static let id = NSManagedObjectID()
             override var changeID: Int64 { 3 }

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func groupsAreUndoneAndRedoneAsOne() {
+    @Test func anUndoGroupIsUndoneAndRedoneAsOne() {
         let list = List()
         #expect(!list.undoManager.canUndo)
         #expect(!list.undoManager.canRedo)
@@ -58,7 +58,7 @@ import Testing
         #expect(!list.undoManager.canRedo)
     }
 
-    @Test func groupsNest() {
+    @Test func undoGroupsNest() {
         let list = List()
         list.group {
             list.add(1)
@@ -76,7 +76,7 @@ import Testing
         #expect(list.items == [1, 2, 3])
     }
 
-    @Test func namesFollowTheirGroups() {
+    @Test func actionNamesFollowTheirUndoGroups() {
         let list = List()
         list.group("Add One") { list.add(1) }
         list.group("Add Two") { list.add(2) }
@@ -95,7 +95,7 @@ import Testing
         #expect(manager.redoMenuItemTitle.contains("Add Two"))
     }
 
-    @Test func registrationCanBeSwitchedOff() {
+    @Test func undoRegistrationCanBeDisabled() {
         let list = List()
         list.undoManager.disableUndoRegistration()
         list.undoManager.disableUndoRegistration()
@@ -111,7 +111,7 @@ import Testing
         #expect(list.undoManager.canUndo)
     }
 
-    @Test func onlyTheLastLevelsAreKept() {
+    @Test func levelsOfUndoLimitsTheNumberOfGroups() {
         let list = List()
         list.undoManager.levelsOfUndo = 2
         for item in 1...4 { list.group { list.add(item) } }
@@ -123,7 +123,7 @@ import Testing
         #expect(list.items == [1, 2, 3])
     }
 
-    @Test func actionsCanBeForgotten() {
+    @Test func undoActionsOfATargetCanBeRemoved() {
         let (list, other) = (List(), List())
         list.group { list.add(1) }
         list.group { list.undoManager.registerUndo(withTarget: other) { $0.items = [9] } }
@@ -136,7 +136,7 @@ import Testing
         #expect(!list.undoManager.canRedo)
     }
 
-    @Test func anEventIsAGroup() {
+    @Test func groupsByEventMakesOneGroupPerEvent() {
         let list = List(groupsByEvent: true)
         list.add(1)
         #expect(list.undoManager.groupingLevel == 1)
@@ -148,7 +148,7 @@ import Testing
         #expect(list.items == [1, 2])
     }
 
-    @Test func observersAreNotifiedOfGroupsAndUndoing() {
+    @Test func undoManagersPostNotificationsOfGroupsAndUndo() {
         let list = List()
         let names: [Notification.Name] = [
             .NSUndoManagerDidOpenUndoGroup, .NSUndoManagerWillCloseUndoGroup, .NSUndoManagerDidCloseUndoGroup,
@@ -163,7 +163,7 @@ import Testing
         #expect(heard[3...].map { $0.take().count } == [0, 0, 1, 1])
     }
 
-    @Test func handlersKnowWhetherTheyUndo() {
+    @Test func undoHandlersSeeIsUndoingAndIsRedoing() {
         let manager = UndoManager()
         manager.groupsByEvent = false
         var seen: [String] = []

@@ -256,7 +256,7 @@ import Testing
         #expect(card.text("title") == "one")
     }
 
-    @Test func aChildUndoesOnItsOwn() throws {
+    @Test func aChildContextHasItsOwnUndo() throws {
         let (parent, manager) = try context()
         let card = Boards.card("one", in: parent)
         try parent.save()

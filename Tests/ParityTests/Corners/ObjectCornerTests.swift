@@ -14,7 +14,7 @@ import Testing
         return log.names
     }
 
-    @Test func awakeningSeesDefaultsAndItsPrimitivesAreSaved() throws {
+    @Test func awakeFromInsertSeesDefaultsAndItsPrimitiveValuesAreSaved() throws {
         let container = try Company.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -90,7 +90,7 @@ import Testing
         #expect(log == ["insert", "prepare"])
     }
 
-    @Test func theHooksOfAnObjectsLife() throws {
+    @Test func lifeCycleMethodsRunInOrder() throws {
         let context = try Company.container().newBackgroundContext()
         let log = try logged(context) {
             let person = Employee(context: context)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func movingAMemberTakesItFromItsOldOwner() throws {
+    @Test func movingAMemberRemovesItFromItsFormerOwner() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let request = NSFetchRequest<Department>(entityName: "Department")
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func aChildsObjectsAreItsOwnAndSavedInTwoSteps() throws {
+    @Test func aChildHasItsOwnObjectsAndSavesInTwoSteps() throws {
         let container = try Company.container()
         let parent = container.newBackgroundContext()
         try Company.fill(parent)
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func theSameObjectIsUniqueInAContext() throws {
+    @Test func aContextHasOneInstancePerRow() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let one = try context.fetch(NSFetchRequest<Employee>(entityName: "Employee"))

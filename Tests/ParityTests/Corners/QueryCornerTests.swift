@@ -83,7 +83,7 @@ import Testing
         Case("ANY members.department.name == 'Labs'", ["Bison"], of: "Project"),
     ]
 
-    @Test(arguments: cases) func aFetchFinds(_ test: Case) throws {
+    @Test(arguments: cases) func aPredicateFindsTheSameObjectsInStoreAndMemory(_ test: Case) throws {
         let context = try Company.filled()
         try context.performAndWait {
             #expect(try context.names(test.entity, test.format) == test.names)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func groupsHaveSumsAndAreFilteredByHaving() throws {
+    @Test func groupedFetchesHaveSumsAndAreFilteredByHaving() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let sum = NSExpressionDescription()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func havingNamesAnExpressionByVariable() throws {
+    @Test func aHavingPredicateNamesAnExpressionByVariable() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let expression = NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "age")])
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func distinctValuesOfAKeyPath() throws {
+    @Test func aDistinctFetchReturnsValuesOfAKeyPath() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let request = NSFetchRequest<NSDictionary>(entityName: "Employee")
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func countsThroughTheCountResultType() throws {
+    @Test func theCountResultTypeReturnsTheCount() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let request = NSFetchRequest<NSNumber>(entityName: "Employee")
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func collectionOperatorsOfKeyPaths() throws {
+    @Test func collectionOperatorsAreEvaluatedInKeyPaths() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let request = NSFetchRequest<Department>(entityName: "Department")

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aBatchDeletionFeedsAContext() throws {
+    @Test func aBatchDeletionIsMergedIntoAContext() throws {
         let container = try Company.container()
         let context = container.newBackgroundContext()
         try Company.fill(context)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func asynchronousFetchesOfTheTalk() async throws {
+    @Test func asyncPerformAndBackgroundTasksReturnFetchedValues() async throws {
         let container = try Company.container()
         let context = container.newBackgroundContext()
         try Company.fill(context)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func prefetchedAndLimitedRequests() throws {
+    @Test func aLimitedRequestPrefetchesRelationships() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let request = NSFetchRequest<Employee>(entityName: "Employee")
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func templatesOfAModelAreSubstituted() throws {
+    @Test func fetchTemplatesSubstituteTheirVariables() throws {
         let model = Company.makeModel()
         let template = NSFetchRequest<any NSFetchRequestResult>()
         template.entity = model.entitiesByName["Employee"]

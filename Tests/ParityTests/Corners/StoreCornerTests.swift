@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aTypeThatCannotBeInferredIsAnErrorAndChangesNothing() throws {
+    @Test func aChangedAttributeTypeCannotBeInferredAndChangesNothing() throws {
         try withFile { url in
             let first = try container(model(Library.attribute("text", .stringAttributeType)), at: url)
             try close(first)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func stagesMigrateWithAHandler() throws {
+    @Test func aStagedMigrationRunsItsHandler() throws {
         try withFile { url in
             let one = model(Library.attribute("text", .stringAttributeType))
             let two = model(Library.attribute("text", .stringAttributeType), Library.attribute("size", .integer32AttributeType, default: 0))
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func metadataOfAppsIsKept() throws {
+    @Test func metadataOfTheAppIsPreserved() throws {
         try withFile { url in
             let first = try container(model(Library.attribute("text", .stringAttributeType)), at: url)
             let coordinator = first.persistentStoreCoordinator
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func addressesAndIDsOfAnotherStoreAreUnknown() throws {
+    @Test func urisAndIDsOfAnotherStoreAreUnknown() throws {
         let one = try Company.filled()
         let other = try Company.container()
         try one.performAndWait {

@@ -11,7 +11,7 @@ import Testing
         return nil
     }
 
-    @Test func oneBrokenRuleIsItsError() throws {
+    @Test func aSingleViolationIsReportedWithItsDetails() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let person = Employee(context: context)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func severalBrokenRulesAreListed() throws {
+    @Test func severalViolationsAreListedAsDetailedErrors() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let person = Employee(context: context)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func predicatesOfAttributesAreKeptInTheirDescription() throws {
+    @Test func validationPredicatesAreReadFromTheDescription() throws {
         let age = try #require(Company.model.entitiesByName["Employee"]?.attributesByName["age"])
         #expect(age.validationPredicates.map(\.description) == ["SELF >= 14", "SELF <= 99"])
         #expect(age.validationWarnings.compactMap { $0 as? String } == ["young", "old"])
@@ -88,7 +88,7 @@ import Testing
         #expect(Company.model.entitiesByName["Person"]?.subentitiesByName.keys.sorted() == ["Employee"])
     }
 
-    @Test func aConstraintIsMergedByPolicy() throws {
+    @Test func uniquenessConflictsAreMergedByPolicy() throws {
         let container = try Company.container()
         let context = container.newBackgroundContext()
         try Company.fill(context)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aConstraintHoldsAcrossSubentities() throws {
+    @Test func aUniquenessConstraintIncludesSubentities() throws {
         let context = try Company.filled()
         context.performAndWait {
             let twin = Manager(context: context)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func nilsAreNotDuplicates() throws {
+    @Test func nilValuesDoNotViolateAUniquenessConstraint() throws {
         let context = try Company.filled()
         try context.performAndWait {
             for name in ["One", "Two"] { Employee(context: context).setValue(name, forKey: "name") }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func anErrorHasASentenceAndItsParts() throws {
+    @Test func anErrorHasADescriptionAndUserInfo() throws {
         let context = try Company.filled()
         try context.performAndWait {
             let person = Employee(context: context)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func writtenSnapshotsOfAConflict() throws {
+    @Test func aMergeConflictHasSnapshotsAndVersions() throws {
         let container = try Company.container()
         let one = container.newBackgroundContext()
         let other = container.newBackgroundContext()

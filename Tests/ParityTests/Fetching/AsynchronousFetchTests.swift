@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func resultsComeLater() async throws {
+    @Test func anAsynchronousFetchDeliversItsResultLater() async throws {
         let context = try FetchRequestTests.filled()
         let outcome = try await outcome(context)
         #expect(outcome.amounts == [1, 2, 3, 4, 5, 6, 7, 8])
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [0, 3])
-    func optionsCount(batchSize: Int) async throws {
+    func anAsynchronousFetchObeysTheOptionsOfItsRequest(batchSize: Int) async throws {
         let context = try FetchRequestTests.filled()
         let outcome = try await outcome(context) { request in
             request.predicate = NSPredicate(format: "amount > 2")
@@ -68,7 +68,7 @@ import Testing
         #expect(outcome.amounts == [3, 4, 5])
     }
 
-    @Test func unsavedChangesAreInTheResults() async throws {
+    @Test func resultsIncludeUnsavedChanges() async throws {
         let context = try FetchRequestTests.filled()
         await context.perform { _ = Shelves.insert("Item", ["amount": 5], into: context) }
         #expect(try await outcome(context).amounts == [1, 2, 3, 4, 5, 5, 6, 7, 8])
@@ -91,7 +91,7 @@ import Testing
         #expect(try await outcome(child).amounts == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test func theRequestKeepsItsArguments() {
+    @Test func anAsynchronousFetchRequestKeepsItsArguments() {
         let request = NSFetchRequest<NSManagedObject>(entityName: "Item")
         let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { _ in }
         #expect(asynchronous.fetchRequest === request)
@@ -100,7 +100,7 @@ import Testing
         #expect(asynchronous.requestType == .fetchRequestType)
     }
 
-    @Test func dictionariesComeLaterToo() async throws {
+    @Test func anAsynchronousFetchDeliversDictionaries() async throws {
         let context = try FetchRequestTests.filled()
         let kinds: [String] = try await withCheckedThrowingContinuation { continuation in
             context.perform {

@@ -16,7 +16,7 @@ import Testing
         (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, ["a new", "b new"]), (.overwriteMergePolicyType, ["a new", "b new"]),
         (.mergeByPropertyStoreTrumpMergePolicyType, ["a old", "b new"]), (.rollbackMergePolicyType, ["a old", "b new"]),
     ])
-    func rowsWithTheUniqueValueOfAnotherFollowTheMergePolicy(_ policy: NSMergePolicyType, _ pictures: [String]) throws {
+    func batchInsertsWithDuplicateValuesFollowTheMergePolicy(_ policy: NSMergePolicyType, _ pictures: [String]) throws {
         let context = try Gallery.context(NSMergePolicy(merge: policy))
         try context.performAndWait {
             let picture = NSEntityDescription.insertNewObject(forEntityName: "Picture", into: context)

@@ -5,7 +5,7 @@ import CoreData
 import Testing
 
 @Suite struct BatchInsertTests {
-    @Test func everyFormInsertsRowsWithDefaults() throws {
+    @Test func everyFormOfBatchInsertHasDefaults() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let entity = try #require(NSEntityDescription.entity(forEntityName: "Item", in: context))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func valuesOfEveryTypeArrive() throws {
+    @Test func aBatchInsertStoresValuesOfEveryType() throws {
         let context = try Shelves.context()
         let (seen, code, blob) = (Date(timeIntervalSinceReferenceDate: 12.5), UUID(), Data([1, 2, 3]))
         try context.performAndWait {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func identifiersLeadToTheRows() throws {
+    @Test func aBatchInsertReturnsObjectIDsOfItsRows() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let request = NSBatchInsertRequest(entityName: "Gadget", objects: [["name": "x", "volts": 12], ["name": "y"]])
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aStatusIsTrueAndNothingIsNotAnError() throws {
+    @Test func aStatusResultIsTrueAndAnEmptyBatchSucceeds() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let request = NSBatchInsertRequest(entityName: "Item", objects: [])
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func batchesAreHistoryAndCanBeMerged() throws {
+    @Test func batchInsertsAreInTheHistoryAndMergeIntoContexts() throws {
         let container = try Shelves.container(tracksHistory: true)
         let (writer, reader) = (container.newBackgroundContext(), container.newBackgroundContext())
         let ids = try writer.performAndWait {
@@ -161,7 +161,7 @@ import Testing
         return (try context.execute(request) as? NSBatchUpdateResult)?.result as? Int
     }
 
-    @Test func matchingRowsAreUpdated() throws {
+    @Test func aBatchUpdateChangesMatchingRows() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func valuesMayBeExpressionsOfTheRow() throws {
+    @Test func aBatchUpdateEvaluatesExpressionsOfTheRow() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func subentitiesMayBeExcludedFromUpdates() throws {
+    @Test func aBatchUpdateMayExcludeSubentities() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func objectsSeeTheNewValuesAfterAMerge() throws {
+    @Test func objectsHaveUpdatedValuesAfterAMerge() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func updatesAreHistory() throws {
+    @Test func batchUpdatesAreInTheHistory() throws {
         let context = try Shelves.container(tracksHistory: true).newBackgroundContext()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -296,7 +296,7 @@ import Testing
         (try context.execute(request(entity, format)) as? NSBatchDeleteResult)?.result as? Int
     }
 
-    @Test func matchingRowsAreDeleted() throws {
+    @Test func aBatchDeletionDeletesMatchingRows() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func theWindowCounts() throws {
+    @Test func aBatchDeletionObeysLimitAndOffset() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -324,7 +324,7 @@ import Testing
         }
     }
 
-    @Test func subentitiesMayBeExcludedFromDeletions() throws {
+    @Test func aBatchDeletionMayExcludeSubentities() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func objectIDsNameTheRows() throws {
+    @Test func aBatchDeletionReturnsObjectIDsOfItsRows() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -356,7 +356,7 @@ import Testing
         }
     }
 
-    @Test func cascadeAndNullifyAreAppliedToRows() throws {
+    @Test func aBatchDeletionAppliesCascadeAndNullify() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -370,7 +370,7 @@ import Testing
         }
     }
 
-    @Test func denyFailsUntilTheMembersAreDeleted() throws {
+    @Test func aBatchDeletionObeysTheDenyRule() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func deletionsAreHistory() throws {
+    @Test func batchDeletionsAreInTheHistory() throws {
         let context = try Shelves.container(tracksHistory: true).newBackgroundContext()
         try context.performAndWait {
             try Shelves.fill(context)

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func propertiesMayBeDescriptions() throws {
+    @Test func propertiesToFetchMayBeDescriptions() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let item = try #require(NSEntityDescription.entity(forEntityName: "Item", in: context))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func allAttributesComeByDefault() throws {
+    @Test func dictionariesHoldAllAttributesByDefault() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let first = try #require(try context.fetch(request(nil, by: "amount")).first)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func relatedObjectsComeAsIdentifiers() throws {
+    @Test func dictionariesHoldObjectIDsOfToOneRelationships() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let results = try context.fetch(request(["name", "shelf", "shelf.name", "shelf.room.name"], by: "amount"))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func theObjectItselfComesAsItsIdentifier() throws {
+    @Test func dictionariesHoldTheObjectIDOfTheObject() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let own = NSExpressionDescription()
@@ -93,7 +93,7 @@ import Testing
         ("sum:", "amount", 36.0), ("min:", "amount", 1), ("max:", "amount", 8), ("average:", "amount", 4.5), ("count:", "amount", 8),
         ("sum:", "weight", 9), ("max:", "weight", 2), ("min:", "weight", 0.25), ("average:", "weight", 1.125), ("sum:", "price", 38),
     ])
-    func totals(function: String, key: String, expected: Double) throws {
+    func aggregateFunctionsReturnTotals(function: String, key: String, expected: Double) throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let results = try context.fetch(request([computed("total", function, of: key, .doubleAttributeType)]))
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func totalsOfDatesAndTexts() throws {
+    @Test func minAndMaxApplyToDatesAndStrings() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let results = try context.fetch(
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func groupsHaveTheirOwnTotals() throws {
+    @Test func groupsHaveTheirOwnAggregates() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let grouped = request(
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func groupsOfTwoPropertiesAndOfRelationships() throws {
+    @Test func resultsAreGroupedByPropertiesAndRelationships() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let grouped = request(["kind", "isNew", computed("number", "count:", of: "name", .integer32AttributeType)])
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func equalDictionariesComeOnceWhenAskedFor() throws {
+    @Test func distinctResultsHaveNoDuplicates() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait { () throws in
             let kinds = request(["kind"], by: "kind")
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func windowsOfDictionaries() throws {
+    @Test func dictionaryFetchesObeyLimitAndOffset() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait { () throws in
             let some = request(["amount"], by: "amount", "kind != 'tool'")
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func valuesAreComputed() throws {
+    @Test func dictionariesHoldComputedValues() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait { () throws in
             let doubled = NSExpressionDescription()

@@ -16,7 +16,7 @@ import Testing
         NSComparisonPredicate(leftExpression: left, rightExpression: right, modifier: .direct, type: type, options: [])
     }
 
-    @Test func theValueIsTheRequestsResult() throws {
+    @Test func aFetchExpressionEvaluatesToTheResultOfItsRequest() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let all = try #require(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func predicatesForStoresHoldFetches() throws {
+    @Test func storePredicatesMayContainFetchExpressions() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")

@@ -62,7 +62,7 @@ import Testing
         (0, 0, [1, 2, 3, 4, 5, 6, 7, 8]), (3, 0, [1, 2, 3]), (3, 2, [3, 4, 5]), (0, 6, [7, 8]), (5, 6, [7, 8]), (1, 8, []),
         (100, 0, [1, 2, 3, 4, 5, 6, 7, 8]),
     ])
-    func windows(limit: Int, offset: Int, expected: [Int]) throws {
+    func fetchesObeyLimitAndOffset(limit: Int, offset: Int, expected: [Int]) throws {
         let context = try Self.filled()
         try context.performAndWait { () throws in
             for batchSize in [0, 1, 3, 50] {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func identifiersAndCounts() throws {
+    @Test func fetchesReturnObjectIDsAndCounts() throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = NSFetchRequest<NSManagedObjectID>(entityName: "Item")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aRequestByEntityDescription() throws {
+    @Test func aRequestFetchesByEntityDescription() throws {
         let context = try Self.filled()
         try context.performAndWait { () throws in
             let request = NSFetchRequest<NSManagedObject>()
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 8, 9])
-    func batchesEqualAWholeFetch(size: Int) throws {
+    func aBatchedFetchEqualsAnUnbatchedOne(size: Int) throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func aBatchDetectsConcurrentlyDeletedRows() throws {
+    @Test func aBatchedFetchDetectsConcurrentlyDeletedRows() throws {
         let container = try Shelves.container()
         let (reader, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func refetchedObjectsAreRefreshedWhenAskedFor() throws {
+    @Test func refetchedObjectsAreRefreshedOnRequest() throws {
         let container = try Shelves.container()
         let (reader, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -235,7 +235,7 @@ import Testing
 
     // MARK: Unsaved changes
 
-    @Test func unsavedChangesAreInTheResults() throws {
+    @Test func resultsIncludeUnsavedChanges() throws {
         let context = try Self.filled()
         try context.performAndWait {
             let items = try Shelves.all("Item", by: "amount", in: context)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func countsKeepUpWithEachKindOfChange() throws {
+    @Test func countsIncludeEachKindOfUnsavedChange() throws {
         let context = try Self.filled()
         try context.performAndWait {
             let request = NSFetchRequest<NSManagedObject>(entityName: "Item")
@@ -320,7 +320,7 @@ import Testing
         }
     }
 
-    @Test func affectedStoresLimitAFetch() throws {
+    @Test func affectedStoresRestrictAFetch() throws {
         let container = try Shelves.container()
         let second = try container.persistentStoreCoordinator.addPersistentStore(
             ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func toOneRelationshipsAcrossTwoSteps() throws {
+    @Test func toOneRelationshipsArePrefetchedAcrossTwoSteps() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Item", by: "amount")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func manyToManyRelationships() throws {
+    @Test func manyToManyRelationshipsArePrefetched() throws {
         let container = try Shelves.container()
         let writer = container.newBackgroundContext()
         try writer.performAndWait {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func prefetchedRowsFollowSavesAndMerges() throws {
+    @Test func prefetchedRelationshipsFollowSavesAndMerges() throws {
         let container = try Shelves.container()
         let (reader, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func batchesArePrefetchedToo() throws {
+    @Test func batchedFetchesPrefetchRelationships() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {
             let request = Shelves.sorted("Shelf", by: "name")

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [(1, nil), (2, "amount > 3"), (3, nil), (4, "amount > 3 AND kind != 'b'")] as [(UInt64, String?)])
-    func changesLeadFromResultsToResults(seed: UInt64, format: String?) throws {
+    func reportedChangesTransformOldResultsIntoNewOnes(seed: UInt64, format: String?) throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let controller = NSFetchedResultsController(
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [5, 6] as [UInt64])
-    func differencesLeadFromResultsToResults(seed: UInt64) throws {
+    func differencesTransformOldResultsIntoNewOnes(seed: UInt64) throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let controller = NSFetchedResultsController(
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: [7, 8] as [UInt64])
-    func snapshotsHoldTheResults(seed: UInt64) throws {
+    func snapshotsHoldTheFetchedResults(seed: UInt64) throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let controller = NSFetchedResultsController(

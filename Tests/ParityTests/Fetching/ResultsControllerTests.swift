@@ -69,7 +69,7 @@ import Testing
         (controller.fetchedObjects ?? []).map { $0.value(forKey: "name") as? String ?? "?" }
     }
 
-    @Test func resultsAreThereAfterTheFetch() throws {
+    @Test func performFetchFillsTheResults() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func withoutSectionsThereIsOne() throws {
+    @Test func resultsWithoutSectionNamesHaveOneSection() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let results = controller(context, by: ["name"])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func anOrderThatDoesNotGroupIsAnError() throws {
+    @Test func aSortOrderThatSplitsSectionsIsAnError() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func eachChangeIsReported() throws {
+    @Test func eachChangeIsReportedToTheDelegate() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             let results = controller(context, by: ["amount", "name"])
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func sectionsComeBeforeObjects() throws {
+    @Test func sectionChangesAreReportedBeforeObjectChanges() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func mergedChangesShow() throws {
+    @Test func mergedChangesUpdateTheResults() throws {
         let container = try Shelves.container()
         let (writer, reader) = (container.newBackgroundContext(), container.newBackgroundContext())
         try writer.performAndWait { try Shelves.fill(writer) }
@@ -241,7 +241,7 @@ import Testing
         var last: Notification?
     }
 
-    @Test func snapshotsReplaceAllOtherForms() throws {
+    @Test func aSnapshotDelegateReceivesNoOtherCall() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func differencesWorkWithoutSections() throws {
+    @Test func differencesAreDeliveredWithoutSections() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)
@@ -299,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func sectionsOutliveTheControllerInACache() throws {
+    @Test func sectionsAreCachedBeyondTheController() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite")
         let name = "Sections \(UUID().uuidString)"
         defer { NSFetchedResultsController<NSManagedObject>.deleteCache(withName: name) }
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func withoutADelegateResultsStayAsTheyWereFetched() throws {
+    @Test func resultsWithoutADelegateDoNotFollowChanges() throws {
         let context = try Shelves.context()
         try context.performAndWait {
             try Shelves.fill(context)

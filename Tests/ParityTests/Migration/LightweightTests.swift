@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func withoutARenamingIdentifierAnotherNameIsAnotherAttribute() throws {
+    @Test func aRenamedAttributeWithoutRenamingIdentifierIsANewOne() throws {
         try migrated { entities, _ in
             Versions.attribute(entities["Note"], "title")?.name = "headline"
         } _: { context throws in
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func namesAreExchanged() throws {
+    @Test func twoAttributesExchangeTheirNames() throws {
         try migrated { entities, _ in
             let (title, kind) = (Versions.attribute(entities["Note"], "title"), Versions.attribute(entities["Note"], "kind"))
             title?.name = "other"
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func aRelationshipGetsAnOrder() throws {
+    @Test func aRelationshipBecomesOrdered() throws {
         try migrated { entities, _ in
             entities["Folder"]?.relationshipsByName["notes"]?.isOrdered = true
         } _: { context throws in
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func anEntityGetsANewParentThatTakesAnAttribute() throws {
+    @Test func anAttributeIsMovedToANewSuperentity() throws {
         try migrated { entities, model in
             let item = Versions.entity("Item")
             item.properties = [Library.attribute("count", .integer16AttributeType)]
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func integersGetWider() throws {
+    @Test func integerAttributesAreWidened() throws {
         try migrated { entities, _ in
             Versions.attribute(entities["Note"], "count")?.attributeType = .integer64AttributeType
         } _: { context throws in
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func oneMigrationMayPassSeveralVersions() throws {
+    @Test func oneMigrationSpansSeveralVersions() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func historyFollows() throws {
+    @Test func historyIsMigrated() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             let options = Versions.automatically.merging([NSPersistentHistoryTrackingKey: true]) { $1 }

@@ -62,7 +62,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func aPolicyComputesItsOwnValues(_ type: String) throws {
+    func anEntityMigrationPolicyComputesValues(_ type: String) throws {
         try Versions.withFolder { folder in
             let (old, new) = (folder.appendingPathComponent("a.store"), folder.appendingPathComponent("b.store"))
             try Versions.fill(old, type: type)
@@ -86,7 +86,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
         }
     }
 
-    @Test func aStoreIsMigratedByTheInferredMappingToo() throws {
+    @Test func aMigrationManagerUsesAnInferredMapping() throws {
         let version = Versions.changed { entities, _ in
             Versions.attribute(entities["Note"], "title")?.renamingIdentifier = "title"
             Versions.attribute(entities["Note"], "title")?.name = "headline"
@@ -113,7 +113,7 @@ final class CancellingPolicy: NSEntityMigrationPolicy {
         }
     }
 
-    @Test func expressionsGiveValues() throws {
+    @Test func mappingExpressionsComputeValues() throws {
         try Versions.withFolder { folder in
             let (old, new) = (folder.appendingPathComponent("a.sqlite"), folder.appendingPathComponent("b.sqlite"))
             try Versions.fill(old)

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func withoutOptionsAnotherVersionIsRejectedWithItsMetadata() throws {
+    @Test func aStoreOfAnotherVersionIsRejectedWithItsMetadata() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func withoutInferenceAMappingIsAskedFor() throws {
+    @Test func aMigrationWithoutInferenceNeedsAMappingModel() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func unInferableChangesAreNamedAndChangeNothing() throws {
+    @Test func changesThatCannotBeInferredAreReportedAndChangeNothing() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aRequiredAttributeNeedsADefault() throws {
+    @Test func anAddedRequiredAttributeNeedsADefault() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -94,7 +94,7 @@ import Testing
         #expect(mapping.entityMappingsByName[note.name] === note)
     }
 
-    @Test func containersMigrateByThemselves() throws {
+    @Test func containersMigrateAutomatically() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)

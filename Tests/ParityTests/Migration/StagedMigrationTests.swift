@@ -63,7 +63,7 @@ import Testing
         Versions.automatically.merging([NSPersistentStoreStagedMigrationManagerOptionKey: manager]) { $1 }
     }
 
-    @Test func aStoreGoesThroughEachStageOnce() throws {
+    @Test func aStoreRunsEachMigrationStageOnce() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aStoreInTheMiddleGoesOnFromThere() throws {
+    @Test func aStoreOfAnIntermediateVersionRunsTheRemainingStages() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aVersionThatNoStageHasIsRejected() throws {
+    @Test func aVersionOutsideOfAllStagesIsRejected() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             let other = Versions.changed { entities, _ in Versions.remove("kind", from: entities["Note"]) }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func stagesKeepTheirArguments() {
+    @Test func migrationStagesKeepTheirArguments() {
         let reference = Self.reference(Self.second())
         #expect(reference.resolvedModel.versionChecksum == Self.second().versionChecksum)
         #expect(reference.versionChecksum == Self.second().versionChecksum)
@@ -129,7 +129,7 @@ import Testing
         #expect(NSStagedMigrationManager([custom]).container == nil)
     }
 
-    @Test func deferredWorkIsMarkedAndDone() throws {
+    @Test func deferredMigrationIsMarkedAndCompleted() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.fill(url)

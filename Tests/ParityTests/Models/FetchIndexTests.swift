@@ -25,7 +25,7 @@ import Testing
         return element
     }
 
-    @Test func anIndexKnowsItsElementsAndItsEntity() throws {
+    @Test func aFetchIndexHasItsElementsAndEntity() throws {
         let entity = NSEntityDescription()
         entity.name = "Place"
         let name = Library.attribute("name", .stringAttributeType)
@@ -54,7 +54,7 @@ import Testing
         #expect([NSFetchIndexElementType.binary, .rTree].map(\.rawValue) == [0, 1])
     }
 
-    @Test func indexesMayChangeFromOneOpeningToTheNext() throws {
+    @Test func fetchIndexesMayChangeBetweenOpenings() throws {
         try Notes.withFile { url in
             let variants: [(NSEntityDescription) -> [NSFetchIndexDescription]] = [
                 { _ in [] },

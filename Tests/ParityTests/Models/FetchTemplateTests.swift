@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func templatesAreFoundByName() throws {
+    @Test func fetchTemplatesAreLookedUpByName() throws {
         #expect(Set(model.fetchRequestTemplatesByName.keys) == ["Search", "Thickest"])
         let thickest = try #require(model.fetchRequestTemplate(forName: "Thickest"))
         #expect(thickest.entityName == "Leaflet")
@@ -68,7 +68,7 @@ import Testing
         #expect(model.fetchRequestFromTemplate(withName: "Gone", substitutionVariables: [:]) == nil)
     }
 
-    @Test func variablesGetValuesInACopy() throws {
+    @Test func fetchTemplateVariablesAreSubstitutedInACopy() throws {
         let request = try #require(
             model.fetchRequestFromTemplate(withName: "Search", substitutionVariables: ["needle": "SWIFT", "least": 5, "unused": 1]))
         #expect(request.predicate == NSPredicate(format: "title CONTAINS[c] 'SWIFT' AND pages > 5"))
@@ -82,14 +82,14 @@ import Testing
     @Test(arguments: [
         ("swift", 0, ["Swift", "swift sails"]), ("swift", 4, ["swift sails"]), ("a", 5, ["Oak", "swift sails"]), ("x", 0, []),
     ])
-    func requestsFromTemplatesFetch(needle: String, least: Int, titles: [String]) throws {
+    func requestsFromTemplatesReturnObjects(needle: String, least: Int, titles: [String]) throws {
         let context = try context()
         let request = try #require(
             model.fetchRequestFromTemplate(withName: "Search", substitutionVariables: ["needle": needle, "least": least]))
         #expect(try self.titles(request, context) == titles)
     }
 
-    @Test func aTemplateWithoutVariablesFetchesAsItIs() throws {
+    @Test func aTemplateWithoutVariablesIsExecutable() throws {
         let context = try context()
         let copy = try #require(model.fetchRequestTemplate(forName: "Thickest")?.copy() as? NSFetchRequest<any NSFetchRequestResult>)
         #expect(try titles(copy, context) == ["Oak"])
@@ -98,13 +98,13 @@ import Testing
         #expect(bound.sortDescriptors?.first?.key == "pages")
     }
 
-    @Test func settingNilRemovesATemplate() {
+    @Test func settingNilRemovesAFetchTemplate() {
         model.setFetchRequestTemplate(nil, forName: "Search")
         #expect(model.fetchRequestTemplate(forName: "Search") == nil)
         #expect(Array(model.fetchRequestTemplatesByName.keys) == ["Thickest"])
     }
 
-    @Test func templatesArePartOfCopies() throws {
+    @Test func fetchTemplatesAreCopiedWithTheModel() throws {
         let copy = try #require(model.copy() as? NSManagedObjectModel)
         #expect(Set(copy.fetchRequestTemplatesByName.keys) == ["Search", "Thickest"])
         copy.setFetchRequestTemplate(nil, forName: "Search")

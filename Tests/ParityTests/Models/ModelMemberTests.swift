@@ -49,7 +49,7 @@ import Testing
         #expect(model.entityVersionHashesByName == Library.model.entityVersionHashesByName)
     }
 
-    @Test func secureTransformersAreSubclassed() throws {
+    @Test func secureUnarchiveTransformersMayBeSubclassed() throws {
         final class Names: NSSecureUnarchiveFromDataTransformer {
             override class var allowedTopLevelClasses: [AnyClass] { [NSArray.self, NSString.self] }
         }
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Another program's archive names a class that this one doesn't have.
-    @Test func archivesOfUnknownClassesAreNil() throws {
+    @Test func archivesOfUnknownClassesDecodeAsNil() throws {
         let archive: [String: Any] = [
             "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": 1],
             "$objects": ["$null", ["$class": 2], ["$classname": "UIColor", "$classes": ["UIColor", "NSObject"]]],

@@ -53,7 +53,7 @@ import Testing
         ("configuration", { $0.setEntities([], forConfigurationName: "More") }),
     ]
 
-    @Test func hashesDependOnStoredProperties() throws {
+    @Test func versionHashesDependOnStoredProperties() throws {
         let plain = Depot.makeModel()
         let hash = try #require(Self.item(plain)).versionHash
         #expect(hash.count == 32)
@@ -72,7 +72,7 @@ import Testing
         for (name, change) in Self.details { #expect(Self.item(Depot.makeModel(change))?.versionHash == hash, "\(name)") }
     }
 
-    @Test func subentitiesHashesDependOnTheirParents() throws {
+    @Test func versionHashesOfSubentitiesDependOnTheirSuperentities() throws {
         func model(_ modifier: String?) -> NSManagedObjectModel {
             let (parent, heir) = (NSEntityDescription(), NSEntityDescription())
             (parent.name, heir.name) = ("Parent", "Heir")
@@ -106,14 +106,14 @@ import Testing
         #expect(stored.entityVersionHashesByName != plain.entityVersionHashesByName)
     }
 
-    @Test func propertiesHaveHashesOfTheirOwn() throws {
+    @Test func propertiesHaveTheirOwnVersionHashes() throws {
         let item = try #require(Self.item(Depot.makeModel()))
         let hashes = item.propertiesByName.mapValues(\.versionHash)
         #expect(Set(hashes.values).count == hashes.count)
         #expect(hashes.values.allSatisfy { $0.count == 32 })
     }
 
-    @Test func aModelIsChosenByAStoresMetadata() throws {
+    @Test func aMergedModelIsChosenByStoreMetadata() throws {
         let first = Depot.makeModel()
         let second = Depot.makeModel { Self.item($0)?.properties.append(Library.attribute("color", .stringAttributeType)) }
         let place = try Depot.folder().appendingPathComponent("depot.sqlite")
@@ -131,7 +131,7 @@ import Testing
         #expect(NSManagedObjectModel(byMerging: [], forStoreMetadata: metadata) == nil)
     }
 
-    @Test func aStoreOfOneConfigurationFitsIt() throws {
+    @Test func aStoreIsCompatibleWithItsConfiguration() throws {
         let model = Depot.makeModel()
         let place = try Depot.folder().appendingPathComponent("notes.sqlite")
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
@@ -144,7 +144,7 @@ import Testing
 }
 
 @Suite struct ModelTests {
-    @Test func configurationsNameEntities() {
+    @Test func configurationsContainTheirEntities() {
         let model = Depot.makeModel()
         #expect(model.configurations.contains("Things"))
         #expect(model.configurations.contains("Notes"))
@@ -180,7 +180,7 @@ import Testing
         #expect(!copy.isEqual(model))
     }
 
-    @Test func modelsTravelInArchives() throws {
+    @Test func modelsRoundTripThroughArchives() throws {
         let model = Depot.makeModel { $0.versionIdentifiers = ["1.0"] }
         let data = try NSKeyedArchiver.archivedData(withRootObject: model, requiringSecureCoding: true)
         let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSManagedObjectModel.self, from: data))
@@ -207,7 +207,7 @@ import Testing
         #expect(one.entities.count == 1)
     }
 
-    @Test func entitiesKnowTheirFamily() throws {
+    @Test func entitiesKnowSuperentityAndSubentities() throws {
         let (animal, dog, puppy, other) = (NSEntityDescription(), NSEntityDescription(), NSEntityDescription(), NSEntityDescription())
         (animal.name, dog.name, puppy.name, other.name) = ("Animal", "Dog", "Puppy", "Other")
         animal.properties = [Library.attribute("name", .stringAttributeType)]
@@ -247,7 +247,7 @@ import Testing
         #expect(item.relationshipsByName["box"]?.isToMany == false)
     }
 
-    @Test func propertiesHaveTheirDefaults() throws {
+    @Test func newPropertyDescriptionsHaveApplesDefaults() throws {
         let attribute = NSAttributeDescription()
         #expect(attribute.isOptional)
         #expect(!attribute.isTransient)
@@ -271,7 +271,7 @@ import Testing
         #expect(attribute.validationWarnings.first as? String == "too small")
     }
 
-    @Test func typesHaveTwoSpellingsAndAClass() {
+    @Test func attributeTypesHaveBothSpellingsAndAClass() {
         let table: [(NSAttributeType, NSAttributeDescription.AttributeType, String?)] = [
             (.integer16AttributeType, .integer16, "NSNumber"), (.integer32AttributeType, .integer32, "NSNumber"),
             (.integer64AttributeType, .integer64, "NSNumber"), (.doubleAttributeType, .double, "NSNumber"),
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func uniquenessConstraintsComeOutAsNames() throws {
+    @Test func uniquenessConstraintsAreReadAsPropertyNames() throws {
         let model = Depot.makeModel()
         let item = try #require(model.entitiesByName["Item"])
         item.uniquenessConstraints = [["name", "count"], [item.attributesByName["code"]!]]
@@ -314,7 +314,7 @@ import Testing
         #expect(element.indexDescription === index)
     }
 
-    @Test func descriptionsOfOtherKinds() throws {
+    @Test func expressionDerivedCompositeAndFetchedDescriptionsKeepTheirValues() throws {
         let expression = NSExpressionDescription()
         expression.name = "total"
         expression.expression = NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "count")])

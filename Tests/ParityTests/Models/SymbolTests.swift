@@ -7,7 +7,7 @@ import Testing
 /// Every documented symbol of Core Data: a missing one is a compile error. Absent symbols are in the parity ledger, and
 /// `tarn port` reports them.
 @Suite struct SymbolTests {
-    @Test func everyClassHasItsName() {
+    @Test func everyClassHasApplesName() {
         let types: [Any.Type] = [
             NSAsynchronousFetchRequest<NSManagedObject>.self, NSAsynchronousFetchResult<NSManagedObject>.self, NSAtomicStore.self,
             NSAtomicStoreCacheNode.self, NSAttributeDescription.self, NSBatchDeleteRequest.self, NSBatchDeleteResult.self,
@@ -147,7 +147,7 @@ import Testing
         #expect(FileProtectionType.none as NSString == "NSFileProtectionNone")
     }
 
-    @Test func namesOfTheObjectiveCRuntimeWork() async {
+    @Test func classesAreFoundByTheirObjectiveCNames() async {
         #expect(autoreleasepool { 5 } == 5)
         #expect(throws: CocoaError.self) { try autoreleasepool { throw CocoaError(.coreData) } }
         #expect(Author.classForCoder() == Author.self)

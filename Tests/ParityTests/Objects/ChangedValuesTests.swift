@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func committedValuesAreThoseOfTheStore() throws {
+    @Test func committedValuesAreReadFromTheStore() throws {
         try withAuthor { author, context, _ in
             author.setValue("Stein", forKey: "name")
             author.setValue(nil, forKey: "rank")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func primitiveValuesAreNotWatched() throws {
+    @Test func primitiveValuesAreSetWithoutChangeTracking() throws {
         try withAuthor { author, context, _ in
             #expect(author.value(forKey: "name") as? String == "Woolf")
             author.setPrimitiveValue("Stein", forKey: "name")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func statesFollowOneAnother() throws {
+    @Test func stateFlagsFollowInsertionUpdateAndDeletion() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let context = shop.context

@@ -36,8 +36,7 @@ struct CompositeTests {
         try Music.loaded(NSPersistentContainer(name: "Places", managedObjectModel: Self.shared.model), at: nil)
     }
 
-    @Test("A dictionary goes in and comes back")
-    func roundTrip() throws {
+    @Test func compositeValuesRoundTripThroughADictionary() throws {
         let container = try container()
         let context = container.newBackgroundContext()
         let id = try context.performAndWait {
@@ -70,14 +69,12 @@ struct CompositeTests {
         }
     }
 
-    @Test(
-        "Predicates and sort descriptors reach the leaves",
-        arguments: [
-            ("address.city == 'Bern'", ["a", "c"]), ("address.city BEGINSWITH 'B'", ["a", "b", "c"]),
-            ("address.position.latitude > 46.5", ["b", "c"]), ("address.street == nil", ["d"]), ("address.position.latitude == nil", ["d"]),
-            ("address.city == 'Bern' AND address.position.latitude < 47", ["a"]),
-        ])
-    func predicates(_ format: String, _ names: [String]) throws {
+    @Test(arguments: [
+        ("address.city == 'Bern'", ["a", "c"]), ("address.city BEGINSWITH 'B'", ["a", "b", "c"]),
+        ("address.position.latitude > 46.5", ["b", "c"]), ("address.street == nil", ["d"]), ("address.position.latitude == nil", ["d"]),
+        ("address.city == 'Bern' AND address.position.latitude < 47", ["a"]),
+    ])
+    func predicatesAndSortDescriptorsReachLeaves(_ format: String, _ names: [String]) throws {
         let context = try container().newBackgroundContext()
         try context.performAndWait {
             for (name, city, latitude) in [("a", "Bern", 46.0), ("b", "Basel", 47.5), ("c", "Bern", 47.1)] {
@@ -97,8 +94,7 @@ struct CompositeTests {
         }
     }
 
-    @Test("Descriptions name the elements")
-    func descriptions() {
+    @Test func compositeDescriptionsNameTheirElements() {
         let address = Self.shared.model.entitiesByName["Place"]?.attributesByName["address"] as? NSCompositeAttributeDescription
         #expect(address?.attributeType == .compositeAttributeType)
         #expect(address?.elements.map(\.name) == ["street", "city", "position"])

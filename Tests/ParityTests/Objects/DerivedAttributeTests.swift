@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Derived attributes, fetched properties and one-way relationships")
 struct DerivedAttributeTests {
-    @Test("Texts of the same object")
-    func texts() throws {
+    @Test func derivedStringsFollowTheirObject() throws {
         try Market.withContext { context in
             let ware = Market.ware("Crème Brûlée", "abc", context)
             try context.save()
@@ -29,8 +28,7 @@ struct DerivedAttributeTests {
         }
     }
 
-    @Test("The time of the last change")
-    func now() throws {
+    @Test func aDerivedTimeIsTheTimeOfTheLastSave() throws {
         try Market.withContext { context in
             let before = Date(timeIntervalSinceNow: -2)
             let ware = Market.ware("one", "abc", context)
@@ -46,8 +44,7 @@ struct DerivedAttributeTests {
         }
     }
 
-    @Test("A value over a to-one relationship")
-    func overToOne() throws {
+    @Test func derivedValuesReadToOneRelationships() throws {
         try Market.withContext { context in
             let wares = [Market.ware("one", "abc", context), Market.ware("two", "abd", context)]
             let kind = Kind.inserted("food", context)
@@ -66,8 +63,7 @@ struct DerivedAttributeTests {
         }
     }
 
-    @Test("Counts and sums over to-many relationships")
-    func aggregates() throws {
+    @Test func derivedValuesCountAndSumToManyRelationships() throws {
         try Market.withContext { context in
             let kind = Kind.inserted("food", context)
             let other = Kind.inserted("other", context)
@@ -99,15 +95,13 @@ struct DerivedAttributeTests {
         }
     }
 
-    @Test("The description keeps the expression")
-    func description() {
+    @Test func aDerivedDescriptionKeepsItsExpression() {
         let attribute = Market.model.entitiesByName["Ware"]?.attributesByName["search"] as? NSDerivedAttributeDescription
         #expect(attribute?.derivationExpression != nil)
         #expect(attribute?.attributeType == .stringAttributeType)
     }
 
-    @Test("A fetched property is kept until the object is refreshed")
-    func fetchedProperty() throws {
+    @Test func aFetchedPropertyIsCachedUntilARefresh() throws {
         try Market.withContext { context in
             let ware = Market.ware("same", "aaa", context)
             _ = Market.ware("same", "ccc", context)
@@ -129,8 +123,7 @@ struct DerivedAttributeTests {
         }
     }
 
-    @Test("To-many relationships without inverse")
-    func oneWay() throws {
+    @Test func aMemberBelongsToOneOwnerWithoutAnInverse() throws {
         try Market.withContext { context in
             let shop = Trader.inserted("shop", context)
             let guests = ["a", "b", "c"].map { Guest.inserted($0, context) }

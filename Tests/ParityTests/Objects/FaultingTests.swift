@@ -16,7 +16,7 @@ import Testing
         ("hasFault", { $0.hasFault(forRelationshipNamed: "books") }),
     ]
 
-    @Test(arguments: harmless.indices) func readingIdentityLeavesAFault(_ index: Int) throws {
+    @Test(arguments: harmless.indices) func readingTheObjectIDKeepsAFault(_ index: Int) throws {
         let shop = try Shop()
         let id = try shop.stock()
         shop.context.performAndWait {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func readingAValueFires() throws {
+    @Test func readingAValueFiresAFault() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf")
         shop.context.performAndWait {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func settingAValueFires() throws {
+    @Test func settingAValueFiresAFault() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf")
         shop.context.performAndWait {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func toManyRelationshipsAreFaultsOfTheirOwn() throws {
+    @Test func toManyRelationshipsAreSeparateFaults() throws {
         let shop = try Shop()
         let id = try shop.stock(books: ["Orlando", "The Waves"])
         try shop.context.performAndWait {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aNewObjectHasNoFaults() throws {
+    @Test func anInsertedObjectHasNoFaults() throws {
         let shop = try Shop()
         shop.context.performAndWait {
             let author = Author(context: shop.context)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func fetchesGiveFaultsUnlessTheyAreAskedNotTo() throws {
+    @Test func fetchesReturnFaultsUnlessReturnsObjectsAsFaultsIsFalse() throws {
         let shop = try Shop()
         _ = try shop.stock(books: ["Orlando", "The Waves"])
         for (asFaults, withValues) in [(true, true), (true, false), (false, true)] {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func savingLeavesValuesInPlace() throws {
+    @Test func savingDoesNotTurnObjectsIntoFaults() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let author = Author(context: shop.context)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func existingObjectIsNeverAFaultAndNeverMissing() throws {
+    @Test func existingObjectReturnsNoFaultAndThrowsIfMissing() throws {
         let shop = try Shop()
         let id = try shop.stock(author: "Woolf")
         try shop.context.performAndWait {

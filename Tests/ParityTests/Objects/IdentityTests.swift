@@ -7,7 +7,7 @@ import Testing
 
 /// One object per row and context, and IDs valid in all contexts.
 @Suite struct IdentityTests {
-    @Test func aContextHasOneObjectForARow() throws {
+    @Test func aContextHasOneObjectPerRow() throws {
         let shop = try Shop()
         let id = try shop.stock(books: ["Orlando", "The Waves"])
         try shop.context.performAndWait {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func anIDIsTemporaryUntilTheSave() throws {
+    @Test func anObjectIDIsTemporaryUntilTheSave() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let author = Author(context: shop.context)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func permanentIDsCanBeHadBeforeTheSave() throws {
+    @Test func permanentIDsAreObtainedBeforeTheSave() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let author = Author(context: shop.context)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func idsOfDifferentRowsDiffer() throws {
+    @Test func objectIDsOfDifferentRowsDiffer() throws {
         let shop = try Shop()
         try shop.context.performAndWait {
             let books = (0..<20).map { _ in Book(context: shop.context) }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func anIDGoesThroughAURI() throws {
+    @Test func anObjectIDRoundTripsThroughAURI() throws {
         let shop = try Shop()
         let coordinator = shop.container.persistentStoreCoordinator
         let id = try shop.stock()
@@ -107,7 +107,7 @@ import Testing
         #expect(coordinator.managedObjectID(forURIRepresentation: foreign) == nil)
     }
 
-    @Test func objectsAreEqualWhenTheyAreTheSame() throws {
+    @Test func objectsAreEqualByIdentity() throws {
         let shop = try Shop()
         shop.context.performAndWait {
             let one = Author(context: shop.context)

@@ -7,7 +7,7 @@ import Testing
 
 /// Members of managed objects and their classes that the other suites use only in passing.
 @Suite struct ManagedObjectTests {
-    @Test func aClassKnowsItsEntityAndMakesRequests() throws {
+    @Test func aClassHasItsEntityAndFetchRequest() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func identifiersOfARelationshipAreReadWithoutItsObjects() throws {
+    @Test func objectIDsOfARelationshipAreReadWithoutItsObjects() throws {
         let shop = try Shop()
         let id: NSManagedObjectID = try shop.stock(books: ["Orlando", "The Waves"])
         try shop.context.performAndWait {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func orderedMembersAreChangedThroughASetOfTheObject() throws {
+    @Test func mutableOrderedSetValueChangesOrderedMembers() throws {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = Playlist.inserted("list", context)
@@ -85,7 +85,7 @@ import Testing
 
 /// Key-value coding beyond the properties of the entity.
 @Suite struct KeyValueCodingTests {
-    @Test func unknownKeysGoToTheirMethods() throws {
+    @Test func unknownKeysCallTheUndefinedKeyMethods() throws {
         let context = try Guests.context()
         context.performAndWait {
             let visitor = Visitor(context: context)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func nilIsAValueOfNumbers() throws {
+    @Test func nilIsAValueOfOptionalNumbers() throws {
         let context = try Guests.context()
         try context.performAndWait {
             let visitor = Visitor(context: context)

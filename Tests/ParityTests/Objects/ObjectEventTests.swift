@@ -54,7 +54,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func turningIntoAFaultCallsOneMethodBeforeAndOneAfter() throws {
+    @Test func turningIntoAFaultCallsWillAndDidTurnIntoFault() throws {
         let context = try context()
         let visit = visit("Rome", in: context)
         try context.save()
@@ -67,7 +67,7 @@ import Testing
         #expect(visit.take() == ["awakeFromFetch"])
     }
 
-    @Test func snapshotEventsTellTheReasonOfAReplacement() throws {
+    @Test func snapshotEventsHaveTheirReason() throws {
         let context = try context()
         let undoManager = UndoManager()
         context.undoManager = undoManager
@@ -93,7 +93,7 @@ import Testing
         #expect(visit.takeEvents() == .rollback)
     }
 
-    @Test func refreshAndMergePoliciesAreSnapshotEventsToo() throws {
+    @Test func refreshAndMergePoliciesCauseSnapshotEvents() throws {
         let context = try context()
         let visit = visit("Rome", in: context)
         try context.save()

@@ -14,8 +14,8 @@ struct OrderedRelationshipTests {
         return list
     }
 
-    @Test("Changes by the ordered set's methods are saved by the store", arguments: Change.all)
-    func changes(_ change: Change) throws {
+    @Test(arguments: Change.all)
+    func changesByOrderedSetMethodsAreSaved(_ change: Change) throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -93,8 +93,7 @@ struct OrderedRelationshipTests {
         ]
     }
 
-    @Test("A member that joins by its to-one side comes last")
-    func joining() throws {
+    @Test func aMemberAddedByItsToOneSideComesLast() throws {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
@@ -115,8 +114,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("Joining a relationship that was never read leaves the others in place")
-    func appending() throws {
+    @Test func addingToAnUnreadRelationshipKeepsTheOrderOfOthers() throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         let id = try context.performAndWait { try saved(context).objectID }
@@ -137,8 +135,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("Both sides of a many-to-many relationship have an order of their own")
-    func bothSides() throws {
+    @Test func bothSidesOfAManyToManyRelationshipHaveTheirOwnOrder() throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -163,8 +160,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("A new order alone is a change, and can be taken back")
-    func orderAlone() throws {
+    @Test func aReorderingIsAChangeAndCanBeUndone() throws {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
@@ -188,8 +184,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("Deleted members leave, the others keep their order")
-    func deletion() throws {
+    @Test func deletedMembersLeaveTheOrderOfOthers() throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -205,8 +200,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("Another context's order shows up; members added here stay at the end")
-    func merging() throws {
+    @Test func mergedOrderKeepsLocallyAddedMembersAtTheEnd() throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         let other = container.newBackgroundContext()
@@ -232,8 +226,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("Two contexts that set an order are in conflict; the merge policy decides")
-    func conflict() throws {
+    @Test func concurrentOrdersConflictAndFollowTheMergePolicy() throws {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         let id = try context.performAndWait { try saved(context).objectID }
@@ -252,8 +245,7 @@ struct OrderedRelationshipTests {
         }
     }
 
-    @Test("A mutable ordered set shows what changes elsewhere")
-    func liveSet() throws {
+    @Test func aMutableOrderedSetReflectsLaterChanges() throws {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
@@ -275,8 +267,8 @@ struct OrderedRelationshipTests {
 
 @Suite("Mutable sets of relationships")
 struct MutableSetTests {
-    @Test("Changes by the set's methods are saved", arguments: Change.all)
-    func changes(_ change: Change) throws {
+    @Test(arguments: Change.all)
+    func changesBySetMethodsAreSaved(_ change: Change) throws {
         let context = try Library.context()
         try context.performAndWait {
             let book = Book(context: context)

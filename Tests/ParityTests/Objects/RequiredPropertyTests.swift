@@ -22,8 +22,8 @@ struct RequiredPropertyTests {
         return Versions.model([list, item])
     }
 
-    @Test("A required to-many relationship without a minimum count may be empty", arguments: [NSSQLiteStoreType, NSInMemoryStoreType])
-    func emptyToMany(type: String) throws {
+    @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType])
+    func aRequiredToManyRelationshipWithoutMinimumMayBeEmpty(type: String) throws {
         try Versions.withFolder { folder in
             try Versions.open(folder.appendingPathComponent("a.sqlite"), Self.model(minimum: 0), type: type) { context throws in
                 let list = Versions.insert("List", ["name": "a"], context)
@@ -37,8 +37,7 @@ struct RequiredPropertyTests {
         }
     }
 
-    @Test("One with a minimum count may not")
-    func minimum() throws {
+    @Test func aRequiredToManyRelationshipObeysItsMinimum() throws {
         try Versions.withFolder { folder in
             try Versions.open(folder.appendingPathComponent("a.sqlite"), Self.model(minimum: 1)) { context throws in
                 Versions.insert("List", ["name": "a"], context)
@@ -48,8 +47,7 @@ struct RequiredPropertyTests {
         }
     }
 
-    @Test("A required derived attribute is filled by the save")
-    func derived() throws {
+    @Test func aRequiredDerivedAttributeIsComputedByTheSave() throws {
         try Versions.withFolder { folder in
             try Versions.open(folder.appendingPathComponent("a.sqlite"), Self.model(minimum: 0)) { context throws in
                 let list = Versions.insert("List", ["name": "a"], context)

@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Transformable attributes")
 struct TransformableTests {
-    @Test("Values round-trip through the store")
-    func roundTrip() throws {
+    @Test func transformableValuesRoundTripThroughTheStore() throws {
         let container = try Gallery.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
@@ -32,8 +31,8 @@ struct TransformableTests {
         }
     }
 
-    @Test("What property lists hold is archived by default", arguments: 0..<10)
-    func plainValues(_ index: Int) throws {
+    @Test(arguments: 0..<10)
+    func propertyListValuesAreArchivedByDefault(_ index: Int) throws {
         let values: [NSObject] = [
             ["k": 1, "z": 2] as NSDictionary, NSSet(array: ["x"]), "text" as NSString, NSNumber(value: 2.5),
             NSDate(timeIntervalSinceReferenceDate: 12), NSData(data: Data([1, 2])), [["a": [1, 2]]] as NSArray, NSArray(),
@@ -49,8 +48,7 @@ struct TransformableTests {
         }
     }
 
-    @Test("The same object is given until the owner becomes a fault")
-    func identity() throws {
+    @Test func aTransformableValueIsOneInstanceUntilItsOwnerIsAFault() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             let picture = Picture.inserted("one", context)
@@ -71,8 +69,7 @@ struct TransformableTests {
         }
     }
 
-    @Test("A value that cannot be encoded makes the save fail")
-    func refusal() throws {
+    @Test func aValueThatCannotBeEncodedFailsTheSave() throws {
         let context = try Gallery.context()
         context.performAndWait {
             let picture = Picture.inserted("one", context)
@@ -85,8 +82,7 @@ struct TransformableTests {
         }
     }
 
-    @Test("Transient values live in memory")
-    func transient() throws {
+    @Test func transientTransformableValuesStayInMemory() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             let picture = Picture.inserted("one", context)
@@ -107,8 +103,7 @@ struct TransformableTests {
         }
     }
 
-    @Test("Transformers are found by their names")
-    func registry() throws {
+    @Test func transformersAreFoundByName() throws {
         ValueTransformer.setValueTransformer(WordsTransformer(), forName: NSValueTransformerName("Words"))
         let words = try #require(ValueTransformer(forName: NSValueTransformerName("Words")))
         #expect(words is WordsTransformer)

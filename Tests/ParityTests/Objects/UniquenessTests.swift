@@ -25,8 +25,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("The error policy reports a row with the same value")
-    func againstTheStore() throws {
+    @Test func theErrorPolicyReportsAStoredDuplicate() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             let old = picture("a", "old", context)
@@ -49,8 +48,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("The error policy reports unsaved objects with the same value")
-    func amongUnsaved() throws {
+    @Test func theErrorPolicyReportsUnsavedDuplicates() throws {
         let context = try Gallery.context()
         context.performAndWait {
             let one = picture("a", "one", context)
@@ -64,13 +62,11 @@ struct UniquenessTests {
         }
     }
 
-    @Test(
-        "The policies settle conflicts with the store",
-        arguments: [
-            (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, "a new"), (.overwriteMergePolicyType, "a new"),
-            (.mergeByPropertyStoreTrumpMergePolicyType, "a old"), (.rollbackMergePolicyType, "a old"),
-        ])
-    func policies(_ type: NSMergePolicyType, _ result: String) throws {
+    @Test(arguments: [
+        (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, "a new"), (.overwriteMergePolicyType, "a new"),
+        (.mergeByPropertyStoreTrumpMergePolicyType, "a old"), (.rollbackMergePolicyType, "a old"),
+    ])
+    func mergePoliciesResolveStoredDuplicates(_ type: NSMergePolicyType, _ result: String) throws {
         let context = try Gallery.context(NSMergePolicy(merge: type))
         try context.performAndWait {
             _ = picture("a", "old", context)
@@ -83,13 +79,11 @@ struct UniquenessTests {
         }
     }
 
-    @Test(
-        "The policies settle conflicts among unsaved objects: one stays",
-        arguments: [
-            NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType,
-            .mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType,
-        ])
-    func policiesAmongUnsaved(_ type: NSMergePolicyType) throws {
+    @Test(arguments: [
+        NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType,
+        .mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType,
+    ])
+    func mergePoliciesKeepOneOfUnsavedDuplicates(_ type: NSMergePolicyType) throws {
         let context = try Gallery.context(NSMergePolicy(merge: type))
         try context.performAndWait {
             for note in ["same", "same", "same"] { _ = picture("a", note, context) }
@@ -99,8 +93,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("A new object's relationships go to the row that stays")
-    func relationships() throws {
+    @Test func relationshipsOfADuplicateMoveToTheRemainingRow() throws {
         let context = try Gallery.context(.mergeByPropertyObjectTrump)
         try context.performAndWait {
             _ = picture("a", "old", context)
@@ -114,8 +107,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("Several properties are unique together")
-    func compound() throws {
+    @Test func aCompoundConstraintComparesAllItsProperties() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             func make(_ name: String, _ series: String?, _ number: Int) -> NSManagedObject {
@@ -139,8 +131,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("Objects without a value are not compared")
-    func nilValues() throws {
+    @Test func objectsWithNilValuesAreNotDuplicates() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             for _ in 0..<3 { _ = picture(nil, "none", context) }
@@ -151,8 +142,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("A constraint of a parent holds for its heirs")
-    func heirs() throws {
+    @Test func aConstraintOfASuperentityIncludesSubentities() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             let old = picture("a", "old", context)
@@ -165,8 +155,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("Values can be swapped, and reused from deleted objects, in one save")
-    func exchange() throws {
+    @Test func uniqueValuesMayBeSwappedAndReusedInOneSave() throws {
         let context = try Gallery.context()
         try context.performAndWait {
             let one = picture("a", "1", context)
@@ -182,8 +171,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("An update may run into a row, too")
-    func updates() throws {
+    @Test func anUpdateMayCreateADuplicate() throws {
         for (type, result) in [
             (NSMergePolicyType.errorMergePolicyType, ["a 1", "b 2"]), (.mergeByPropertyStoreTrumpMergePolicyType, ["a 1", "b 2"]),
             (.rollbackMergePolicyType, ["a 1", "b 2"]), (.mergeByPropertyObjectTrumpMergePolicyType, ["a 2"]),
@@ -202,8 +190,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("A policy of an app's own is asked")
-    func ownPolicy() throws {
+    @Test func aCustomMergePolicyResolvesDuplicates() throws {
         final class Renaming: NSMergePolicy, @unchecked Sendable {
             // Unchecked: immutable after init.
             override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
@@ -226,8 +213,7 @@ struct UniquenessTests {
         }
     }
 
-    @Test("Another context's row counts")
-    func otherContext() throws {
+    @Test func rowsOfOtherContextsAreCompared() throws {
         let container = try Gallery.container()
         let one = container.newBackgroundContext()
         let two = container.newBackgroundContext()

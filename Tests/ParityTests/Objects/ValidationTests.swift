@@ -23,16 +23,14 @@ struct ValidationTests {
         var testDescription: String { "\(key) = \(value ?? "nil"): \(code)" }
     }
 
-    @Test(
-        "A save says which rule a value violates",
-        arguments: [
-            Case(key: "code", value: nil, code: 1570), Case(key: "code", value: "ab", code: 1670),
-            Case(key: "code", value: "ABCD", code: 1680),
-            Case(key: "price", value: -1, code: 1620), Case(key: "price", value: 100.5, code: 1610),
-            Case(key: "price", value: 100, code: 0),
-            Case(key: "price", value: nil, code: 0), Case(key: "stock", value: 1000, code: 1550), Case(key: "stock", value: 999, code: 0),
-        ])
-    func rules(_ rule: Case) throws {
+    @Test(arguments: [
+        Case(key: "code", value: nil, code: 1570), Case(key: "code", value: "ab", code: 1670),
+        Case(key: "code", value: "ABCD", code: 1680),
+        Case(key: "price", value: -1, code: 1620), Case(key: "price", value: 100.5, code: 1610),
+        Case(key: "price", value: 100, code: 0),
+        Case(key: "price", value: nil, code: 0), Case(key: "stock", value: 1000, code: 1550), Case(key: "stock", value: 999, code: 0),
+    ])
+    func aSaveReportsTheViolatedRule(_ rule: Case) throws {
         try Market.withContext { context in
             let ware = Market.ware("one", "abc", context)
             ware.setValue(rule.value, forKey: rule.key)
@@ -50,8 +48,7 @@ struct ValidationTests {
         }
     }
 
-    @Test("Several violations come in one error")
-    func combined() throws {
+    @Test func severalViolationsAreReportedInOneError() throws {
         try Market.withContext { context in
             let ware = Market.ware("one", "ab", context)
             ware.setValue(-1, forKey: "price")
@@ -71,8 +68,8 @@ struct ValidationTests {
         }
     }
 
-    @Test("Members are counted where there are any", arguments: [(0, 0), (1, 1580), (2, 0), (5, 0), (6, 1590)])
-    func counts(_ count: Int, _ code: Int) throws {
+    @Test(arguments: [(0, 0), (1, 1580), (2, 0), (5, 0), (6, 1590)])
+    func minimumAndMaximumCountsAreValidated(_ count: Int, _ code: Int) throws {
         try Market.withContext { context in
             let kind = Kind.inserted("food", context)
             kind.setValue(Set((0..<count).map { Market.ware("w", "code\($0)", context) }), forKey: "wares")
@@ -82,15 +79,13 @@ struct ValidationTests {
         }
     }
 
-    @Test("Descriptions keep their rules")
-    func descriptions() {
+    @Test func descriptionsKeepTheirValidationRules() {
         let price = Market.model.entitiesByName["Ware"]?.attributesByName["price"]
         #expect(price?.validationPredicates.count == 2)
         #expect(price?.validationWarnings.count == 2)
     }
 
-    @Test("Key paths")
-    func keyPaths() throws {
+    @Test func keyPathsAreReadAndSet() throws {
         try Market.withContext { context in
             let kind = Kind.inserted("food", context)
             let wares = [("a", 1.0), ("b", 2), ("b", 6)].map { name, price in
@@ -120,8 +115,7 @@ struct ValidationTests {
         }
     }
 
-    @Test("Dictionaries of values, and keys that are not in the model")
-    func dictionaries() throws {
+    @Test func dictionariesOfValuesAndUnknownKeysAreHandled() throws {
         try Market.withContext { context in
             let ware = Market.ware("one", "abc", context)
             let values = ware.dictionaryWithValues(forKeys: ["name", "code", "expires"])

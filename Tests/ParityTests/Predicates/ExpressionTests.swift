@@ -34,7 +34,7 @@ import Testing
         ]
     }
 
-    @Test func anExpressionTellsItsTypeAndItsText() {
+    @Test func anExpressionHasItsTypeAndDescription() {
         for (expression, type, text) in Self.all {
             #expect(expression.expressionType == type)
             #expect(expression.description == text)
@@ -43,7 +43,7 @@ import Testing
         #expect(NSExpression(block: { _, _, _ in 1 }, arguments: nil).expressionType == .block)
     }
 
-    @Test func rawValuesAreThoseOfTheHeaders() {
+    @Test func rawValuesAreApples() {
         let types: [NSExpression.ExpressionType] = [
             .constantValue, .evaluatedObject, .variable, .keyPath, .function, .unionSet, .intersectSet, .minusSet, .subquery,
             .aggregate, .anyKey, .block, .conditional,
@@ -60,7 +60,7 @@ import Testing
         #expect(options.map(\.rawValue) == [1, 2, 4])
     }
 
-    @Test func anExpressionGivesItsPartsBack() throws {
+    @Test func anExpressionReturnsItsComponents() throws {
         #expect(Self.one.constantValue as? Int == 1)
         #expect(NSExpression(forConstantValue: nil).constantValue == nil)
         #expect(Self.name.keyPath == "name")
@@ -125,7 +125,7 @@ import Testing
         #expect(value(double) as? Int == 20)
     }
 
-    @Test func setsAreCombined() {
+    @Test func setExpressionsCombineSets() {
         let object = ["a": Set([1, 2, 3]), "b": Set([3, 4])] as NSDictionary
         let (a, b) = (NSExpression(forKeyPath: "a"), NSExpression(forKeyPath: "b"))
         func numbers(_ expression: NSExpression) -> [Int] {
@@ -138,7 +138,7 @@ import Testing
         #expect(numbers(NSExpression(forMinusSet: a, with: b)) == [1, 2])
     }
 
-    @Test func aComparisonGivesItsPartsBack() throws {
+    @Test func aComparisonReturnsItsComponents() throws {
         let predicate = NSComparisonPredicate(
             leftExpression: NSExpression(forKeyPath: "name"), rightExpression: NSExpression(forConstantValue: "a"),
             modifier: .any, type: .beginsWith, options: [.caseInsensitive, .diacriticInsensitive])
@@ -154,7 +154,7 @@ import Testing
         #expect(predicate.hash == NSPredicate(format: "ANY name BEGINSWITH[cd] 'a'").hash)
     }
 
-    @Test func aFormatMakesComparisonsAndCompounds() throws {
+    @Test func aFormatIsParsedIntoComparisonsAndCompounds() throws {
         let comparison = try #require(NSPredicate(format: "age >= %d", 3) as? NSComparisonPredicate)
         #expect(comparison.predicateOperatorType == .greaterThanOrEqualTo)
         #expect(comparison.leftExpression.keyPath == "age")
@@ -172,7 +172,7 @@ import Testing
         #expect(NSPredicate(format: "a == 1 OR b == 2") == NSPredicate(format: "a = 1 || b = 2"))
     }
 
-    @Test func comparisonsEvaluate() {
+    @Test func comparisonsEvaluateValues() {
         func test(_ left: Any?, _ type: NSComparisonPredicate.Operator, _ right: Any?) -> Bool {
             NSComparisonPredicate(
                 leftExpression: NSExpression(forKeyPath: "v"), rightExpression: NSExpression(forConstantValue: right),

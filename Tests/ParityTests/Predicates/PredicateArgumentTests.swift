@@ -13,7 +13,7 @@ import Testing
         #expect(try shop.fetched(predicate) == letters, "\(predicate)", sourceLocation: location)
     }
 
-    @Test func argumentsStandForValuesAndKeys() throws {
+    @Test func formatArgumentsAreValuesAndKeyPaths() throws {
         let shop = try Bookshop(isSaved: true)
         try expect(shop, NSPredicate(format: "title == %@", "Alpha"), "A")
         try expect(shop, NSPredicate(format: "%K == %@", "title", "Alpha"), "A")
@@ -47,7 +47,7 @@ import Testing
         try expect(shop, NSPredicate(format: "pages == 0", argumentArray: nil), "D")
     }
 
-    @Test func objectsAndTheirIdentifiersAreCompared() throws {
+    @Test func predicatesCompareObjectsAndObjectIDs() throws {
         let shop = try Bookshop(isSaved: true)
         let ada = try #require(shop.authors["Ada"])
         let (old, new) = (try #require(shop.tags["old"]), try #require(shop.tags["new"]))
@@ -100,7 +100,7 @@ import Testing
         try expect(shop, NSCompoundPredicate(andPredicateWithSubpredicates: [comparison, any]), "A")
     }
 
-    @Test func variablesGetValues() throws {
+    @Test func variablesAreSubstituted() throws {
         let shop = try Bookshop(isSaved: true)
         let template = NSPredicate(format: "pages >= $least AND author.name == $name")
         try expect(shop, template.withSubstitutionVariables(["least": 200, "name": "Ada"]), "B")
@@ -116,7 +116,7 @@ import Testing
         #expect(isShort)
     }
 
-    @Test func collectionsAreFiltered() throws {
+    @Test func predicatesFilterCollections() throws {
         let words = ["apple", "Banana", "cherry", "Äpfel"] as NSArray
         #expect(words.filtered(using: NSPredicate(format: "SELF BEGINSWITH[cd] 'a'")) as? [String] == ["apple", "Äpfel"])
         #expect(words.filtered(using: NSPredicate(format: "SELF CONTAINS 'an'")) as? [String] == ["Banana"])
@@ -146,7 +146,7 @@ import Testing
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSExpression.self, from: data) == expression)
     }
 
-    @Test func compoundsAndComparisonsMadeInCodeAreArchived() throws {
+    @Test func compoundsAndComparisonsBuiltInCodeAreArchived() throws {
         let comparison = NSComparisonPredicate(
             leftExpression: NSExpression(forKeyPath: "a.b"), rightExpression: NSExpression(forConstantValue: "x"), modifier: .any,
             type: .contains, options: [.caseInsensitive])
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func aNullObjectIsPrintedAndComparedAsNil() throws {
+    @Test func nsNullIsPrintedAndComparedAsNil() throws {
         let predicate = NSPredicate(format: "author == %@ OR title IN %@", NSNull(), ["x"])
         #expect(predicate.description == "author == <null> OR title IN {\"x\"}")
         #expect(NSPredicate(format: predicate.description) == predicate)

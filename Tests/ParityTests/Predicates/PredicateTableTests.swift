@@ -71,22 +71,22 @@ import Testing
 
     private static func predicates() -> [(NSPredicate, String, String)] { rows.map { (NSPredicate(format: $0.0), $0.1, $0.0) } }
 
-    @Test func inMemory() throws {
+    @Test func predicatesFilterInMemory() throws {
         let shop = try Bookshop(isSaved: true)
         for (predicate, expected, format) in Self.predicates() { #expect(shop.filtered(predicate) == expected, "\(format)") }
     }
 
-    @Test func inAStore() throws {
+    @Test func predicatesFetchFromAStore() throws {
         let shop = try Bookshop(isSaved: true)
         for (predicate, expected, format) in Self.predicates() { #expect(try shop.fetched(predicate) == expected, "\(format)") }
     }
 
-    @Test func amongObjectsThatAreNotSaved() throws {
+    @Test func predicatesFetchUnsavedObjects() throws {
         let shop = try Bookshop(isSaved: false)
         for (predicate, expected, format) in Self.predicates() { #expect(try shop.fetched(predicate) == expected, "\(format)") }
     }
 
-    @Test func theOppositeFindsTheOthers() throws {
+    @Test func aNegatedPredicateFindsTheOtherObjects() throws {
         let shop = try Bookshop(isSaved: true)
         for (predicate, expected, format) in Self.predicates() {
             let opposite = NSCompoundPredicate(notPredicateWithSubpredicate: predicate)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func aPredicateIsReadBackFromItsText() throws {
+    @Test func aPredicateIsParsedFromItsDescription() throws {
         let shop = try Bookshop(isSaved: true)
         for (predicate, expected, format) in Self.predicates() {
             let again = NSPredicate(format: predicate.description)

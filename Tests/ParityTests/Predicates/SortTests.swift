@@ -24,21 +24,21 @@ import Testing
         ]
     }
 
-    @Test func aStoreSorts() throws {
+    @Test func aStoreSortsBySortDescriptors() throws {
         let shop = try Bookshop(isSaved: true)
         for (index, (sort, expected)) in Self.rows().enumerated() {
             #expect(try shop.fetched(NSPredicate(value: true), sort: sort) == expected, "row \(index)")
         }
     }
 
-    @Test func objectsThatAreNotSavedAreSorted() throws {
+    @Test func unsavedObjectsAreSorted() throws {
         let shop = try Bookshop(isSaved: false)
         for (index, (sort, expected)) in Self.rows().enumerated() {
             #expect(try shop.fetched(NSPredicate(value: true), sort: sort) == expected, "row \(index)")
         }
     }
 
-    @Test func arraysAreSorted() throws {
+    @Test func arraysAreSortedBySortDescriptors() throws {
         let shop = try Bookshop(isSaved: true)
         shop.context.performAndWait {
             let letters = shop.books.sorted { $0.key < $1.key }
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aDescriptorTellsItsKeyAndMethod() {
+    @Test func aSortDescriptorHasItsKeyAndMethod() {
         let descriptor = NSSortDescriptor(key: "a.b", ascending: false, selector: NSSelectorFromString("localizedCompare:"))
         #expect(descriptor.key == "a.b")
         #expect(!descriptor.ascending)
@@ -71,7 +71,7 @@ import Testing
         #expect(byLength.compare(["n": "zz"] as NSDictionary, to: ["n": "aaa"] as NSDictionary) == .orderedAscending)
     }
 
-    @Test func descriptorsThatSayTheSameAreEqual() {
+    @Test func sortDescriptorsAreEqualByValue() {
         let descriptors = [
             NSSortDescriptor(key: "a", ascending: true), NSSortDescriptor(key: "a", ascending: false),
             NSSortDescriptor(key: "b", ascending: true),
@@ -96,7 +96,7 @@ import Testing
         #expect((request.copy() as? NSFetchRequest<NSManagedObject>)?.sortDescriptors == [descriptors[0]])
     }
 
-    @Test func descriptorsAreArchived() throws {
+    @Test func sortDescriptorsAreArchived() throws {
         for descriptor in [
             NSSortDescriptor(key: "a.b", ascending: false), NSSortDescriptor(key: nil, ascending: true),
             NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("localizedStandardCompare:")),
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func anAppsOwnDescriptorsAreMade() {
+    @Test func sortDescriptorsMayBeSubclassed() {
         final class ByTitle: NSSortDescriptor {
             convenience init(_ ascending: Bool) { self.init(key: "title", ascending: ascending) }
         }

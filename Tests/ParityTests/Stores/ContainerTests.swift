@@ -11,7 +11,7 @@ import Testing
         return container
     }
 
-    @Test func aNewContainerDescribesOneFile() {
+    @Test func aNewContainerHasOneStoreDescription() {
         let container = NSPersistentContainer(name: "Depot", managedObjectModel: Depot.makeModel())
         #expect(container.name == "Depot")
         #expect(container.persistentStoreDescriptions.count == 1)
@@ -57,7 +57,7 @@ import Testing
         #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
     }
 
-    @Test func aStoreThatCannotBeLoadedIsReported() throws {
+    @Test func aStoreThatCannotBeLoadedReportsItsError() throws {
         let file = try Depot.folder().appendingPathComponent("depot.sqlite")
         try Data(String(repeating: "no database ", count: 500).utf8).write(to: file)
         let broken = NSPersistentStoreDescription(url: file)
@@ -74,7 +74,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test func workRunsInContextsOfItsOwn() async throws {
+    @Test func backgroundTasksRunInTheirOwnContexts() async throws {
         let description = NSPersistentStoreDescription()
         description.type = NSInMemoryStoreType
         let container = container([description])
@@ -94,7 +94,7 @@ import Testing
         #expect(names == ["nut"])
     }
 
-    @Test func descriptionsKeepWhatIsSet() throws {
+    @Test func storeDescriptionsKeepTheirValues() throws {
         let url = URL(fileURLWithPath: "/tmp/depot.sqlite")
         let description = NSPersistentStoreDescription(url: url)
         #expect(description.url == url)
@@ -117,7 +117,7 @@ import Testing
         #expect(copy.sqlitePragmas["synchronous"] as? NSString == "NORMAL")
     }
 
-    @Test func optionsReachTheStore() throws {
+    @Test func optionsOfADescriptionReachTheStore() throws {
         let place = try Depot.folder().appendingPathComponent("depot.sqlite")
         let description = NSPersistentStoreDescription(url: place)
         description.setValue("2000" as NSString, forPragmaNamed: "cache_size")

@@ -22,7 +22,7 @@ import Testing
         return try context.performAndWait { Depot.names(try context.fetch(Depot.request("Item", nil, sort: "name"))) }
     }
 
-    @Test func addressesLeadBackToIDs() throws {
+    @Test func urisAreResolvedToObjectIDs() throws {
         let coordinator = try saved(at: url(), ["nut"])
         let store = try #require(coordinator.persistentStores.first)
         let context = Depot.context(over: coordinator)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func storesAreFoundByAddress() throws {
+    @Test func storesAreFoundByURL() throws {
         let place = try url()
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Depot.makeModel())
         coordinator.name = "depot"
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func metadataIsKeptWithTheNextSave(type: String) throws {
+    func metadataIsWrittenWithTheNextSave(type: String) throws {
         let place = try url()
         let coordinator = try saved(at: place, ["nut"], type: type)
         let store = try #require(coordinator.persistentStores.first)
@@ -146,7 +146,7 @@ import Testing
         (NSSQLiteStoreType, NSSQLiteStoreType), (NSSQLiteStoreType, NSBinaryStoreType), (NSBinaryStoreType, NSSQLiteStoreType),
         (NSInMemoryStoreType, NSSQLiteStoreType),
     ])
-    func aStoreIsSavedAsAnother(types: (from: String, to: String)) throws {
+    func migratePersistentStoreWritesACopy(types: (from: String, to: String)) throws {
         let coordinator = try Depot.coordinator(types.from, at: try url())
         let context = Depot.context(over: coordinator)
         let old = try context.performAndWait {
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func storeChangesArePosted() throws {
+    @Test func storeChangesPostNotifications() throws {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Depot.makeModel())
         let heard = HeardOfStores()
         let center = NotificationCenter.default
@@ -200,7 +200,7 @@ import Testing
         for token in tokens + [removal] { center.removeObserver(token) }
     }
 
-    @Test func objectsOfARemovedStoreLeaveTheirContexts() throws {
+    @Test func objectsOfARemovedStoreAreUnregistered() throws {
         let coordinator = try saved(at: url(), ["nut", "bolt"])
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func workRunsOnTheCoordinatorsQueue() async throws {
+    @Test func blocksRunOnTheQueueOfTheCoordinator() async throws {
         let coordinator = try saved(at: url(), ["nut"])
         #expect(coordinator.performAndWait { coordinator.persistentStores.count } == 1)
         #expect(await coordinator.perform { coordinator.persistentStores.count } == 1)
@@ -227,7 +227,7 @@ import Testing
         await withCheckedContinuation { continuation in coordinator.perform { continuation.resume() } }
     }
 
-    @Test func anAtomicStoreMovesWithTheNextSave() throws {
+    @Test func anAtomicStoreIsWrittenToItsNewURLByTheNextSave() throws {
         let (place, next) = (try url(), try url())
         let coordinator = try saved(at: place, ["nut"], type: NSBinaryStoreType)
         let store = try #require(coordinator.persistentStores.first)

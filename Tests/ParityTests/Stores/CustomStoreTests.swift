@@ -97,7 +97,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
         return (coordinator, try #require(store as? DictionaryStore))
     }
 
-    @Test func theClassMakesTheStore() throws {
+    @Test func aRegisteredClassIsInstantiatedForItsStoreType() throws {
         let (coordinator, store) = try open()
         #expect(NSPersistentStoreCoordinator.registeredStoreTypes[DictionaryStore.type] != nil)
         #expect(store.type == DictionaryStore.type)
@@ -107,7 +107,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
         #expect(store.url?.path == "/tmp/dictionary")
     }
 
-    @Test func referencesAndIDsAreOne() throws {
+    @Test func aReferenceObjectMapsToOneObjectID() throws {
         let (coordinator, store) = try open()
         let item = try #require(coordinator.managedObjectModel.entitiesByName["Item"])
         let box = try #require(coordinator.managedObjectModel.entitiesByName["Box"])
@@ -124,7 +124,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
         #expect(coordinator.managedObjectID(forURIRepresentation: spaced.uriRepresentation()) == spaced)
     }
 
-    @Test func contextsSaveAndFetchThroughIt() throws {
+    @Test func contextsSaveAndFetchThroughAnIncrementalStore() throws {
         let (coordinator, store) = try open()
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
@@ -163,7 +163,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
         }
     }
 
-    @Test func metadataAloneIsSavedByAnEmptyRequest() throws {
+    @Test func anEmptySaveRequestWritesMetadata() throws {
         let (coordinator, store) = try open()
         var metadata = coordinator.metadata(for: store)
         metadata["season"] = "autumn"
@@ -224,7 +224,7 @@ final class LineStore: NSAtomicStore, @unchecked Sendable {
 }
 
 @Suite(.serialized) struct AtomicStoreTests {
-    @Test func nodesAreWrittenAndRead() throws {
+    @Test func anAtomicStoreWritesAndReadsCacheNodes() throws {
         NSPersistentStoreCoordinator.registerStoreClass(LineStore.self, forStoreType: LineStore.type)
         let place = try Depot.folder().appendingPathComponent("lines.txt")
         try "a=nut\nb=bolt".write(to: place, atomically: true, encoding: .utf8)

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CoreData
+import Foundation
+import Synchronization
 
 /// Items lie in boxes, boxes have labels. Two configurations divide the model into halves without a relationship between
 /// them; no entity has its own class, so that each test may have its own model.
@@ -34,12 +36,18 @@ enum Depot {
         return entity
     }
 
-    /// A new temporary folder, which the system cleans up.
+    /// A new temporary folder, which is removed when the process exits.
     static func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("depot-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folders.withLock { $0.append(folder) }
         return folder
     }
+
+    private static let folders: Mutex<[URL]> = {
+        atexit { for folder in Depot.folders.withLock({ $0 }) { try? FileManager.default.removeItem(at: folder) } }
+        return Mutex([])
+    }()
 
     static func coordinator(_ type: String, at url: URL?, options: [AnyHashable: Any]? = nil) throws -> NSPersistentStoreCoordinator {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: makeModel())

@@ -25,14 +25,14 @@ import Testing
         (.migrationMissingMappingModel, 134_140), (.migrationManagerSourceStore, 134_150), (.migrationManagerDestinationStore, 134_160),
         (.entityMigrationPolicy, 134_170), (.sqlite, 134_180), (.inferredMappingModel, 134_190), (.persistentHistoryTokenExpired, 134_301),
     ])
-    func codesHaveTheirNumbers(_ code: CocoaError.Code, _ number: Int) {
+    func errorCodesHaveTheirNumbers(_ code: CocoaError.Code, _ number: Int) {
         #expect(code.rawValue == number)
         let error = CocoaError(code) as NSError
         #expect(error.domain == NSCocoaErrorDomain)
         #expect(error.code == number)
     }
 
-    @Test func constantsHaveTheirNumbers() {
+    @Test func errorConstantsHaveTheirNumbers() {
         #expect(NSManagedObjectValidationError == 1550)
         #expect(NSValidationMultipleErrorsError == 1560)
         #expect(NSValidationMissingMandatoryPropertyError == 1570)
@@ -43,7 +43,7 @@ import Testing
         #expect(NSPersistentHistoryTokenExpiredError == 134_301)
     }
 
-    @Test func keysHaveTheirTexts() {
+    @Test func userInfoKeysHaveTheirTexts() {
         #expect(NSDetailedErrorsKey == "NSDetailedErrors")
         #expect(NSValidationObjectErrorKey == "NSValidationErrorObject")
         #expect(NSValidationKeyErrorKey == "NSValidationErrorKey")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func storesAndObjectsOfAnErrorAreProperties() {
+    @Test func anErrorHasStoresAndObjectsAsProperties() {
         let object = NSObject()
         let predicate = NSPredicate(value: true)
         let error = CocoaError(
@@ -85,7 +85,7 @@ import Testing
         #expect(error.persistentStoreSaveConflicts == nil)
     }
 
-    @Test func aConflictCarriesItsObjectAndSnapshots() throws {
+    @Test func aMergeConflictHasItsObjectAndSnapshots() throws {
         let container = try Library.container()
         let (first, second) = (container.newBackgroundContext(), container.newBackgroundContext())
         let id = try first.performAndWait {

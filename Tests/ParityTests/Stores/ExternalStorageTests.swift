@@ -45,7 +45,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType, NSInMemoryStoreType]) func valuesOfAnySizeComeBack(_ type: String) throws {
+    @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType, NSInMemoryStoreType]) func externalValuesOfAnySizeRoundTrip(_ type: String)
+        throws
+    {
         let place = try url()
         let coordinator = try coordinator(type, at: type == NSInMemoryStoreType ? nil : place)
         try fill(coordinator)
@@ -57,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func valuesAreReplacedAndUndone() throws {
+    @Test func externalValuesAreReplacedAndUndone() throws {
         let coordinator = try coordinator(NSSQLiteStoreType, at: try url())
         try fill(coordinator)
         let context = Depot.context(over: coordinator)
@@ -130,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func batchRequestsTakeLargeValues() throws {
+    @Test func batchRequestsAcceptExternalValues() throws {
         let coordinator = try coordinator(NSSQLiteStoreType, at: try url())
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func valuesAreRemovedWithTheirStore() throws {
+    @Test func externalFilesAreDeletedWithTheirStore() throws {
         let (place, copy, moved) = (try url(), try url(), try url())
         let expected = Self.sizes.map { Self.bytes($0) } + [nil]
         let first = try coordinator(NSSQLiteStoreType, at: place)

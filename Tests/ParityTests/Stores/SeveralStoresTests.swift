@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func objectsThatNoStoreHoldsCannotBeSaved() throws {
+    @Test func anObjectWithoutAStoreCannotBeSaved() throws {
         let halves = try halves()
         try halves.coordinator.remove(halves.notes)
         let context = Depot.context(over: halves.coordinator)
@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         (NSSQLiteStoreType, NSSQLiteStoreType), (NSSQLiteStoreType, NSBinaryStoreType), (NSInMemoryStoreType, NSInMemoryStoreType),
     ])
-    func aFetchGoesOverAllStores(types: (String, String)) throws {
+    func aFetchReturnsObjectsOfAllStores(types: (String, String)) throws {
         let (coordinator, first, second) = try twins(types)
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func newObjectsFollowTheirRelatives() throws {
+    @Test func newObjectsAreAssignedToTheStoreOfRelatedObjects() throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func relationshipsStayInOneStore() throws {
+    @Test func relationshipsAcrossStoresAreRejected() throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)
         context.performAndWait {
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func coordinatorsShareAFile() throws {
+    @Test func twoCoordinatorsShareAFile() throws {
         let place = try Depot.folder().appendingPathComponent("depot.sqlite")
         let (one, two) = (try Depot.coordinator(NSSQLiteStoreType, at: place), try Depot.coordinator(NSSQLiteStoreType, at: place))
         #expect(one.persistentStores.first?.identifier == two.persistentStores.first?.identifier)
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func storesInMemoryShareNothing() throws {
+    @Test func inMemoryStoresAreSeparate() throws {
         let (one, two) = (try Depot.coordinator(NSInMemoryStoreType, at: nil), try Depot.coordinator(NSInMemoryStoreType, at: nil))
         let writer = Depot.context(over: one), reader = Depot.context(over: two)
         try writer.performAndWait {

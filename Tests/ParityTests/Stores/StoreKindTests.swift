@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
-    func aFetchFiltersSortsAndCuts(type: String) throws {
+    func aFetchFiltersSortsAndLimits(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let context = Depot.context(over: try Depot.coordinator(type, at: url))
         try context.performAndWait {
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
-    func valuesComeBackAsTheyWere(type: String) throws {
+    func storedValuesRoundTrip(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let context = Depot.context(over: try Depot.coordinator(type, at: url))
         let id = try context.performAndWait {
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType])
-    func aFileHoldsSavedObjects(type: String) throws {
+    func savedObjectsAreInTheFile(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let first = try Depot.coordinator(type, at: url)
         let context = Depot.context(over: first)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
-    func aConcurrentChangeIsAConflict(type: String) throws {
+    func aConcurrentChangeIsReportedAsAConflict(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
         let coordinator = try Depot.coordinator(type, at: url)
         let one = Depot.context(over: coordinator), two = Depot.context(over: coordinator)

@@ -65,7 +65,7 @@ import Testing
 
     /// As in an app's bundle, or on a disk that is mounted read-only: no file can be created beside the store. Here a symbolic link
     /// without a target has the name of the log's index, so that creating it fails for every user, root included.
-    @Test(arguments: [true, false]) func aReadOnlyStoreIsReadInAFolderThatCannotBeWritten(hasLog: Bool) throws {
+    @Test(arguments: [true, false]) func aReadOnlyStoreIsReadFromAReadOnlyFolder(hasLog: Bool) throws {
         try withFile { url in
             let copy = url.deletingLastPathComponent().appendingPathComponent("copy.sqlite")
             try open(url, model()) { context, _ in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func versionsAreComparedUnlessTheyAreIgnored() throws {
+    @Test func modelVersionsAreComparedUnlessIgnored() throws {
         try withFile { url in
             try open(url, model()) { context, _ in try insert(["a"], context) }
             #expect { try open(url, model(modifier: "2")) } throws: {
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// `max_page_count` makes a file full that has to grow.
-    @Test func pragmasReachTheConnectionThatWrites() throws {
+    @Test func pragmasReachTheWritingConnection() throws {
         try withFile { url in
             try open(url, model()) { context, _ in try insert(["a"], context) }
             let options = [NSSQLitePragmasOption: ["max_page_count": "40"]]
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedFileIsDestroyedByForce() throws {
+    @Test func aDamagedStoreIsDestroyedWithForce() throws {
         try withFile { url in
             try Data(repeating: 7, count: 5000).write(to: url)
             let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model())
