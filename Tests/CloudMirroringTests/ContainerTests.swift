@@ -68,7 +68,9 @@ import Testing
 
     @Test func theFirstDescriptionIsMirroredUnlessTheAppSaysOtherwise() {
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions?.databaseScope == .private)
+        let options = container.persistentStoreDescriptions.first?.cloudKitContainerOptions
+        #expect(options?.databaseScope == .private)
+        #expect(options?.containerIdentifier == CKContainer.default().containerIdentifier)
         container.persistentStoreDescriptions.first?.cloudKitContainerOptions = nil
         #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions == nil)
     }

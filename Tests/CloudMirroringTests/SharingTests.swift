@@ -34,7 +34,9 @@ import Testing
         #expect(ids.contains(before[0]))
         #expect(container.containerIdentifier == Device.containerIdentifier)
         #expect(share.recordID.recordName == CKRecordNameZoneWideShare)
-        #expect(share.recordID.zoneID.zoneName.hasPrefix("com.apple.coredata.cloudkit.share."))
+        let prefix = "com.apple.coredata.cloudkit.share."
+        #expect(share.recordID.zoneID.zoneName.hasPrefix(prefix))
+        #expect(UUID(uuidString: String(share.recordID.zoneID.zoneName.dropFirst(prefix.count))) != nil)
         try await all.sync()
         #expect(try zone(all.mia, "Trip") == share.recordID.zoneID.zoneName)
         #expect(try zone(all.phone, "Trip") == share.recordID.zoneID.zoneName)
