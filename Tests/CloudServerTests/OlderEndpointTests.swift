@@ -21,6 +21,10 @@ import Testing
             let rest = try RecordChangesResponse(json: try await server.post(.recordChanges, request, token: token).body)
             #expect(rest.records.map(\.recordName) == ["b"])
             #expect(!rest.moreComing)
+            let backwards = RecordChangesRequest(zone: ZoneChangesQuery(zoneID: LiveServer.garden, reverse: true))
+            let newestFirst = try RecordChangesResponse(json: try await server.post(.recordChanges, backwards, token: token).body)
+            #expect(newestFirst.records.map(\.recordName) == ["b", "a"])
+            #expect(newestFirst.reverse)
             let inDefault = RecordChangesRequest(zone: ZoneChangesQuery(zoneID: .defaultZone))
             let refused = try await server.post(.recordChanges, inDefault, token: token)
             #expect(refused.status == 400)
@@ -50,14 +54,19 @@ import Testing
                 return
             }
             let receipt = try AssetUploadReceipt(json: try await server.send("POST", place.url, token: nil, body: [1, 2, 3]).body)
-            let first = Record(recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt.asset)), "n": Field(.int64(1))])
+            let first = Record(
+                recordName: "a", recordType: "Plant", fields: ["photo": Field(.asset(receipt.asset)), "n": Field(.int64(1))])
             _ = try await server.modify(.init(.create, first), token: token)
 
             let request = RereferenceAssetsRequest(
                 zoneID: LiveServer.garden,
-                assets: [.init(recordName: "a", fieldName: "photo"), .init(recordName: "a", fieldName: "n"), .init(recordName: "x", fieldName: "photo")])
+                assets: [
+                    .init(recordName: "a", fieldName: "photo"), .init(recordName: "a", fieldName: "n"),
+                    .init(recordName: "x", fieldName: "photo"),
+                ])
             let results = try RereferenceAssetsResponse(json: try await server.post(.rereferenceAssets, request, token: token).body).assets
-            guard case .asset(let asset) = results[0], case .failure("a", "n", let noAsset) = results[1], case .failure("x", _, let noRecord) = results[2]
+            guard case .asset(let asset) = results[0], case .failure("a", "n", let noAsset) = results[1],
+                case .failure("x", _, let noRecord) = results[2]
             else {
                 Issue.record("expected one asset and two failures")
                 return
@@ -67,7 +76,8 @@ import Testing
             #expect(asset.size == 3)
             _ = try await server.modify(.init(.forceDelete, first), token: token)
             try await server.removeExpired(afterSeconds: 3600)
-            let several = Record(recordName: "c", recordType: "Plant", fields: ["photos": Field(.list([.asset(asset), .asset(asset)], of: .asset))])
+            let several = Record(
+                recordName: "c", recordType: "Plant", fields: ["photos": Field(.list([.asset(asset), .asset(asset)], of: .asset))])
             _ = try await server.modify(.init(.create, several), token: token)
             let lists = RereferenceAssetsRequest(zoneID: LiveServer.garden, assets: [.init(recordName: "c", fieldName: "photos")])
             let found = try RereferenceAssetsResponse(json: try await server.post(.rereferenceAssets, lists, token: token).body).assets
