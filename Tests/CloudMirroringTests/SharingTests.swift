@@ -459,6 +459,13 @@ import Testing
         }
         let made = try #require(share)
         made.publicPermission = .readWrite
+        let people: [CKShare.Participant]? = await withCheckedContinuation { continuation in
+            all.mia.container.fetchParticipants(matching: [CKUserIdentity.LookupInfo(emailAddress: "bo@example.org")], into: own) {
+                #expect($1 == nil)
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(people?.count == 1)
         let url: URL? = await withCheckedContinuation { continuation in
             all.mia.container.persistUpdatedShare(made, in: own) { share, error in
                 #expect(error == nil)
