@@ -39,7 +39,7 @@ import Testing
         #expect(user.recordName != CKCurrentUserDefaultName)
     }
 
-    /// The names of Objective-C's classes, which archives of Apple's have as well.
+    /// Nested names, such as `CKRecord.ID`, are not possible in archives.
     @Test func archivesNameTheDocumentedClasses() throws {
         func names(_ value: any NSObject & NSSecureCoding) throws -> String {
             let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)

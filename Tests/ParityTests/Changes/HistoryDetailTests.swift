@@ -67,7 +67,7 @@ import Testing
                 (request(transaction, "processID == %@", all[0].processID), 2),
                 (request(transaction, "timestamp <= %@", all[0].timestamp as NSDate), 1),
                 (request(change, "changeID == %@", last.changeID as NSNumber), 1),
-                (request(change, "ANY updatedProperties.name == 'body'"), 1),
+                (request(change, "updatedProperties CONTAINS 'body'"), 1),
                 (request(change, "changedObjectID == %@", id), 2),
             ]
             for (request, count) in cases {

@@ -30,7 +30,7 @@ import Testing
             try Versions.open(url, model(new)) { context throws in
                 let entries = try Versions.fetch("Entry", context, sortedBy: "number")
                 #expect((entries[0].value(forKey: "value") as? NSNumber)?.doubleValue == value)
-                #expect((entries[0].value(forKey: "value") is Float) == (new == .floatAttributeType))
+                #expect(entries[0].value(forKey: "value") as? Float == Float(value))
                 #expect(entries[1].value(forKey: "value") == nil)
                 #expect(entries[0].entity.attributesByName["value"]?.attributeType == new)
             }
@@ -38,15 +38,14 @@ import Testing
     }
 
     /// A value that the smaller type does not hold must not be cut.
-    @Test func aNumberThatDoesNotFitIsKeptOrRefused() throws {
+    @Test func aNumberThatDoesNotFitIsRefused() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.sqlite")
             try Versions.open(url, model(.integer64AttributeType)) { context throws in
                 Versions.insert("Entry", ["value": Int64(1) << 40, "number": 1], context)
                 try context.save()
             }
-            let code = Depot.code { try Versions.open(url, model(.integer16AttributeType)) { _ in } }
-            guard code == nil else { return }
+            #expect(Depot.code { try Versions.open(url, model(.integer16AttributeType)) { _ in } } == 134_110)
             try Versions.open(url, model(.integer64AttributeType)) { context throws in
                 #expect(try Versions.values("Entry", "value", by: "number", context, as: Int64.self) == [1 << 40])
             }
