@@ -76,8 +76,11 @@ import Testing
     @Test func theSameFileIsAddedOnce() throws {
         let place = try url()
         let coordinator = try filled(place, "nut")
-        let again = try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place)
-        #expect(coordinator.persistentStores == [again])
+        let error = #expect(throws: CocoaError.self) {
+            try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place)
+        }
+        #expect(error?.code == .persistentStoreOpen)
+        #expect(coordinator.persistentStores.count == 1)
     }
 
     @Test func aDescriptionIsAddedWithACompletion() async throws {
@@ -93,7 +96,9 @@ import Testing
             #expect(!failed)
         }
         #expect(coordinator.persistentStores.count == 2)
-        let missing = NSPersistentStoreDescription(url: URL(fileURLWithPath: "/nowhere/at/all/depot.sqlite"))
+        let file = try url()
+        try Data().write(to: file)
+        let missing = NSPersistentStoreDescription(url: file.appendingPathComponent("below/depot.sqlite"))
         let error = await withCheckedContinuation { continuation in
             coordinator.addPersistentStore(with: missing) { continuation.resume(returning: $1.map { $0 as NSError }) }
         }
