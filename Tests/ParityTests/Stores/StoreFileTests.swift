@@ -48,9 +48,16 @@ import Testing
         let options: [AnyHashable: Any] = [NSPersistentHistoryTrackingKey: true]
         let coordinator = try filled(try url(), "nut", options: options)
         let will = Heard(.NSPersistentStoreCoordinatorStoresWillChange, from: coordinator)
+        let did = Heard(.NSPersistentStoreCoordinatorStoresDidChange, from: coordinator)
         let store = try #require(coordinator.persistentStores.first)
         let target = try coordinator.migratePersistentStore(store, to: try url(), options: options, type: .sqlite)
-        #expect(will.notes.contains { ($0.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]) == [store] })
+        for heard in [will, did] {
+            let changes = heard.take().map(\.userInfo)
+            #expect(changes.count == 2)
+            #expect(changes.first??[NSRemovedPersistentStoresKey] as? [NSPersistentStore] == [store])
+            #expect(changes.last??[NSAddedPersistentStoresKey] as? [NSPersistentStore] == [target])
+            #expect(changes.last??[NSUUIDChangedPersistentStoresKey] as? [NSPersistentStore] == [store, target])
+        }
         #expect(target !== store)
         let context = Depot.context(over: coordinator)
         try context.performAndWait {
