@@ -26,7 +26,7 @@ import Testing
         #expect(try root.titles() == [])
     }
 
-    @Test func idsBecomePermanentByTheRootsSave() throws {
+    @Test func idsBecomePermanentByTheRootsSave() async throws {
         let root = try Boards.mainContext()
         let child = Boards.child(of: root)
         let grandchild = Boards.child(of: child)
@@ -36,6 +36,8 @@ import Testing
         try child.save()
         #expect(card.objectID == temporary)
         try root.save()
+        // Each level adopts the IDs at the end of its event.
+        for context in [child, grandchild] { await context.perform(schedule: .enqueued) {} }
         let above = try #require(root.registeredObjects.first)
         #expect(!card.objectID.isTemporaryID)
         #expect(card.objectID == above.objectID)
