@@ -81,6 +81,10 @@ import Testing
         let lookup = LookupRecordsRequest(recordNames: ["a"], zoneID: Bench.garden)
         #expect(try await bench.read(asking) { try $0.lookupRecords(lookup, in: $1, $2).syncToken } == token)
         #expect(try await bench.read { try $0.lookupRecords(lookup, in: $1, $2).syncToken } == nil)
+        let parent = QueryFilter(.system(.parent), .equals, .reference(RecordReference(recordName: "x")))
+        let query = QueryRecordsRequest(query: Query(recordType: "Plant", filters: [parent]), zoneID: Bench.garden)
+        #expect(try await bench.read(asking) { try $0.queryRecords(query, in: $1, $2).syncToken } == token)
+        #expect(try await bench.read { try $0.queryRecords(query, in: $1, $2).syncToken } == nil)
         let inDefault = ModifyRecordsRequest(operations: [.init(.create, .plant("a"))], zoneID: .defaultZone)
         #expect(try await bench.write(asking) { try $0.modifyRecords(inDefault, in: $1, $2).response.syncToken } == nil)
     }

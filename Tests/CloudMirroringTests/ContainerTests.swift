@@ -33,6 +33,31 @@ import Testing
         #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
     }
 
+    @Test func aStoreOpenedReadOnlyCannotBeChanged() throws {
+        let file = folder().appendingPathComponent("Posts.sqlite")
+        defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+        for isReadOnly in [false, true] {
+            let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+            let description = NSPersistentStoreDescription(url: file)
+            description.isReadOnly = isReadOnly
+            container.persistentStoreDescriptions = [description]
+            try container.load()
+            let store = try #require(container.persistentStoreCoordinator.persistentStores.first)
+            let context = container.newBackgroundContext()
+            let id = try context.performAndWait {
+                if !isReadOnly {
+                    context.insert("Post", ["title": "a"])
+                    try context.save()
+                }
+                return try #require(try context.all("Post").first).objectID
+            }
+            #expect(container.canModifyManagedObjects(in: store) == !isReadOnly)
+            #expect(container.canUpdateRecord(forManagedObjectWith: id) == !isReadOnly)
+            #expect(container.canDeleteRecord(forManagedObjectWith: id) == !isReadOnly)
+            try container.persistentStoreCoordinator.remove(store)
+        }
+    }
+
     @Test func storesThatCannotBeMirroredSayWhy() throws {
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
         let memory = Device.description(of: folder().appendingPathComponent("Posts.sqlite"))
@@ -69,7 +94,9 @@ import Testing
 
     @Test func theFirstDescriptionIsMirroredUnlessTheAppSaysOtherwise() {
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions?.databaseScope == .private)
+        let options = container.persistentStoreDescriptions.first?.cloudKitContainerOptions
+        #expect(options?.databaseScope == .private)
+        #expect(options?.containerIdentifier == CKContainer.default().containerIdentifier)
         container.persistentStoreDescriptions.first?.cloudKitContainerOptions = nil
         #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions == nil)
     }

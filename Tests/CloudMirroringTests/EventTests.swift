@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
+@testable import CloudMirroring
 import CoreData
 import Foundation
+import SQLiteStore
 import TestBasics
 import Testing
 
@@ -120,6 +122,18 @@ import Testing
         #expect(ended.endDate != nil)
         #expect(!ended.succeeded)
         #expect(ended.error != nil)
+    }
+
+    @Test func theLastThousandEventsAreKept() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try await tablet.container.sync(timeout: .seconds(600))
+        await tablet.container.stopSyncing()
+        let store = try #require(tablet.container.persistentStoreCoordinator.persistentStores.first)
+        let added = (0..<1_001).map { EventTable.Row(identifier: UUID(), type: 1, started: Double($0), ended: Double($0), failure: nil) }
+        try store.storage.write { writer in for row in added { try EventTable.insert(row, writer) } }
+        #expect(try events(tablet).map(\.identifier) == added.dropFirst().map(\.identifier))
+        try await tablet.discard()
     }
 
     @Test func aStoreThatWasNeverSyncedHasNoEvents() throws {

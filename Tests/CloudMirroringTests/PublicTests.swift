@@ -99,6 +99,25 @@ import Testing
         try await bo.until { _ in try bo.read { try $0.all("Post").count } == 1 }
     }
 
+    @Test func theAppSetsTheIntervalOfUse() async throws {
+        let cloud = try await cloud()
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        let bo = try Device(
+            "bo's", try await cloud.addUser("bo", device: "phone"),
+            describe: { description in
+                publish(description)
+                description.cloudKitContainerOptions?.publicPollInterval = .seconds(60)
+            })
+        try await sync(mia, bo)
+        try mia.edit { $0.insert("Post", ["title": "Later"]) }
+        try await sync(mia)
+        bo.timers.advance(by: 59)
+        #expect(try bo.read { try $0.all("Post").count } == 0)
+        bo.timers.advance(by: 1)
+        try await bo.until { _ in try bo.read { try $0.all("Post").count } == 1 }
+        for device in [mia, bo] { try await device.discard() }
+    }
+
     @Test func missingIndexesAreAllNamedWithWhatToDo() async throws {
         let cloud = try InProcessCloud(offered: [])
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)

@@ -35,7 +35,9 @@ import Testing
         #expect(ids.contains(before[0]))
         #expect(container.containerIdentifier == Device.containerIdentifier)
         #expect(share.recordID.recordName == CKRecordNameZoneWideShare)
-        #expect(share.recordID.zoneID.zoneName.hasPrefix("com.apple.coredata.cloudkit.share."))
+        let prefix = "com.apple.coredata.cloudkit.share."
+        #expect(share.recordID.zoneID.zoneName.hasPrefix(prefix))
+        #expect(UUID(uuidString: String(share.recordID.zoneID.zoneName.dropFirst(prefix.count))) != nil)
         try await all.sync()
         #expect(try zone(all.mia, "Trip") == share.recordID.zoneID.zoneName)
         #expect(try zone(all.phone, "Trip") == share.recordID.zoneID.zoneName)
@@ -441,6 +443,13 @@ import Testing
         }
         let made = try #require(share)
         made.publicPermission = .readWrite
+        let people: [CKShare.Participant]? = await withCheckedContinuation { continuation in
+            all.mia.container.fetchParticipants(matching: [CKUserIdentity.LookupInfo(emailAddress: "bo@example.org")], into: own) {
+                #expect($1 == nil)
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(people?.count == 1)
         let url: URL? = await withCheckedContinuation { continuation in
             all.mia.container.persistUpdatedShare(made, in: own) { share, error in
                 #expect(error == nil)

@@ -47,6 +47,21 @@ import Testing
         #expect(try PushNotification(json: await Self.poll(village, courier).body).subscriptionID == "all")
     }
 
+    @Test func betweenPollsOneNotificationOfEachSubscriptionIsKept() async throws {
+        let (village, mia, courier) = try await Self.page()
+        let more = Subscription(subscriptionID: "garden", kind: .zone(mia.zone()), notification: .silent)
+        _ = try await mia.ask(
+            .private, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(more)]), SubscriptionsResponse.self)
+        for name in ["sage", "mint"] { try await mia.modify([RecordOperation(.create, .plant(name))]) }
+        var kept: [String] = []
+        for _ in 0..<2 { kept.append(try PushNotification(json: await Self.poll(village, courier).body).subscriptionID) }
+        #expect(kept.sorted() == ["all", "garden"])
+        async let waiting = Self.poll(village, courier)
+        while village.hub.waiting == 0 { await Task.yield() }
+        try await mia.modify([RecordOperation(.create, .plant("dill"))])
+        #expect(["all", "garden"].contains(try PushNotification(json: await waiting.body).subscriptionID))
+    }
+
     @Test func aWaitInVainEndsWithAnEmptyAnswer() async throws {
         let (village, _, courier) = try await Self.page()
         async let waiting = Self.poll(village, courier)

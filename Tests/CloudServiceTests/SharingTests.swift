@@ -113,6 +113,8 @@ import Testing
         }
         #expect(refused.code == .accessDenied)
         #expect(hidden.code == .accessDenied)
+        // The invited address belongs to no account, so it may be the caller's.
+        #expect(hidden.nativeCode == .participantMayNeedVerification)
         #expect(await Self.refusal { try await bo.lookup("bed", of: mia) }?.code == .zoneNotFound)
         #expect(
             await Self.refusal { try await bo.modify([RecordOperation(.create, .plant("x", under: "bed"))], of: mia) }?.code
@@ -124,6 +126,18 @@ import Testing
             }
             #expect(error.code == .notFound)
         }
+    }
+
+    @Test func aStrangerIsNotAskedToVerifyAnAddressOfAnotherAccount() async throws {
+        let village = try Village()
+        let (bo, _) = (try await village.villager("bo"), try await village.villager("zoe"))
+        let (_, guid) = try await village.bed(with: [.invited("zoe")])
+        guard case .failure(_, let hidden) = try await bo.resolve(guid) else {
+            Issue.record("the stranger came in")
+            return
+        }
+        #expect(hidden.code == .accessDenied)
+        #expect(hidden.nativeCode == nil)
     }
 
     @Test func anOpenLinkLetsEverybodyInUntilItIsClosed() async throws {

@@ -415,7 +415,7 @@ import Testing
     }
 }
 
-private enum Records {
+enum Records {
     private static var model: Model {
         let song = Entity(
             name: "Song", className: "ObservedSong",

@@ -29,6 +29,8 @@ class AlbumRecord: NSManagedObject {
         set { _setObject(Keys.artist, newValue) }
     }
     var titleLength: Int { (title ?? "").count }
+    /// Reads one attribute of its own type.
+    var heading: String? { title }
 }
 
 final class BoxSetRecord: AlbumRecord {}
@@ -125,8 +127,10 @@ final class ArtistRecord: NSManagedObject {
     }
 
     @Test func untranslatableMacroPredicatesAreNil() throws {
-        _ = try Self.albums()
+        let context = try Self.albums()
         #expect(NSPredicate(#Predicate<AlbumRecord> { $0.titleLength == 3 }) == nil)
+        #expect(NSPredicate(#Predicate<AlbumRecord> { ($0.title ?? "").contains(/ne$/) }) == nil)
+        #expect(try years(NSPredicate(#Predicate<AlbumRecord> { $0.heading == "One" }), context) == [1990])
     }
 
     @Test func swiftDescriptorsAndKeyPathsNameProperties() throws {

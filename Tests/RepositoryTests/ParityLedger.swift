@@ -113,7 +113,7 @@ struct ParityLedger {
                 }
                 guard row.saysSame, !files.isEmpty else { return problems }
                 let words = files.reduce(into: Set<String>()) { $0.formUnion(tests.words(of: $1)) }
-                for name in row.symbol.symbolNames where exceptions[name] == nil {
+                for name in row.symbol.symbolNames + row.state.claimedNames where exceptions[name] == nil {
                     let isThere = name.hasPrefix("…") ? words.contains { $0.hasSuffix(name.dropFirst()) } : words.contains(name)
                     if !isThere {
                         problems.append(
@@ -141,7 +141,8 @@ struct TestIndex {
     init(_ files: [(path: String, text: String)]) {
         for file in files {
             guard file.text.contains("@Test") else { continue }
-            text[file.path] = file.text
+            // A comment shows nothing.
+            text[file.path] = file.text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
             let target = String(file.path.prefix { $0 != "/" })
             var suite: String?
             var isTest = false
@@ -206,6 +207,37 @@ extension StringProtocol {
         components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.flatMap { span in
             span.element.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "…") }.map(String.init)
         }.filter { $0.count > 1 && $0 != "init" }
+    }
+
+    /// The names that a state claims: those of its clauses without a negation.
+    fileprivate var claimedNames: [String] {
+        let denials: Set = ["absent", "not", "no", "nothing", "without", "cannot", "never", "nor", "only", "t"]
+        var claimed: [String] = [], names: [String] = []
+        var isDenied = false, depth = 0
+        func endClause() {
+            if !isDenied { claimed += names }
+            (names, isDenied) = ([], false)
+        }
+        for (index, span) in components(separatedBy: "`").enumerated() {
+            guard index.isMultiple(of: 2) else {
+                names += "`\(span)`".symbolNames
+                continue
+            }
+            var clause = ""
+            for character in span {
+                depth += character == "(" ? 1 : character == ")" ? -1 : 0
+                if depth == 0, ",;.".contains(character) {
+                    if !denials.isDisjoint(with: clause.words) { isDenied = true }
+                    endClause()
+                    clause = ""
+                } else {
+                    clause.append(character)
+                }
+            }
+            if !denials.isDisjoint(with: clause.words) { isDenied = true }
+        }
+        endClause()
+        return claimed
     }
 
     /// The name behind the first of the keywords.

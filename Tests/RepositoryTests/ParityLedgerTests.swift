@@ -12,6 +12,21 @@ import Testing
         "tarn": "the name of the program, which tests run as `TarnCommands`",
         "NAME": "a placeholder for the name of a model",
         "diff": "the command's type is `SchemaCommand.Diff`",
+        "port": "a command of `tarn`, which tests run as `TarnCommands`",
+        "ModelCompilerPlugin": "the build runs it for the test targets that name it",
+        "open": "a keyword; a subclass of another module needs it",
+        "required": "a keyword; a subclass of another module needs it",
+        "VACUUM": "a statement of SQLite's; tests measure the file",
+        "xcmappingmodel": "an extension of files that are not read",
+        "identity": "the capability `server-identity` is `Capability.serverIdentity`",
+        "permissions": "the capability is `Capability.permissions`, offered unless a test leaves it out",
+        "BAD_REQUEST": "the code is `WireError.Code.badRequest`",
+        "ACCESS_DENIED": "the code is `WireError.Code.accessDenied`",
+        "Authorization": "a header that the client of the tests sends",
+        "Bearer": "a header that the client of the tests sends",
+        "environment": "a placeholder in a path",
+        "push": "a part of a path that the client of the tests opens",
+        "stream": "a part of a path that the client of the tests opens",
     ]
 
     static func index() throws -> TestIndex {
@@ -55,7 +70,7 @@ import Testing
             }
             """
         ),
-        ("OtherTests/Shapes.swift", "struct ShapeTests {\n    @Test func linesAreStraight() {}\n}"),
+        ("OtherTests/Shapes.swift", "// Square\nstruct ShapeTests {\n    @Test func linesAreStraight() {}\n}"),
         ("OtherTests/ThingsSurface.swift", "struct ThingsSurfaceTests {\n    @Test func membersAreThere() { _ = Triangle.self }\n}"),
     ])
 
@@ -95,6 +110,17 @@ import Testing
         #expect(Self.problems("| `diameter` | differs | `ShapeTests.circlesAreRound` |") == [])
         #expect(Self.problems("| `diameter` | same | `ShapeTests.circlesAreRound` |", exceptions: ["diameter": "a reason"]) == [])
         #expect(Self.problems("| `Triangle` | same | `ThingsSurfaceTests` |") == [.symbolWithoutTest])
+        #expect(Self.problems("| `Square` | same | `OtherTests.ShapeTests` |") == [.symbolWithoutTest], "a comment shows nothing")
+    }
+
+    @Test func aStatesClaimsAreMentionedByTheRowsTests() {
+        let circles = "| `ShapeTests.circlesAreRound` |"
+        #expect(Self.problems("| `Circle` | same, with `radius` " + circles) == [])
+        #expect(Self.problems("| `Circle` | same, with `diameter` " + circles) == [.symbolWithoutTest])
+        #expect(Self.problems("| `Circle` | same; `diameter` is absent " + circles) == [])
+        #expect(Self.problems("| `Circle` | same; it has no `diameter`, and `center` is kept " + circles) == [.symbolWithoutTest])
+        #expect(Self.problems("| `Circle` | same; (`diameter`, `center`) are absent " + circles) == [])
+        #expect(Self.problems("| `Circle` | differs: `diameter` is kept " + circles) == [])
     }
 
     @Test func rowsAreWellFormed() {

@@ -38,6 +38,7 @@ struct AppleLayoutTests {
             #expect(Set(ours).subtracting(apples) == [])
             let entities = "SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY ORDER BY Z_ENT"
             #expect(try Library.rows(entities, on: new) == Library.rows(entities, on: url))
+            #expect(try Library.rows("SELECT COUNT(*) FROM Z_MODELCACHE", on: new) == ["0"])
         }
     }
 

@@ -322,12 +322,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Saving, and merging another context's save, advance the context to the newest state; registered objects keep their
     /// values until they are refreshed.
     ///
-    /// Has no effect on in-memory stores and child contexts.
+    /// Has no effect on in-memory stores.
     ///
     /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil to read the newest
     ///   state each time.
-    /// - Throws: `CocoaError` 134060 when no context is pinned to the token's state any more. The context stays pinned
-    ///   as before.
+    /// - Throws: `CocoaError` 134060 when no context is pinned to the token's state any more, and for a token in a child
+    ///   context, which reads the state of its parent. The context stays pinned as before.
     open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws { try setQueryGenerationFromImplementation(generation) }
 
     /// Enqueues a block on the context's queue. Changes are announced when it ends.

@@ -81,6 +81,9 @@ extension NSManagedObjectContext {
         preconditionIsCurrent()
         prefetched = PrefetchedRows()
         guard let generation else { return readingPoint = .head }
+        guard parent == nil else {
+            throw CocoaError(.coreData, sentence: "A child context reads the state of its parent; set the query generation of the parent.")
+        }
         if generation.isCurrent { return readingPoint = .nextRead }
         guard let view = generation.view else {
             throw CocoaError(

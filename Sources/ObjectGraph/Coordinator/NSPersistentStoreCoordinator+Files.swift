@@ -72,10 +72,10 @@ extension NSPersistentStoreCoordinator {
         let description = NSPersistentStoreDescription(type: storeType, configuration: configuration, url: URL, options: options)
         let target = try StoreCopy(from: store, of: self).copy(into: description)
         try remove(store)
+        let change: [AnyHashable: Any] = [NSAddedPersistentStoresKey: [target], NSUUIDChangedPersistentStoresKey: [store, target]]
+        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self, userInfo: change)
         attach(target)
-        NotificationCenter.default.post(
-            name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
-            userInfo: [NSAddedPersistentStoresKey: [target], NSUUIDChangedPersistentStoresKey: [store, target]])
+        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: change)
         return target
     }
 

@@ -34,6 +34,9 @@ open class NSCustomMigrationStage: NSMigrationStage {
     /// Runs while the store has the current model; ``NSStagedMigrationManager/container`` is open on it.
     open var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
     /// Runs when the store has the next model; ``NSStagedMigrationManager/container`` is open on it.
+    ///
+    /// If it throws, or the process ends in it, the next opening of the store calls it again: it may find content that it
+    /// converted before.
     open var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
     /// Creates a stage between two versions.

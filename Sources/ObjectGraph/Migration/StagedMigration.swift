@@ -6,6 +6,10 @@ import ManagedModel
 import SQLiteStore
 
 /// Migrates a file through the stages between its version and the model's.
+///
+/// A stage changes the tables in one transaction, before its `didMigrateHandler` converts their content. So the file's
+/// metadata names a stage until its handler has ended, and the handler is called again at the next opening (unverified
+/// for Apple's).
 struct StagedMigration {
     let manager: NSStagedMigrationManager
     let description: NSPersistentStoreDescription
@@ -23,6 +27,7 @@ struct StagedMigration {
                 .stagedMigrationFrameworkVersionMismatch,
                 sentence: "The store at \(url.path) does not say which version of the model it was made with; open it once without stages.")
         }
+        try finishStage(endingAt: checksum, metadata)
         if checksum == target.versionChecksum || checksum == target.earlierVersionChecksum { return }
         let (start, end) = (try position(of: checksum, "store"), try position(of: target.versionChecksum, "model of the coordinator"))
         guard start <= end else {
@@ -33,9 +38,36 @@ struct StagedMigration {
         for case let stage as NSCustomMigrationStage in manager.stages[start.stage..<max(start.stage, end.stage)] {
             if checksum != stage.currentModel.versionChecksum { try open(stage.currentModel) { _ in } }
             if let handler = stage.willMigrateHandler { try open(stage.currentModel) { _ in try handler(manager, stage) } }
-            try open(stage.nextModel) { _ in try stage.didMigrateHandler?(manager, stage) }
             checksum = stage.nextModel.versionChecksum
+            try markUnfinished(stage.didMigrateHandler == nil ? nil : checksum)
+            try finish(stage)
         }
+    }
+
+    /// The metadata key of the version whose `didMigrateHandler` has not ended: the tables have that version before the
+    /// handler converts their content.
+    private static let unfinishedKey = "TarnUnfinishedMigrationStage"
+
+    /// Calls a handler again that failed, or that the end of the process interrupted.
+    private func finishStage(endingAt checksum: String, _ metadata: [String: Any]) throws {
+        guard metadata[Self.unfinishedKey] as? String == checksum else { return }
+        let stages = manager.stages.compactMap { $0 as? NSCustomMigrationStage }
+        guard let stage = stages.first(where: { $0.nextModel.versionChecksum == checksum }) else { return }
+        try finish(stage)
+    }
+
+    private func finish(_ stage: NSCustomMigrationStage) throws {
+        try open(stage.nextModel) { _ in try stage.didMigrateHandler?(manager, stage) }
+        try markUnfinished(nil)
+    }
+
+    private func markUnfinished(_ checksum: String?) throws {
+        do {
+            var metadata = try SQLiteStore.metadata(at: url)
+            guard metadata[Self.unfinishedKey] as? String != checksum else { return }
+            metadata[Self.unfinishedKey] = checksum
+            try SQLiteStore.setMetadata(metadata, at: url)
+        } catch { throw CocoaError(error) }
     }
 
     private struct Position: Comparable {

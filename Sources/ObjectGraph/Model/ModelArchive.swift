@@ -7,8 +7,13 @@ import ManagedModel
 /// Keyed archives of models and their parts: the bytes of a compiled model under one key.
 enum ModelArchive {
     private static let key = "TarnModel"
+    /// Localized texts are no part of a compiled model.
+    private static let textsKey = "TarnLocalizedTexts"
 
-    static func encode(_ model: NSManagedObjectModel, with coder: NSCoder) { encode(model.value, with: coder) }
+    static func encode(_ model: NSManagedObjectModel, with coder: NSCoder) {
+        encode(model.value, with: coder)
+        if let texts = model.localizationDictionary { coder.encode(NSDictionary(dictionary: texts), forKey: textsKey) }
+    }
 
     static func encode(_ entity: NSEntityDescription, with coder: NSCoder) {
         var model = Model(entities: [entity.value])
@@ -23,6 +28,10 @@ enum ModelArchive {
         guard let copy = property.copy() as? NSPropertyDescription else { preconditionFailure("a copy of a property is one") }
         entity.properties = [copy]
         encode(entity, with: coder)
+    }
+
+    static func texts(from coder: NSCoder) -> [String: String]? {
+        coder.decodeObject(of: [NSDictionary.self, NSString.self], forKey: textsKey) as? [String: String]
     }
 
     static func model(from coder: NSCoder) -> Model? {

@@ -281,6 +281,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         versionHashModifier = other.versionHashModifier
         explicitRenamingIdentifier = other.explicitRenamingIdentifier
         constraints = other.constraints
+        storedCompoundIndexes = other.storedCompoundIndexes
         declared = other.declared
         properties = other.ownProperties.compactMap { $0.copy() as? NSPropertyDescription }
         indexes = other.storedIndexes.compactMap { $0.copy() as? NSFetchIndexDescription }

@@ -264,7 +264,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// Returns true: models archive securely.
     open class var supportsSecureCoding: Bool { true }
 
-    /// Archives the contents of a model file.
+    /// Archives the contents of a model file, and the localized texts.
     open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
 
     /// Unarchives a model.
@@ -273,5 +273,6 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     public required convenience init?(coder: NSCoder) {
         guard let model = ModelArchive.model(from: coder) else { return nil }
         self.init(model)
+        localizationDictionary = ModelArchive.texts(from: coder)
     }
 }

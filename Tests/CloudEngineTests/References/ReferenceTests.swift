@@ -94,6 +94,7 @@ extension Record {
 
     @Test func countsHaveLimits() async throws {
         var limits = Limits()
+        #expect(limits.deletingReferencesPerRecord == 750)
         (limits.deletingReferencesPerRecord, limits.recordsTakenAlong) = (3, 4)
         let bench = try await Bench.withGarden(limits: limits)
         try await bench.modify(.init(.create, .plant("t")))

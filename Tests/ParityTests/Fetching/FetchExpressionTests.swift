@@ -26,6 +26,7 @@ import Testing
             #expect(count.expressionValue(with: nil, context: nil) as? Int == 3)
             let own = try #require(count as? NSFetchRequestExpression)
             #expect(own.isCountOnlyRequest)
+            #expect(own.expressionType == .block)
             #expect(own.contextExpression.constantValue as? NSManagedObjectContext === context)
             #expect((own.requestExpression.constantValue as? NSFetchRequest<NSManagedObject>)?.entityName == "Item")
         }

@@ -63,7 +63,7 @@ struct ResultsSectionsDraft {
     mutating func remove(fromSection section: Int) { change(section, by: -1) }
 
     /// - Parameter index: The index by the sort order.
-    /// - Returns: The same index, or the end of the object's section if the order splits the section.
+    /// - Returns: The same index, or the end of the object's section if the order puts the object elsewhere: no two sections have one name.
     mutating func insert(_ name: String, at index: Int) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
@@ -76,12 +76,12 @@ struct ResultsSectionsDraft {
             change(section, by: 1)
             return index
         }
+        if let own = entries.firstIndex(where: { $0.name == name && $0.count > 0 }) {
+            let end = entries[own].start + entries[own].count
+            change(own, by: 1)
+            return end
+        }
         if let section = around.first(where: { entries[$0].start < index && index < entries[$0].start + entries[$0].count }) {
-            if let own = entries.firstIndex(where: { $0.name == name && $0.count > 0 }) {
-                let end = entries[own].start + entries[own].count
-                change(own, by: 1)
-                return end
-            }
             return begin(name, after: section)
         }
         if let last = around.last(where: { entries[$0].start + entries[$0].count == index && entries[$0].count > 0 }) {
