@@ -336,6 +336,18 @@ import Testing
         #expect(script.fire().first == "reset(removeRows)")
     }
 
+    @Test(arguments: [("3f", true), ("3F", false), ("", false), ("10000000000000", false)])
+    func aRestoredServerGetsLostVersions(tag: String, isComparable: Bool) {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        var error = WireError(.badRequest, "reason", nativeCode: .changeTokenExpired)
+        error.isHistoryLost = true
+        error.restoredChangeTag = tag
+        let reset = isComparable ? "reset(uploadLost(after: MirroringCore.RestoredVersion(changeTag: \"\(tag)\")))" : "reset(uploadAgain)"
+        #expect(script.finish(.failed(CloudFailure(error))).first == reset)
+        #expect(script.finish(.done) == ["setUp"])
+    }
+
     @Test func failuresThatNeedAnActionHalt() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
@@ -411,7 +423,8 @@ import Testing
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.plan(2, pending: 5)
-        #expect(script.settle(next: Sample.plan(3, pending: 3)) { $0.accepted = 2 } == ["send", "[exporting(done: 2, total: 5) 3 pending]"])
+        #expect(
+            script.settle(next: Sample.plan(3, pending: 3)) { $0.accepted = 2 } == ["send", "[exporting(done: 2, total: 5) 3 pending]"])
         #expect(script.tell(.itemsReceived(2)) == ["[exporting(done: 4, total: 5) 3 pending]"])
         #expect(script.settle { $0.accepted = 3 } == ["plan(8)", "[exporting(done: 5, total: 5)]"])
     }
@@ -479,7 +492,8 @@ import Testing
             for outcome in Sample.outcomes {
                 var machine = script
                 let state = machine.state
-                #expect(machine.handle(.finished(Sample.lateID, outcome), now: Sample.now, jitter: 0.5).allSatisfy { $0.isReport }, "\(name)")
+                #expect(
+                    machine.handle(.finished(Sample.lateID, outcome), now: Sample.now, jitter: 0.5).allSatisfy { $0.isReport }, "\(name)")
                 #expect(machine.state == state, "\(name), \(outcome)")
             }
         }

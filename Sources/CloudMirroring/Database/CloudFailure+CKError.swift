@@ -12,17 +12,22 @@ extension CloudFailure {
         switch error {
         case let failure as CloudFailure: self = failure
         case let error as CKError:
-            self.init(AppErrorCode(rawValue: error.errorCode) ?? .internalError, error.localizedDescription, retryAfterSeconds: error.retryAfterSeconds)
+            self.init(
+                AppErrorCode(rawValue: error.errorCode) ?? .internalError, error.localizedDescription,
+                retryAfterSeconds: error.retryAfterSeconds)
             didResetEncryptedData = error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil
             isHistoryLost = error.userInfo[CKError.historyLostKey] != nil
+            restoredVersion = (error.userInfo[CKError.restoredChangeTagKey] as? String).flatMap { RestoredVersion(changeTag: $0) }
         case is CancellationError: self.init(.operationCancelled, "the operation was cancelled")
         case let error as StoreError:
             let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
             let code: AppErrorCode =
                 switch error.code {
                 case .busy: .serviceUnavailable
-                case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable, .modelOfOthers: .incompatibleVersion
-                case .conflict, .constraint, .corrupt, .denied, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other: .internalError
+                case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable, .modelOfOthers:
+                    .incompatibleVersion
+                case .conflict, .constraint, .corrupt, .denied, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other:
+                    .internalError
                 }
             self.init(code, "the local store: \(error.summary)\(detail)")
         case let error as WireError: self.init(error)

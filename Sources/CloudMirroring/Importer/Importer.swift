@@ -141,7 +141,8 @@ struct Importer: Sendable {
 
     /// Reads one page of the first changed zone.
     private func readSharedZone(_ database: SyncDatabase) async throws -> Int {
-        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) }) else { return 0 }
+        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) })
+        else { return 0 }
         do {
             let (chain, received, _) = try await pages.extendChain(of: row, database)
             return chain.isComplete ? try await pages.apply(chain, of: row, database).records : received
@@ -154,7 +155,7 @@ struct Importer: Sendable {
             if failure.code == .changeTokenExpired {
                 let hadPages = sync.state.withLock { $0.importer.chains.removeValue(forKey: zone.number) } != nil
                 let isReset = try await sync.onQueue { [file] in
-                    try file.fetchAgain(zone, hadPages: hadPages, isHistoryLost: failure.isHistoryLost)
+                    try file.fetchAgain(zone, hadPages: hadPages, because: failure)
                 }
                 if isReset { return 0 }
             }
@@ -196,7 +197,8 @@ struct Importer: Sendable {
 
     /// Applies withheld records with unique values that are free since a change on this device, or in another zone.
     func applyWithheld() async throws {
-        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase() else { return }
+        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase()
+        else { return }
         for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {
             guard let token = row.token else { continue }
             let page = ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false)

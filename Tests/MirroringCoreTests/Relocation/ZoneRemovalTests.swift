@@ -103,6 +103,12 @@ private typealias Fixture = RelocationFixture
         #expect(!isNameTaken(state, "swift", by: "rust"))
     }
 
+    @Test func recordThatIsSentToARestoredServerKeepsItsName() {
+        var state = unsent()
+        state.system.created = 1
+        #expect(!isNameTaken(state, "swift", by: "rust"))
+    }
+
     @Test(arguments: [MirrorStage.uploaded, .needsDelete, .missing]) func recordThatIsNotToBeSentKeepsItsName(stage: MirrorStage) {
         #expect(!isNameTaken(unsent(stage), "swift", by: "rust"))
     }
