@@ -160,6 +160,33 @@ import Testing
         }
     }
 
+    /// Change tags up to that of the backup's last change are not lost. A second restore cannot know which ones the first one's history has.
+    @Test func aLostTokenComesWithTheLastChangeOfTheBackup() async throws {
+        let (cloud, tablet, _) = try await devices()
+        let client = client(tablet)
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        let backup = folder.url.appendingPathComponent("copy").path
+        guard case .record(let known) = try await client.modifyRecords(sage, idempotencyKey: "k1").results[0] else {
+            Issue.record("the record was rejected")
+            return
+        }
+        try await cloud.backUp(to: backup)
+        var mint = sage
+        mint.operations[0].record.recordName = "p2"
+        for expected in [known.recordChangeTag, nil] {
+            _ = try await client.modifyRecords(mint, idempotencyKey: "k2")
+            let token = try await changes(client, since: nil, saved: nil).get().syncToken
+            try await cloud.restore(from: backup)
+            guard case .failure(let error) = try await changes(client, since: token, saved: nil) else {
+                Issue.record("the token is of a history that the server lost")
+                return
+            }
+            #expect(error.isHistoryLost)
+            #expect(error.restoredChangeTag == expected)
+        }
+    }
+
     /// A copy of a request may arrive after a restore, and the restored server does not know that it was executed.
     @Test func aRequestForTheHistoryBeforeARestoreIsRejected() async throws {
         let (cloud, tablet, _) = try await devices()

@@ -117,6 +117,45 @@ import Testing
         }
     }
 
+    /// The backup, or another device, has the object under its first name. Its record name follows from that.
+    @Test(arguments: [true, false]) func aRenamedObjectStaysOneAfterARestore(isInBackup: Bool) async throws {
+        let (cloud, devices) = try await devices("tablet", "phone")
+        let (tablet, phone) = (devices[0], devices[1])
+        let backup = TestScope.temporaryFolder().appendingPathComponent("backup").path
+        if !isInBackup { try await cloud.backUp(to: backup) }
+        try tablet.edit { $0.insert("Tag", ["name": "t0"]) }
+        try await sync(devices)
+        if isInBackup { try await cloud.backUp(to: backup) }
+        pause([phone])
+        try tablet.edit { try Self.find("Tag", "name", "t0", $0).setValue("t9", forKey: "name") }
+        try await tablet.container.sync(timeout: .seconds(600))
+        pause([tablet])
+        try await cloud.restore(from: backup)
+        try await sync([phone, tablet])
+        try expectAll(devices, "Tag t9 – – 0 [] [] –")
+    }
+
+    /// The server executed the creation, the response was lost, and no backup says that another device has received the object.
+    @Test func anObjectOfARequestInDoubtStaysOneAfterARestore() async throws {
+        let (cloud, devices) = try await devices("tablet", "phone")
+        let (tablet, phone) = (devices[0], devices[1])
+        let backup = TestScope.temporaryFolder().appendingPathComponent("backup").path
+        try await cloud.backUp(to: backup)
+        // Other requests than the creation are complete.
+        try await tablet.until { _ in cloud.listeners == 2 }
+        try await tablet.settles()
+        tablet.transport.loseNextAnswers()
+        try tablet.edit { $0.insert("Tag", ["name": "t0"]) }
+        try await tablet.until { $0.activity == .offline }
+        pause([tablet])
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try dump(phone) == ["Tag t0 – – 0 [] [] –"])
+        try await cloud.restore(from: backup)
+        try tablet.edit { try Self.find("Tag", "name", "t0", $0).setValue("t9", forKey: "name") }
+        try await sync([phone, tablet])
+        try expectAll(devices, "Tag t9 – – 0 [] [] –")
+    }
+
     /// The names of the records follow from the names that the tags were made with: that of "t3" is smaller than that of "t0".
     @Test func aDuplicateOfADeletedObjectIsKept() async throws {
         let (cloud, devices) = try await devices("tablet", "phone")

@@ -336,6 +336,18 @@ import Testing
         #expect(script.fire().first == "reset(removeRows)")
     }
 
+    @Test(arguments: [("3f", true), ("3F", false), ("", false), ("10000000000000", false)])
+    func aRestoredServerGetsLostVersions(tag: String, isComparable: Bool) {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        var error = WireError(.badRequest, "reason", nativeCode: .changeTokenExpired)
+        error.isHistoryLost = true
+        error.restoredChangeTag = tag
+        let reset = isComparable ? "reset(uploadLost(after: MirroringCore.RestoredVersion(changeTag: \"\(tag)\")))" : "reset(uploadAgain)"
+        #expect(script.finish(.failed(CloudFailure(error))).first == reset)
+        #expect(script.finish(.done) == ["setUp"])
+    }
+
     @Test func failuresThatNeedAnActionHalt() {
         var script = Script.idle
         _ = script.tell(.pushArrived)

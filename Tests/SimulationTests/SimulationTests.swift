@@ -144,6 +144,16 @@ import Testing
         #expect(report.violations == [], "seed \(seed)")
     }
 
+    /// In 3005 and 3011 with extensions, a topic was renamed after the backup, and got another record name when the backup's record, or that
+    /// of another device, arrived: it existed twice. In 3005 with pauses, versions that the backup had won against later edits.
+    @Test(
+        arguments: [
+            (3005, [.extensions, .restores]), (3011, [.extensions, .restores]), (3005, [.batches, .pauses, .restores, .wholeSaves]),
+        ] as [(UInt64, Set<Feature>)])
+    func aRestoredServerKeepsIdentitiesAndLaterEdits(seed: UInt64, features: Set<Feature>) throws {
+        #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed)")
+    }
+
     /// Also where several devices of several users receive one change, where apps send requests to the server themselves, and next to
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])

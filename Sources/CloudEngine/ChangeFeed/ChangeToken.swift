@@ -84,11 +84,14 @@ struct ChangeToken: Hashable, Sendable {
         return epoch == point.epoch && newestChange <= point.counter
     }
 
-    /// The refusal of a point that the history does not contain.
-    static var historyLost: WireError {
+    /// The refusal of a point that the history does not contain. It names the last change that both have, if that is known.
+    func historyLost(_ state: PartitionState, _ view: any PartitionReader) throws -> WireError {
         var error = WireError(
             .badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
         error.isHistoryLost = true
+        if let point = try view.restorePoint(), point.nextEpoch == state.epoch, point.epoch == epoch {
+            error.restoredChangeTag = RecordBatch.changeTag(point.counter)
+        }
         return error
     }
 

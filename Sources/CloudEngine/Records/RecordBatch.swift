@@ -268,12 +268,15 @@ struct RecordBatch {
         }
     }
 
+    /// The change tag of a version. Clients of a restored server compare tags: see ``WireError/restoredChangeTag``.
+    static func changeTag(_ number: Int64) -> String { String(number, radix: 36) }
+
     private func stamped(_ record: Record, _ number: Int64) -> Record {
         let stamp = RecordStamp(
             timestamp: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID)
         var record = record
         record.zoneID = nil
-        record.recordChangeTag = String(number, radix: 36)
+        record.recordChangeTag = Self.changeTag(number)
         record.created = stored[record.recordName].flatMap { $0.record.isDeleted ? nil : $0.record.created } ?? stamp
         record.modified = stamp
         return record
@@ -281,7 +284,7 @@ struct RecordBatch {
 
     private func tombstone(of record: Record, _ number: Int64) -> Record {
         var tombstone = Record(
-            recordName: record.recordName, recordType: record.recordType, recordChangeTag: String(number, radix: 36),
+            recordName: record.recordName, recordType: record.recordType, recordChangeTag: Self.changeTag(number),
             isDeleted: true)
         // A reader of their own records only receives deletions of those only.
         if call.partition.scope == .public { tombstone.created = record.created }

@@ -28,6 +28,8 @@ extension CKError {
     static let serverDescriptionKey = "ServerErrorDescription"
     /// Key in the error of an expired token. The server was restored from a backup that is older than the token.
     package static let historyLostKey = "TarnServerHistoryLost"
+    /// Key of the change tag of the last change in that backup.
+    package static let restoredChangeTagKey = "TarnServerRestoredChangeTag"
 
     /// Creates the error of a request or of one item. The caller adds the records of a conflict.
     package init(_ error: WireError, userInfo: [String: Any] = [:]) {
@@ -36,6 +38,7 @@ extension CKError {
         if let uuid = error.uuid { userInfo[CKError.requestUUIDKey] = uuid }
         if error.didResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
         if error.isHistoryLost { userInfo[CKError.historyLostKey] = NSNumber(value: true) }
+        if let tag = error.restoredChangeTag { userInfo[CKError.restoredChangeTagKey] = tag }
         self.init(Code(error), error.reason, retryAfter: error.retryAfter, userInfo: userInfo)
     }
 

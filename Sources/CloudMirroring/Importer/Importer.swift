@@ -155,7 +155,7 @@ struct Importer: Sendable {
             if failure.code == .changeTokenExpired {
                 let hadPages = sync.state.withLock { $0.importer.chains.removeValue(forKey: zone.number) } != nil
                 let isReset = try await sync.onQueue { [file] in
-                    try file.fetchAgain(zone, hadPages: hadPages, isHistoryLost: failure.isHistoryLost)
+                    try file.fetchAgain(zone, hadPages: hadPages, because: failure)
                 }
                 if isReset { return 0 }
             }

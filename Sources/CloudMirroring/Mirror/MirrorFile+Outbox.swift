@@ -54,11 +54,28 @@ extension MirrorFile {
         }
     }
 
+    /// Notes the creations of requests in doubt. A restored server has no responses to requests since its backup, and other devices may have
+    /// received the records.
+    func noteCreationsInDoubt(_ writer: StoreWriter) throws {
+        for row in try OutboxTable.rows(writer) where try OutboxTable.attempts(of: row.key, writer) ?? 0 > 0 {
+            for body in row.bodies {
+                let request = try ModifyRecordsRequest(json: body)
+                guard let zone = try ZoneTable.row(normal(request.zoneID), writer)?.zone else { continue }
+                for operation in request.operations where operation.kind == .create {
+                    try self.writer(writer, zone: zone.number).noteCreationInDoubt(operation.record.recordName)
+                }
+            }
+        }
+    }
+
     /// Decides whether a failed request is replayed.
     func note(_ failure: CloudFailure, ofRequest key: String, in zone: MirrorZone) throws {
         try store.write { writer in
-            // The server has another history of the zone. The list of changed zones may not name it.
-            if failure.code == .serverRecordChanged { try ZoneTable.set(.needsFetch, .int(1), of: zone.number, writer) }
+            if failure.code == .serverRecordChanged {
+                // The server has another history of the zone. The list of changed zones may not name it.
+                try ZoneTable.set(.needsFetch, .int(1), of: zone.number, writer)
+                try noteCreationsInDoubt(writer)
+            }
             guard let attempts = try OutboxTable.attempts(of: key, writer) else { return }
             switch RetryPolicy.fate(of: failure) {
             case .uncertain where attempts + 1 < Self.uncertainAttemptsMax: try OutboxTable.setAttempts(attempts + 1, of: key, writer)

@@ -14,6 +14,7 @@ extension MirrorFile {
     func reset(_ reset: SyncMachine.Reset) throws -> Committed<[RowKey]> {
         try write { writer, related in
             if reset != .fetchAgain {
+                if reset != .removeRows { try noteCreationsInDoubt(writer) }
                 try OutboxTable.removeAll(writer)
                 try StateTable.set(.homeDeletion, .null, writer)
             }
@@ -22,6 +23,9 @@ extension MirrorFile {
             case .uploadAgain:
                 try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
                 try sendAgain(MirrorZone.home, writer)
+            case .uploadLost(let version):
+                try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
+                try sendAgain(MirrorZone.home, lostAfter: version, writer)
             case .removeRows: return try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, writer, &related)
             }
             return []
@@ -30,7 +34,13 @@ extension MirrorFile {
 
     /// Marks everything in a zone to be sent, as if the server had nothing of it. Records that the server does have are merged with when
     /// they are fetched: values that differ go to the conflict log.
-    func sendAgain(_ zone: Int64, _ writer: StoreWriter) throws { try self.writer(writer, zone: zone).markEverythingUnsent() }
+    ///
+    /// - Parameter version: The last version in the backup of a restored server; nil if the server has no part of this history. Earlier
+    ///   versions remain merge bases: the server has them, or has replaced them.
+    func sendAgain(_ zone: Int64, lostAfter version: RestoredVersion? = nil, _ writer: StoreWriter) throws {
+        let metadata = self.writer(writer, zone: zone)
+        if let version { try metadata.markUnsent(after: version) } else { try metadata.markEverythingUnsent() }
+    }
 
     /// Deletes rows, with all references to them, as changes that are not sent.
     func delete(_ keys: [RowKey], _ writer: StoreWriter) throws {

@@ -85,16 +85,16 @@ extension MirrorFile {
     ///
     /// - Parameters:
     ///   - hadPages: Whether pages have arrived that are not applied.
-    ///   - isHistoryLost: Whether the server was restored and may lack what this device has.
+    ///   - failure: Why the token expired. A server that was restored may lack what this device has.
     /// - Returns: false if the zone is at its beginning already.
-    func fetchAgain(_ zone: MirrorZone, hadPages: Bool, isHistoryLost: Bool) throws -> Bool {
+    func fetchAgain(_ zone: MirrorZone, hadPages: Bool, because failure: CloudFailure) throws -> Bool {
         try store.write { writer in
             guard let row = try ZoneTable.row(zone.number, writer) else { return false }
-            let isAtBeginning = row.token == nil && !hadPages
+            let isAtBeginning = row.token == nil && !hadPages, isHistoryLost = failure.isHistoryLost
             guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return false }
             try ZoneTable.beginFullFetch(zone.number, expectsHistory: !isHistoryLost, writer)
             // Objects that others share are theirs to send.
-            if isHistoryLost, scope == .private { try sendAgain(zone.number, writer) }
+            if isHistoryLost, scope == .private { try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer) }
             return true
         }
     }

@@ -135,5 +135,6 @@ enum OpenAPISchemas {
             ]
         ), (key: "redirectURL", value: string),
         (key: "didResetEncryptedData", value: flag), (key: "historyLost", value: flag),
+        (key: "restoredChangeTag", value: string),
     ]
 }

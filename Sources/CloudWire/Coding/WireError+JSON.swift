@@ -11,6 +11,7 @@ struct ErrorKeys {
     private var redirectURL: String?
     private var didResetEncryptedData = false
     private var isHistoryLost = false
+    private var restoredChangeTag: String?
 
     /// Reads the value of a key, if it is a key of an error.
     mutating func decode(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
@@ -25,6 +26,7 @@ struct ErrorKeys {
         case "redirectURL": redirectURL = try reader.readString()
         case "didResetEncryptedData": didResetEncryptedData = try reader.readFlag()
         case "historyLost": isHistoryLost = try reader.readFlag()
+        case "restoredChangeTag": restoredChangeTag = try reader.readString()
         default: return false
         }
         return true
@@ -43,6 +45,7 @@ struct ErrorKeys {
         error.redirectURL = redirectURL
         error.didResetEncryptedData = didResetEncryptedData
         error.isHistoryLost = isHistoryLost
+        error.restoredChangeTag = restoredChangeTag
         return error
     }
 }
@@ -74,5 +77,6 @@ extension WireError: WireMessage {
         writer.member("redirectURL", redirectURL)
         if didResetEncryptedData { writer.member("didResetEncryptedData", true) }
         if isHistoryLost { writer.member("historyLost", true) }
+        writer.member("restoredChangeTag", restoredChangeTag)
     }
 }

@@ -58,6 +58,9 @@ package struct WireError: Error, Hashable, Sendable {
     /// synced after the backup are not on the server. Tarn's addition, for clients that request
     /// ``Capability/lostHistory``.
     package var isHistoryLost = false
+    /// With ``isHistoryLost``: the change tag of the last change in the backup, if the token is of the history that the backup continues.
+    /// Versions up to it are not lost. Tarn's addition.
+    package var restoredChangeTag: String?
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: AppErrorCode? = nil) {
         self.code = code

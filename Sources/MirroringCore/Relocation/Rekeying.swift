@@ -19,9 +19,10 @@ package enum Rekeying {
         isRekeyable(state) && Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record))
     }
 
-    /// Returns `true` for a record that the server never had.
+    /// Returns `true` for a record that no server ever had. One that is sent again, as to a restored server, has a name by which other
+    /// devices know the object: under another name it would be two objects there.
     package static func isRekeyable(_ state: RecordState) -> Bool {
-        state.changeTag == nil && state.stage == .needsUpload && !state.isRelocated
+        state.changeTag == nil && state.system.created == nil && state.stage == .needsUpload && !state.isRelocated
     }
 
     /// Returns the record name that follows from a row's unique values; nil if it has none, or all names are taken.

@@ -19,6 +19,8 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package var didResetEncryptedData = false
     /// Whether a sync token expired because the server was restored from an older backup: devices upload their records.
     package var isHistoryLost = false
+    /// With ``isHistoryLost``: the last version in the backup. Later ones are lost; nil if it is unknown which ones are.
+    package var restoredVersion: RestoredVersion?
 
     package init(_ code: AppErrorCode, _ reason: String, retryAfter: Duration? = nil) {
         self.code = code
@@ -35,6 +37,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
         self.init(Self.code(of: error), error.reason, retryAfterSeconds: error.retryAfter)
         didResetEncryptedData = error.didResetEncryptedData
         isHistoryLost = error.isHistoryLost
+        restoredVersion = error.restoredChangeTag.flatMap { RestoredVersion(changeTag: $0) }
     }
 
     /// A fault of the server is not a rejection, although apps have one code for both: an item with a fault is retried.

@@ -47,7 +47,7 @@ extension SyncMachine {
         case .pause: state = .halted(Halt(failure: failure, isFinal: false))
         case .stop: state = .halted(Halt(failure: failure, isFinal: true))
         case .fetchAgain: reset(.fetchAgain, failure, &turn)
-        case .uploadAgain: reset(.uploadAgain, failure, &turn)
+        case .uploadAgain: reset(failure.restoredVersion.map { Reset.uploadLost(after: $0) } ?? .uploadAgain, failure, &turn)
         case .removeRows: reset(.removeRows, failure, &turn)
         case .split:
             requestSize.lowerLimit()

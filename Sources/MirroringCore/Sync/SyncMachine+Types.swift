@@ -17,6 +17,8 @@ extension SyncMachine {
         case fetchAgain
         /// Forget the server's versions: upload everything again, under the same names.
         case uploadAgain
+        /// The server was restored from a backup: fetch everything again, and upload records with versions that the backup lacks.
+        case uploadLost(after: RestoredVersion)
         /// The user deleted the data: delete the mirrored rows and all sync metadata.
         case removeRows
     }

@@ -30,8 +30,7 @@ package enum Feature: String, CaseIterable, Sendable {
     /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
     /// `sharing`.
     case rejections
-    /// The server is restored from a backup that lacks saves of the devices. Drawn without shares,
-    /// extensions and pauses, with which some seeds fail: see Simulation.md.
+    /// The server is restored from a backup that lacks saves of the devices. Drawn without shares.
     case restores
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
@@ -57,7 +56,7 @@ package enum Feature: String, CaseIterable, Sendable {
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
         var restores = SeededNumbers(seed: ~seed &+ 13)
-        let isRestorable = !features.isPublic && features.isDisjoint(with: [.sharing, .extensions, .pauses])
+        let isRestorable = !features.isPublic && !features.contains(.sharing)
         if restores.percent(20), isRestorable { features.insert(.restores) }
         return features
     }

@@ -103,6 +103,12 @@ private typealias Fixture = RelocationFixture
         #expect(!isNameTaken(state, "swift", by: "rust"))
     }
 
+    @Test func aRecordThatIsSentToARestoredServerKeepsItsName() {
+        var state = unsent()
+        state.system.created = 1
+        #expect(!isNameTaken(state, "swift", by: "rust"))
+    }
+
     @Test(arguments: [MirrorStage.uploaded, .needsDelete, .missing]) func aRecordWithoutPendingChangesKeepsItsName(stage: MirrorStage) {
         #expect(!isNameTaken(unsent(stage), "swift", by: "rust"))
     }

@@ -9,6 +9,7 @@ DELETE FROM TARN_LINK WHERE zone = ? AND (tag IS NOT NULL OR stage <> 1)
 DELETE FROM TARN_LINK WHERE zone = ? AND stage = 2
 DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND first = ?2
 DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND second = ?2
+DELETE FROM TARN_LINK WHERE zone = ?1 AND stage = 2 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)
 DELETE FROM TARN_LINKRANK
 DELETE FROM TARN_MERGED
 DELETE FROM TARN_MERGED WHERE zone = ?
@@ -20,6 +21,8 @@ DELETE FROM TARN_RECORD WHERE zone = ?
 DELETE FROM TARN_RECORD WHERE zone = ? AND (tag IS NOT NULL OR stage <> 1)
 DELETE FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 1 AND stage = 3
 DELETE FROM TARN_RECORD WHERE zone = ? AND stage = 2
+DELETE FROM TARN_RECORD WHERE zone = ?1 AND +isRelocated = 1 AND stage = 3 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)
+DELETE FROM TARN_RECORD WHERE zone = ?1 AND stage = 2 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)
 DELETE FROM TARN_STAGEDASSET
 DELETE FROM TARN_STAGEDASSET WHERE zone = ?
 DELETE FROM TARN_STAGEDPAGE
@@ -126,8 +129,8 @@ SELECT number FROM TARN_ZONE WHERE number > 0 AND listing < ?
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE 1 ORDER BY number
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE name = ? AND owner = ?
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration, exportedToken FROM TARN_ZONE WHERE number = ?
-SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND destination = ? ORDER BY source, relationship
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND EXISTS (SELECT 1 FROM TARN_RECORD r WHERE r.zone = ? AND r.name = destination) ORDER BY source, relationship
+SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND destination = ? ORDER BY source, relationship
 SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND source = ? ORDER BY source, relationship
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'TARN_LACKING_NAME'
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'TARN_LINK_FIRST'
@@ -155,17 +158,21 @@ UPDATE TARN_LINK SET stage = 2 WHERE zone = ?1 AND second = ?2
 UPDATE TARN_LINK SET stage = CASE WHEN tag IS NULL THEN ?3 ELSE 0 END WHERE zone = ?2 AND name IN (SELECT name FROM TARN_LINK WHERE zone = ?1 AND tag IS NULL AND stage = ?3)
 UPDATE TARN_LINK SET tag = ?5, stage = ?6, mark = ?7, failure = ?8, generation = ?9 WHERE zone = ?10 AND name = ?11 AND entities = ?1 AND relationships = ?2 AND first = ?3 AND second = ?4
 UPDATE TARN_LINK SET tag = NULL, failure = NULL, stage = 1 WHERE zone = ? AND stage <> 2
+UPDATE TARN_LINK SET tag = NULL, stage = 1 WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0)
 UPDATE TARN_LINK SET tag = NULL, stage = 1, failure = NULL WHERE zone = ?
 UPDATE TARN_LINK SET zone = ?, name = ?, tag = '', failure = NULL, generation = 0 WHERE zone = ? AND name = ?
 UPDATE TARN_MERGED AS g SET isReferenced = 0 WHERE zone = ? AND isReferenced = 1 AND NOT ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
 UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0 AND ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
 UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND successor = ? AND ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
+UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0)
+UPDATE TARN_RECORD SET created = ? WHERE zone = ? AND name = ? AND tag IS NULL AND created IS NULL
 UPDATE TARN_RECORD SET failure = NULL WHERE +zone = ? AND failure IS NOT NULL
 UPDATE TARN_RECORD SET mark = 1 + COALESCE((SELECT MAX(mark) FROM TARN_RECORD WHERE zone = ?1 AND stage IN (1, 2) AND failure IS NULL), mark) WHERE zone = ?1 AND name = ?2
 UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1
 UPDATE TARN_RECORD SET stage = 1 WHERE entity = ? AND pk = ? AND isRelocated = 0 AND stage = 0
 UPDATE TARN_RECORD SET tag = ?4, ancestor = ?5, unapplied = ?6, digests = ?7, stage = ?8, mark = ?9, failure = ?10, generation = ?11, creator = ?12, created = ?13, parent = ?14, share = ?15, encrypted = ?16, isUnreadable = ?17 WHERE zone = ?18 AND name = ?19 AND entity = ?1 AND pk = ?2 AND isRelocated = ?3
 UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = 1 WHERE zone = ? AND stage <> 2
+UPDATE TARN_RECORD SET tag = NULL, stage = 1 WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0)
 UPDATE TARN_RECORD SET tag = NULL, stage = 1, failure = NULL WHERE zone = ?
 UPDATE TARN_RECORD SET zone = ?, name = ?, tag = '', failure = NULL, generation = 0 WHERE zone = ? AND name = ?
 UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, created = NULL, parent = NULL, share = NULL, stage = 1, mark = ?4 WHERE zone = ?1 AND name = ?2
