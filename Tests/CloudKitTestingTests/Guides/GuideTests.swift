@@ -20,6 +20,21 @@ import Testing
         #expect(try await tablet.texts() == ["Milk"])
     }
 
+    /// `HowMirroringWorks.md` shows the picture.
+    @Test func theGuideShowsTheRecordOfANote() async throws {
+        let cloud = try TestCloud()
+        let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"))
+        try await phone.write("Milk")
+        try await phone.sync(timeout: .seconds(600))
+        let picture = try await cloud.picture()
+
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let guide = try String(contentsOf: root.appendingPathComponent("Documentation/Tarn.docc/HowMirroringWorks.md"), encoding: .utf8)
+        let shown = picture.trimmingCharacters(in: .newlines)
+        #expect(guide.contains("```\n\(shown)\n```"), "the guide shows another picture than\n\(shown)")
+    }
+
     @Test func aLosingValueIsInTheConflictLog() async throws {
         let cloud = try TestCloud()
         let phoneDevice = try await cloud.device("phone", account: "mia")
