@@ -166,7 +166,11 @@ class Site:
         blocks = [block for section in node.get("primaryContentSections", []) for block in section.get("content", [])]
         if blocks and blocks[0].get("type") == "heading" and blocks[0]["text"] == "Overview":
             blocks = blocks[1:]
-        parts = [f"<h1>{escape(title, quote=False)}</h1>", f'<p class="abstract">{abstract}</p>' if abstract else "", renderer.blocks(blocks)]
+        trail = [parent for parent in LISTS if identifier in self.children(parent)]
+        above = "".join(
+            f'<p class="eyebrow"><a href="{self.relative(file, self.address(parent))}">{escape(self.articles[parent]["metadata"]["title"])}</a></p>'
+            for parent in trail)
+        parts = [above + f"<h1>{escape(title, quote=False)}</h1>", f'<p class="abstract">{abstract}</p>' if abstract else "", renderer.blocks(blocks)]
         if node.get("seeAlsoSections") and any(not section.get("generated") for section in node["seeAlsoSections"]):
             self.problems.append(f"{title}: write 'See also' as paragraphs")
         children = "".join(
@@ -180,7 +184,6 @@ class Site:
             parts = ["\n".join(parts).replace(ledger_heading, figures + ledger_heading, 1), table]
         self.anchors[file] = {anchor for _, _, anchor in renderer.headings}
         body = "\n".join(parts) + self.neighbours(index, file)
-        trail = [parent for parent in LISTS if identifier in self.children(parent)]
         self.write_page(file, title, body, renderer.headings, trail, plain(node.get("abstract", [])), is_start=identifier == GUIDES)
         self.index_article(title, file, node, blocks)
 
@@ -198,7 +201,7 @@ class Site:
         for name, _, _ in ledger.shares(found)[:-1]:
             renderer.headings.append((2, name, slug(name)))
             self.entries.append([name, f"{file}#{slug(name)}", "Parity", "Parity", " ".join(row.symbol.replace("`", "") for row in found if row.section == name)])
-        return [ledger.figures(found), ledger.table(found, address)]
+        return ledger.figures(found), ledger.table(found, address, renderer.code_voice)
 
     def neighbours(self, index, file):
         """Links to the previous and the next page in reading order."""

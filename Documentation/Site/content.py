@@ -103,6 +103,9 @@ class Renderer:
     def block(self, block, shift=0):
         kind = block["type"]
         if kind == "paragraph":
+            if len(block["inlineContent"]) == 1 and block["inlineContent"][0]["type"] == "image":
+                # A narrow page scrolls to the parts of a drawing.
+                return f'<div class="picture" tabindex="0" role="group" aria-label="Drawing">{self.inline(block["inlineContent"])}</div>'
             return f"<p>{self.inline(block['inlineContent'])}</p>"
         if kind == "heading":
             return self.heading(block["text"], block["level"] + shift)

@@ -74,16 +74,16 @@ def figures(found):
             f'<th scope="col">symbols</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>')
 
 
-def inline(text, links):
+def inline(text, links, code):
     """Markdown of a cell: code and links."""
-    text = escape(text, quote=False)
-    text = re.sub(r"``?([^`]+)``?", lambda match: f"<code>{match[1]}</code>", text)
+    parts = re.split(r"(`[^`]+`)", text)
+    text = "".join(code(part[1:-1]) if part.startswith("`") else escape(part, quote=False) for part in parts)
     text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", lambda match: f'<a href="{escape(links(match[2]))}">{match[1]}</a>', text)
     return re.sub(r"(?<![\w*])\*([^*]+)\*(?![\w*])", r"<em>\1</em>", text)
 
 
-def table(found, links):
-    """The rows with their filter; site.js hides the rows that don't match."""
+def table(found, links, code):
+    """The rows with their filter; site.js hides the rows that don't match. `links` has the address of a link, `code` renders code."""
     options = "".join(f'<option value="{key}">{escape(title)}</option>' for key, title in STATES)
     parts = [
         '<form class="filter" id="ledger-filter"><label for="ledger-text">Symbol or word</label><input id="ledger-text" type="search" autocomplete="off">'
@@ -102,7 +102,7 @@ def table(found, links):
                 f'<div class="table" tabindex="0" role="group" aria-label="{label}"><table><thead><tr><th scope="col">symbol</th><th scope="col">state</th>'
                 '<th scope="col">test</th></tr></thead><tbody>')
         tests = row.tests.replace("`", "").replace(", ", "<br>")
-        parts.append(f'<tr data-state="{row.state}"><td>{inline(row.symbol, links)}</td><td>{inline(row.text, links)}</td><td class="tests">{tests}</td></tr>')
+        parts.append(f'<tr data-state="{row.state}"><td>{inline(row.symbol, links, code)}</td><td>{inline(row.text, links, code)}</td><td class="tests">{tests}</td></tr>')
     parts.append("</tbody></table></div></section>")
     return "\n".join(parts)
 

@@ -175,8 +175,7 @@ class Reference:
             address = self.address(symbol.identifier)
             if address is None:
                 continue
-            context = ".".join(symbol.declared_name.split(".")[:-1]) if len(symbol.path) > 2 else symbol.path[0]
-            if len(symbol.path) > 2:
-                parent = self.symbols.get(symbol.identifier.rsplit("/", 1)[0])
-                context = parent.declared_name if parent else symbol.path[0]
-            yield [symbol.title, address, symbol.role or "Symbol", context, plain(symbol.abstract)]
+            parent = self.symbols.get(symbol.identifier.rsplit("/", 1)[0]) if len(symbol.path) > 2 else None
+            context = parent.declared_name if parent else symbol.path[0]
+            # DocC's title of a case begins with its type.
+            yield [symbol.title.removeprefix(parent.title + ".") if parent else symbol.title, address, symbol.role or "Symbol", context, plain(symbol.abstract)]
