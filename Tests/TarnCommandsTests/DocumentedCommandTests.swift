@@ -94,19 +94,25 @@ import Testing
 
     /// Code that tests compile and run: that of the guides, and of a project of `tarn new`.
     private static func compiledSources() throws -> [String] {
-        let folder = root.appendingPathComponent("Tests/CloudKitTestingTests/Guides")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        let guides = "Tests/CloudKitTestingTests/Guides"
+        let names = try files(in: guides, ending: ".swift") + ["Tests/CloudCollaborationTests/GuideTests.swift"]
         let project = ProjectTemplate(name: "Trails", package: TarnPackage(location: "../tarn", isFolder: true))
-        return try names.map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) } + project.files.map(\.text)
+        return try names.map { try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8) } + project.files.map(\.text)
+    }
+
+    /// Paths from the root.
+    private static func files(in folder: String, ending suffix: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path).filter { $0.hasSuffix(suffix) }
+            .sorted()
+            .map { "\(folder)/\($0)" }
     }
 
     @Test func codeInDocumentsIsCompiled() throws {
         let sources = try Self.compiledSources()
-        let guides = "Documentation/Tarn.docc"
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.appendingPathComponent(guides).path)
-            .filter { $0.hasSuffix(".md") }
         var count = 0
-        for path in ["README.md"] + names.sorted().map({ "\(guides)/\($0)" }) {
+        for path in try ["README.md"] + Self.files(in: "Documentation", ending: ".md")
+            + Self.files(in: "Documentation/Tarn.docc", ending: ".md")
+        {
             let text = try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
             for sample in text.components(separatedBy: "```swift\n").dropFirst().map({ $0.components(separatedBy: "```")[0] }) {
                 count += 1
@@ -115,7 +121,7 @@ import Testing
                 }
             }
         }
-        #expect(count >= 20)
+        #expect(count >= 30)
     }
 
     @Test func commandsAreFoundInFencedBlocksOnly() {
