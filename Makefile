@@ -225,6 +225,7 @@ docs: tests-built docs-packages
 
 ## `make docs`, then the site in a browser: search, links, keyboard, phone, faults of accessibility.
 docs-check: docs test-packages
+	@/usr/bin/python3 Documentation/Site/unit_tests.py
 	@"$$(.ci/browser-python "$$HOME/.cache/tarn-python")" Documentation/Site/browser_test.py $(OUTPUT)
 
 # What the build needs besides Swift.

@@ -16,14 +16,12 @@ from html import escape
 import ledger
 from catalog import PARITY, Catalog, DeadLink, slug
 from content import Renderer, plain
+from contents import GUIDES, LISTS, Contents
 from links import dead_links
 from reference import Reference, Symbol
 
 SITE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(SITE))
-GUIDES = "doc://tarn/documentation/Tarn"
-# Pages whose topics are pages below them.
-LISTS = (GUIDES + "/Guarantees", GUIDES + "/Decisions")
 
 
 class Site:
@@ -48,7 +46,8 @@ class Site:
         self.names = self.names_of_symbols()
         self.anchors, self.expected, self.problems = {}, [], []
         self.entries = []
-        self.order, self.groups = self.reading_order()
+        self.contents = Contents(self)
+        self.problems += self.contents.unlisted
 
     # Addresses
 
@@ -93,53 +92,12 @@ class Site:
     def address_of_symbol(self, text):
         return self.names.get(text)
 
-    # Contents
-
-    def reading_order(self):
-        """Articles in their order, and the groups of the sidebar, as the topics of Tarn.md list them."""
-        order, groups = [GUIDES], []
-        for section in self.articles[GUIDES]["topicSections"]:
-            entries = []
-            for identifier in section["identifiers"]:
-                reference = self.articles[GUIDES]["references"][identifier]
-                entries.append((reference["title"], identifier))
-                if identifier in self.articles:
-                    order.append(identifier)
-                    order += [child for child in self.children(identifier) if child not in order]
-            groups.append((section["title"], entries))
-        listed = set(order)
-        for identifier in self.articles:
-            if identifier not in listed:
-                self.problems.append(f"{identifier}: Tarn.md doesn't list the page")
-        return order, groups
-
-    def children(self, identifier):
-        """The pages that a page lists as its topics: problems and decisions."""
-        if identifier not in LISTS or identifier not in self.articles:
-            return []
-        return [child for section in self.articles[identifier].get("topicSections", []) for child in section["identifiers"]]
-
-    def sidebar(self, page, trail):
-        """The contents, with the group of the page open."""
-        parts = []
-        for title, entries in self.groups:
-            items, is_open = [], title == self.groups[0][0]
-            for name, identifier in entries:
-                address = self.address(identifier)
-                # The page of one problem is below the list of problems, a type's below its module.
-                is_current, is_parent = address == page, identifier in trail
-                is_open = is_open or is_current or is_parent
-                mark = ' aria-current="page"' if is_current else ' class="parent"' if is_parent else ""
-                items.append(f'<li><a href="{self.relative(page, address)}"{mark}>{escape(name)}</a></li>')
-            parts.append(f'<details{" open" if is_open else ""}><summary>{escape(title)}</summary><ul>{"".join(items)}</ul></details>')
-        return "".join(parts)
-
     # Pages
 
     def write(self):
         with open(os.path.join(SITE, "Web/templates/frame.mustache"), encoding="utf-8") as file:
             self.frame = file.read()
-        for index, identifier in enumerate(self.order):
+        for index, identifier in enumerate(self.contents.order):
             self.write_article(index, identifier)
         for symbol in self.reference.symbols.values():
             if symbol.has_page:
@@ -166,7 +124,7 @@ class Site:
         blocks = [block for section in node.get("primaryContentSections", []) for block in section.get("content", [])]
         if blocks and blocks[0].get("type") == "heading" and blocks[0]["text"] == "Overview":
             blocks = blocks[1:]
-        trail = [parent for parent in LISTS if identifier in self.children(parent)]
+        trail = [parent for parent in LISTS if identifier in self.contents.children(parent)]
         above = "".join(
             f'<p class="eyebrow"><a href="{self.relative(file, self.address(parent))}">{escape(self.articles[parent]["metadata"]["title"])}</a></p>'
             for parent in trail)
@@ -175,7 +133,7 @@ class Site:
             self.problems.append(f"{title}: write 'See also' as paragraphs")
         children = "".join(
             f'<dt><a href="{self.relative(file, self.address(child))}">{escape(self.articles[child]["metadata"]["title"])}</a></dt>'
-            f'<dd>{Renderer(self, file, self.articles[child]["references"]).inline(self.articles[child].get("abstract"))}</dd>' for child in self.children(identifier))
+            f'<dd>{Renderer(self, file, self.articles[child]["references"]).inline(self.articles[child].get("abstract"))}</dd>' for child in self.contents.children(identifier))
         if children:
             parts.append(f'<dl class="symbols">{children}</dl>')
         if identifier == GUIDES + "/Parity":
@@ -183,7 +141,7 @@ class Site:
             ledger_heading = '<h2 id="the-ledger"'
             parts = ["\n".join(parts).replace(ledger_heading, figures + ledger_heading, 1), table]
         self.anchors[file] = {anchor for _, _, anchor in renderer.headings}
-        body = "\n".join(parts) + self.neighbours(index, file)
+        body = "\n".join(parts) + self.contents.neighbours(index, file)
         self.write_page(file, title, body, renderer.headings, trail, plain(node.get("abstract", [])), is_start=identifier == GUIDES)
         self.index_article(title, file, node, blocks)
 
@@ -202,16 +160,6 @@ class Site:
             renderer.headings.append((2, name, slug(name)))
             self.entries.append([name, f"{file}#{slug(name)}", "Parity", "Parity", " ".join(row.symbol.replace("`", "") for row in found if row.section == name)])
         return ledger.figures(found), ledger.table(found, address, renderer.code_voice)
-
-    def neighbours(self, index, file):
-        """Links to the previous and the next page in reading order."""
-        links = []
-        for name, label, position in (("prev", "Previous", index - 1), ("next", "Next", index + 1)):
-            if 0 <= position < len(self.order):
-                node = self.articles[self.order[position]]
-                address = self.relative(file, self.address(self.order[position]))
-                links.append(f'<a class="{name}" rel="{name}" href="{address}"><span>{label}</span>{escape(node["metadata"]["title"])}</a>')
-        return f'<nav class="neighbours" aria-label="Previous and next page">{"".join(links)}</nav>'
 
     def index_article(self, title, file, node, blocks):
         """An entry for the page and one for each of its sections."""
@@ -232,7 +180,7 @@ class Site:
         outline = "".join(
             f'<li class="level-{level}"><a href="#{escape(anchor)}">{escape(text, quote=False)}</a></li>' for level, text, anchor in headings if level <= 3)
         aside = f'<nav class="outline" aria-label="On this page"><p>On this page</p><ul>{outline}</ul></nav>' if len(headings) > 1 else ""
-        inside = (f'<nav id="contents" aria-label="Contents">{self.sidebar(file, trail)}</nav>'
+        inside = (f'<nav id="contents" aria-label="Contents">{self.contents.sidebar(file, trail)}</nav>'
                   f'<main id="content"><article{" class=start" if is_start else ""}>{body}</article></main>{aside}')
         values = {"title": title if is_start else f"{title} · Tarn", "description": description[:160], "root": os.path.relpath(".", os.path.dirname(file) or ".") + "/"}
         text = self.frame
@@ -268,7 +216,7 @@ def main(arguments):
         if len(arguments) == 3 and arguments[0] == "pages":
             site = Site(arguments[1], arguments[2])
             site.write()
-            print(f"{len(site.order)} guides, {sum(symbol.has_page for symbol in site.reference.symbols.values())} pages of symbols, "
+            print(f"{len(site.contents.order)} guides, {sum(symbol.has_page for symbol in site.reference.symbols.values())} pages of symbols, "
                   f"{len(site.entries)} entries of the search")
             return 0
     except (DeadLink, ValueError) as error:
