@@ -173,7 +173,7 @@ class Site:
             else:
                 sections[-1][2].append(block)
         for name, address, content in sections:
-            kind = "Problem" if file.startswith("problems/") else "Decision" if file.startswith("decisions/") else "Guide"
+            kind = "Change" if file == self.file("Changelog") else "Problem" if file.startswith("problems/") else "Decision" if file.startswith("decisions/") else "Guide"
             self.entries.append([name, address, kind, "" if name == title else title, plain(content)])
 
     def write_page(self, file, title, body, headings, trail, description, is_start=False):

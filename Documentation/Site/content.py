@@ -106,7 +106,7 @@ class Renderer:
             if len(block["inlineContent"]) == 1 and block["inlineContent"][0]["type"] == "image":
                 # A narrow page scrolls to the parts of a drawing.
                 return f'<div class="picture" tabindex="0" role="group" aria-label="Drawing">{self.inline(block["inlineContent"])}</div>'
-            return f"<p>{self.inline(block['inlineContent'])}</p>"
+            return self.paragraph(block["inlineContent"])
         if kind == "heading":
             return self.heading(block["text"], block["level"] + shift)
         if kind == "codeListing":
@@ -127,6 +127,15 @@ class Renderer:
         if kind == "thematicBreak":
             return "<hr>"
         raise ValueError(f"{self.page}: unknown content {kind}")
+
+    def paragraph(self, parts):
+        """A paragraph. Comments begin the source of a fact with `Source:`, and a difference from Apple's behaviour with `Differs:`."""
+        first = parts[0].get("text", "") if parts else ""
+        if first.startswith("Differs: "):
+            rest = [{"type": "text", "text": first[9:10].upper() + first[10:]}, *parts[1:]]
+            return f'<div class="note"><p class="note-name">Differs from Apple’s</p><p>{self.inline(rest)}</p></div>'
+        source = ' class="source"' if first.startswith("Source: ") else ""
+        return f"<p{source}>{self.inline(parts)}</p>"
 
     def item(self, item):
         """An item of a list; one paragraph needs no element."""

@@ -16,7 +16,7 @@ const index = prepareIndex([
   ["NSPersistentCloudKitContainer", "reference/coredata/c.html", "Class", "CoreData", "A container that syncs its stores with a server."],
   ["sync(timeout:)", "reference/coredata/c.html#sync(timeout:)", "Instance Method", "NSPersistentCloudKitContainer", "Syncs all stores now."],
   ["save()", "reference/coredata/x.html#save()", "Instance Method", "NSManagedObjectContext", "Writes the changes to the stores."],
-  ["Sync", "guides/changelog.html#sync", "Guide", "Changelog", "Added: a time-out. Versions."],
+  ["Sync", "guides/changelog.html#sync", "Change", "Changelog", "Added: a time-out. Versions."],
   ["Push is a hint", "decisions/0021.html", "Decision", "", "A conflict of two designs: push, or poll."],
   ["Conflicts", "guides/syncinganapp.html#conflicts", "Guide", "Syncing an app", "Objects are merged."],
   ["Conflicts", "guides/conflicts.html", "Guide", "", "Which value wins, and how to bring the other one back."]
@@ -52,6 +52,17 @@ test("a guide comes before a decision", () => {
 
 test("a page comes before a section of its name", () => {
   assert.equal(searchEntries(index, "conflicts")[0].address, "guides/conflicts.html");
+});
+
+test("a single word leads to a guide before members of that name", () => {
+  assert.equal(titles("sync")[0], "Syncing an app");
+  assert.ok(titles("sync").indexOf("Waiting for sync") < titles("sync").indexOf("sync(timeout:)"));
+  assert.equal(titles("sync(")[0], "sync(timeout:)");
+});
+
+test("words of a question are left out, unless there are no others", () => {
+  assert.equal(titles("how do I save with a context")[0], "save()");
+  assert.deepEqual(titles("to").length > 0, true);
 });
 
 test("all words have to be there, and words of a text count from their beginning", () => {

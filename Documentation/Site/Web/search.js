@@ -35,11 +35,21 @@ function scoreOf(word, entry) {
   return 0;
 }
 
-const kindBonus = { Guide: 8, Problem: 7, Class: 6, Structure: 6, Protocol: 6, Enumeration: 6, Framework: 5, Decision: -6 };
+const kindBonus = { Guide: 8, Problem: 8, Class: 8, Structure: 8, Protocol: 8, Enumeration: 8, Framework: 8, Decision: -6, Change: -10 };
+
+// Words of questions, which say nothing of the page.
+const emptyWords = new Set("a an and are at by can do does for from how i if in is it my of on or the to what when where which why with".split(" "));
+
+/** The words of a query, without words of questions unless there are no others. */
+function queryWords(query) {
+  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [])];
+  const full = words.filter(word => !emptyWords.has(word));
+  return full.length ? full : words;
+}
 
 /** The best entries, each with all words of the query. */
 function searchEntries(index, query, limit = 20) {
-  const words = [...new Set((query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || []))];
+  const words = queryWords(query);
   if (!words.length) return [];
   const exact = query.trim().toLowerCase();
   const found = [];
@@ -48,10 +58,13 @@ function searchEntries(index, query, limit = 20) {
     if (parts.includes(0)) continue;
     let score = parts.reduce((sum, part) => sum + part, 0) / words.length;
     if (parts.every(part => part >= 25)) score += 25;
-    score += (kindBonus[entry.kind] || 0) - Math.min(entry.title.length, 60) / 20;
-    // The page before its sections.
-    if (!entry.context) score += 4;
-    if (entry.name === exact || entry.name.startsWith(exact + "(")) score += 30;
+    const bonus = kindBonus[entry.kind] || 0;
+    // A word such as "share" begins the names of many members, and guides explain it.
+    if (!bonus && words.length === 1 && exact === words[0]) score -= 15;
+    score += bonus - Math.min(entry.title.length, 60) / 20;
+    // A section comes after its page, and after a type of its name.
+    if (entry.context && entry.kind === "Guide") score -= 4;
+    if (entry.name === exact || entry.name.startsWith(exact + "(")) score += bonus > 0 ? 20 : 5;
     found.push({ entry, score, position });
   }
   found.sort((a, b) => b.score - a.score || a.position - b.position);
@@ -60,7 +73,7 @@ function searchEntries(index, query, limit = 20) {
 
 /** A piece of an entry's text around the first word of the query that it has. */
 function excerptOf(entry, query, length = 120) {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) || [];
+  const words = queryWords(query);
   const places = words.map(word => entry.lowerText.indexOf(word)).filter(place => place >= 0);
   let start = Math.max(0, Math.min(...places, entry.text.length) - length / 3);
   if (!places.length || entry.text.length <= length) start = 0;
