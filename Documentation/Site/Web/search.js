@@ -52,6 +52,7 @@ function searchEntries(index, query, limit = 20) {
   const words = queryWords(query);
   if (!words.length) return [];
   const exact = query.trim().toLowerCase();
+  const isCall = exact.includes("(");
   const found = [];
   for (const [position, entry] of index.entries()) {
     const parts = words.map(word => scoreOf(word, entry));
@@ -60,7 +61,8 @@ function searchEntries(index, query, limit = 20) {
     if (parts.every(part => part >= 25)) score += 25;
     const bonus = kindBonus[entry.kind] || 0;
     // A word such as "share" begins the names of many members, and guides explain it.
-    if (!bonus && words.length === 1 && exact === words[0]) score -= 15;
+    if (!bonus && words.length === 1 && !isCall) score -= 15;
+    if (isCall && entry.name.startsWith(exact)) score += 60;
     score += bonus - Math.min(entry.title.length, 60) / 20;
     // A section comes after its page, and after a type of its name.
     if (entry.context && entry.kind === "Guide") score -= 4;
