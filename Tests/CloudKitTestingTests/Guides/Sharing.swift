@@ -8,7 +8,7 @@ import Foundation
 import Testing
 
 extension NSPersistentCloudKitContainer {
-    /// Shares objects with one user, who may edit them. Returns the link to send.
+    /// Shares objects with one user for editing. Returns the link to send.
     ///
     /// - Parameter store: The store of the private database.
     func invite(_ emailAddress: String, to objects: [NSManagedObject], in store: NSPersistentStore) async throws -> URL? {
