@@ -31,8 +31,9 @@ import Testing
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let guide = try String(contentsOf: root.appendingPathComponent("Documentation/Tarn.docc/HowMirroringWorks.md"), encoding: .utf8)
-        let shown = picture.trimmingCharacters(in: .newlines)
-        #expect(guide.contains("```\n\(shown)\n```"), "the guide shows another picture than\n\(shown)")
+        // Names of users and records are random.
+        func masked(_ text: String) -> String { text.replacing(/_[0-9a-f]{32}|[0-9A-F-]{36}/, with: "…") }
+        #expect(masked(guide).contains("```\n\(masked(picture))\n```"), "the guide shows another picture than\n\(picture)")
     }
 
     @Test func aLosingValueIsInTheConflictLog() async throws {
