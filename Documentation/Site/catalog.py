@@ -11,13 +11,8 @@ import shutil
 
 LINK_BASE = "https://tarn.invalid/"
 
-# Documents outside of Tarn.docc that are pages of the site.
-DOCUMENTS = [
-    "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
-    *("Documentation/" + name + ".md" for name in (
-        "Architecture", "Benchmarks", "Capabilities", "Collaboration", "Compatibility", "Design", "Encryption", "Glossary", "Migration",
-        "Scaling", "Simulation", "ThreatModel")),
-]
+# Documents at the root that are pages of the site; those in Documentation all are.
+DOCUMENTS = {"CHANGELOG.md": "Changelog", "CONTRIBUTING.md": "Contributing", "SECURITY.md": "Security"}
 SYNC = "Documentation/Sync.md"
 # Made from the ledger: see ledger.py.
 PARITY = "Documentation/Parity.md"
@@ -64,9 +59,10 @@ class Catalog:
         guides = sorted(name for name in os.listdir(self.folder) if name.endswith(".md"))
         for name in guides:
             self.names["Documentation/Tarn.docc/" + name] = name[:-3]
-        for path in DOCUMENTS:
-            self.names[path] = {"CHANGELOG.md": "Changelog", "CONTRIBUTING.md": "Contributing", "SECURITY.md": "Security"}.get(
-                path, os.path.basename(path)[:-3])
+        self.names.update(DOCUMENTS)
+        for name in sorted(os.listdir(os.path.join(self.root, "Documentation"))):
+            if name.endswith(".md"):
+                self.names["Documentation/" + name] = name[:-3]
         self.names[SYNC] = "Guarantees"
         self.names[PARITY] = "Parity"
         decisions = sorted(os.listdir(os.path.join(self.root, "Documentation/Decisions")))
