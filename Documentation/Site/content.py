@@ -22,6 +22,11 @@ def code(text, language):
         return escape(text, quote=False)
 
 
+def breakable(name):
+    """A name as HTML, with places where a narrow column may break it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[:.(_/])(?=\w)", "<wbr>", escape(name, quote=False))
+
+
 class Renderer:
     """Renders the content of one page.
 
@@ -59,7 +64,7 @@ class Renderer:
 
     def code_voice(self, text):
         """Code in a sentence, with a link if it is the name of one symbol."""
-        html = f"<code>{escape(text, quote=False)}</code>"
+        html = f"<code>{breakable(text)}</code>"
         address = self.site.address_of_symbol(text)
         if not address or address == self.page:
             return html

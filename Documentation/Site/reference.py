@@ -4,7 +4,7 @@
 import re
 from html import escape
 
-from content import Renderer, plain
+from content import Renderer, breakable, plain
 
 
 class Symbol:
@@ -65,7 +65,7 @@ class Reference:
     def page(self, symbol):
         """The title, the body and the headings of a page."""
         renderer = Renderer(self.site, symbol.file, symbol.node.get("references", {}), language="swift")
-        parts = [f'<p class="eyebrow">{self.trail(symbol)}</p>', f"<h1>{self.breakable(symbol.title)}</h1>"]
+        parts = [f'<p class="eyebrow">{self.trail(symbol)}</p>', f"<h1>{breakable(symbol.title)}</h1>"]
         if symbol.abstract:
             parts.append(f'<p class="abstract">{renderer.inline(symbol.abstract)}</p>')
         parts.append(self.details(symbol, renderer, 2))
@@ -86,11 +86,6 @@ class Reference:
                 links.append(f'<a href="{self.site.relative(symbol.file, parent.file)}">{escape(parent.title)}</a>')
         return " · ".join([*links, escape(symbol.role)])
 
-    @staticmethod
-    def breakable(name):
-        """A long name, with places where a narrow page may break it."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[:.(])(?=\w)", "<wbr>", escape(name, quote=False))
-
     def relationships(self, symbol, section):
         names = []
         for identifier in section["identifiers"]:
@@ -108,12 +103,12 @@ class Reference:
                 continue
             inside = Renderer(self.site, symbol.file, member.node.get("references", {}), language="swift")
             if member.has_page:
-                link = f'<a href="{self.site.relative(symbol.file, member.file)}"><code>{self.breakable(member.title)}</code></a>'
+                link = f'<a href="{self.site.relative(symbol.file, member.file)}"><code>{breakable(member.title)}</code></a>'
                 rows.append(f"<dt>{link}</dt><dd>{inside.inline(member.abstract)}</dd>")
                 continue
             label = escape(f"Link to {member.title}")
             parts.append(
-                f'<section class="member"><h3 id="{escape(member.anchor)}"><code>{self.breakable(member.title)}</code>'
+                f'<section class="member"><h3 id="{escape(member.anchor)}"><code>{breakable(member.title)}</code>'
                 f'<a class="anchor" href="#{escape(member.anchor)}" aria-label="{label}">#</a></h3>')
             if member.abstract:
                 parts.append(f"<p>{inside.inline(member.abstract)}</p>")
