@@ -18,12 +18,13 @@ func save(title: String, of record: CKRecord, in database: CKDatabase) async thr
 
 @Suite struct TitlesTests {
     @Test func aTitleIsSavedAfterAConflict() async throws {
-        let phone = try await TestCloud().device("phone", account: "mia")
+        let cloud = try TestCloud()
+        let phone = try await cloud.device("phone", account: "mia")
         let database = phone.container.privateCloudDatabase
         let recipe = try await save(title: "Soup", of: CKRecord(recordType: "Recipe"), in: database)
         phone.fail(.conflict, operation: "records/modify")
         #expect(try await save(title: "Stew", of: recipe, in: database)["title"] as? String == "Stew")
         #expect(try await database.record(for: recipe.recordID)["title"] as? String == "Stew")
-        #expect(phone.requests.filter { $0.contains("records/modify") }.count == 3)
+        #expect(phone.requests.filter { $0 == "records/modify" }.count >= 3)
     }
 }
