@@ -51,8 +51,8 @@ RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInP
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs examples sanitize fuzz requests attack overload streams soak \
-	bench bench-anchors simulate simulate-values statements packages test-packages web-packages static-packages
+.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak \
+	bench bench-anchors simulate simulate-values statements packages test-packages web-packages docs-packages static-packages
 .DEFAULT_GOAL := build
 
 ## This list.
@@ -105,6 +105,7 @@ lint: web-packages
 	.ci/prose --check
 	Packaging/deployment/generate --check
 	node .ci/lint-web.mjs
+	node .ci/lint-web.mjs Documentation/Site/Web
 
 ## The tests outside of the SLOW targets, to be run after each change. ONLY chooses some of them, or others.
 quick: tests-built
@@ -128,9 +129,10 @@ test: tests-built test-packages web-packages
 	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web
 
-## Lints the console's scripts, styles and templates, and tests its scripts outside of a browser. Needs Node.js.
+## Lints scripts, styles and templates of the console and the documentation, and tests the scripts outside of a browser. Needs Node.js.
 web: web-packages
 	node .ci/lint-web.mjs
+	node .ci/lint-web.mjs Documentation/Site/Web
 	node --test Tests/WebTests/*.test.mjs
 
 ## The example package and a project of `tarn new`, built as an app's own package is, and run: in debug and in release.
@@ -217,10 +219,15 @@ simulate-values: packages
 	@$(SCRATCH)/release/simulate-values $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) \
 		$(if $(CANARY),--canary $(CANARY)) $(if $(FEATURES),--features $(FEATURES))
 
-## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
+## The documentation as a site of static pages in OUTPUT: guides, reference, search. A dead link is an error.
 OUTPUT := .build-docs
-docs: tests-built
+docs: tests-built docs-packages
 	@.ci/docs $(SCRATCH) $(OUTPUT)
+
+## `make docs`, then the site in a browser: search, links, keyboard, phone, faults of accessibility.
+docs-check: docs test-packages
+	@/usr/bin/python3 Documentation/Site/unit_tests.py
+	@"$$(.ci/browser-python "$$HOME/.cache/tarn-python")" Documentation/Site/browser_test.py $(OUTPUT)
 
 # What the build needs besides Swift.
 packages:
@@ -233,6 +240,10 @@ static-packages:
 # What the console's scripts are checked with. Any Node.js from version 18 on does.
 web-packages:
 	@command -v node >/dev/null || .ci/install-packages nodejs
+
+# What colours the code of the documentation.
+docs-packages:
+	@.ci/install-packages python3 python3-pygments
 
 # What the test of the page needs.
 test-packages:

@@ -4,7 +4,7 @@
 //
 // usage: lint-web [FOLDER]
 //
-// Lints scripts, style sheets and templates of the console: syntax, forbidden constructs, names that nothing uses, and elements,
+// Lints scripts, style sheets and templates in a folder, the console's by default: syntax, forbidden constructs, names that nothing uses, and elements,
 // style variables and templates that don't exist. Needs Node.js 18 and nothing else.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

@@ -96,22 +96,6 @@ import Testing
         }
     }
 
-    /// Code in the guides was compiled and run.
-    @Test func guidesShowCodeOfTests() throws {
-        let tests = try Self.swiftFiles(in: "Tests/CloudKitTestingTests/Guides").map(\.text).joined(separator: "\n")
-        let folder = Self.root.appendingPathComponent("Documentation/Tarn.docc")
-        var samples = 0
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() where name.hasSuffix(".md") {
-            let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-            for sample in text.components(separatedBy: "```swift\n").dropFirst() {
-                samples += 1
-                let code = sample.components(separatedBy: "```")[0]
-                if !tests.contains(code) { Issue.record("\(name) shows code that no test of the guides has: \(code.prefix(60))…") }
-            }
-        }
-        #expect(samples > 5)
-    }
-
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

@@ -92,15 +92,36 @@ import Testing
         #expect(count >= 40)
     }
 
-    /// A project of `tarn new` is compiled by tests: README shows parts of it.
-    @Test func codeInREADMEIsThatOfANewProject() throws {
-        let text = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
-        let template = ProjectTemplate(name: "Trails", package: TarnPackage(location: "/tarn", isFolder: true))
-        let samples = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-        #expect(samples.count >= 1)
-        for sample in samples {
-            #expect(template.files.contains { $0.text.contains(sample) }, "no new project has \(sample.prefix(60))…")
+    /// Code that tests compile and run: that of the guides, and of a project of `tarn new`.
+    private static func compiledSources() throws -> [String] {
+        let guides = "Tests/CloudKitTestingTests/Guides"
+        let names = try files(in: guides, ending: ".swift") + ["Tests/CloudCollaborationTests/GuideTests.swift"]
+        let project = ProjectTemplate(name: "Trails", package: TarnPackage(location: "../tarn", isFolder: true))
+        return try names.map { try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8) } + project.files.map(\.text)
+    }
+
+    /// Paths from the root.
+    private static func files(in folder: String, ending suffix: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path).filter { $0.hasSuffix(suffix) }
+            .sorted()
+            .map { "\(folder)/\($0)" }
+    }
+
+    @Test func codeInDocumentsIsCompiled() throws {
+        let sources = try Self.compiledSources()
+        var count = 0
+        for path in try ["README.md"] + Self.files(in: "Documentation", ending: ".md")
+            + Self.files(in: "Documentation/Tarn.docc", ending: ".md")
+        {
+            let text = try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+            for sample in text.components(separatedBy: "```swift\n").dropFirst().map({ $0.components(separatedBy: "```")[0] }) {
+                count += 1
+                if !sources.contains(where: { $0.contains(sample) }) {
+                    Issue.record("\(path) shows code that no test and no new project has: \(sample.prefix(60))…")
+                }
+            }
         }
+        #expect(count >= 30)
     }
 
     @Test func commandsAreFoundInFencedBlocksOnly() {

@@ -26,6 +26,12 @@ test("the console's files have no findings", () => {
   assert.equal(run.status, 0, run.stderr);
 });
 
+test("the documentation's files have no findings", () => {
+  const folder = new URL("../../Documentation/Site/Web", import.meta.url).pathname;
+  const run = spawnSync(process.execPath, [new URL("../../.ci/lint-web.mjs", import.meta.url).pathname, folder], { encoding: "utf8" });
+  assert.equal(run.status, 0, run.stderr);
+});
+
 for (const [what, files, message] of [
   ["a syntax error", script("const a = ;"), /a\.js:1: error: isn't JavaScript/],
   ["a script that isn't strict", { "a.js": "start();\n" }, /use strict/],

@@ -20,6 +20,22 @@ import Testing
         #expect(try await tablet.texts() == ["Milk"])
     }
 
+    /// `HowMirroringWorks.md` shows the picture.
+    @Test func theGuideShowsTheRecordOfANote() async throws {
+        let cloud = try TestCloud()
+        let phone = try makeContainer(on: try await cloud.device("phone", account: "mia"))
+        try await phone.write("Milk")
+        try await phone.sync(timeout: .seconds(600))
+        let picture = try await cloud.picture()
+
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let guide = try String(contentsOf: root.appendingPathComponent("Documentation/Tarn.docc/HowMirroringWorks.md"), encoding: .utf8)
+        // Names of users and records are random.
+        func masked(_ text: String) -> String { text.replacing(/_[0-9a-f]{32}|[0-9A-F-]{36}/, with: "…") }
+        #expect(masked(guide).contains("```\n\(masked(picture))\n```"), "the guide shows another picture than\n\(picture)")
+    }
+
     @Test func aLosingValueIsInTheConflictLog() async throws {
         let cloud = try TestCloud()
         let phoneDevice = try await cloud.device("phone", account: "mia")
