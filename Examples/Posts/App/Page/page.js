@@ -4,57 +4,17 @@
 // The page of one device. It asks nothing repeatedly: the device tells it what changed, over one stream of events.
 // Every text that a person typed goes into the page as text, never as markup.
 
+import { showBoard } from "./board.js";
+import { showConflicts } from "./conflicts.js";
+import { byID, element, notice, replaceIfChanged, send } from "./dom.js";
 import { addExamples } from "./examples.js";
 
-const byID = id => document.getElementById(id);
 const posts = new Map();
 const trash = new Map();
 const tags = new Map();
 let selected = null;
 let arrived = new Set();
 let renderIsPlanned = false;
-
-const element = (name, attributes = {}, ...children) => {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === "class") node.className = value;
-    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else node.setAttribute(key, value);
-  }
-  node.append(...children.filter(child => child !== null));
-  return node;
-};
-
-// MARK: Talking to the device
-
-/** `inConflict` takes the place of a notice where the device answers 409. */
-const send = async (method, path, body, type = "application/json", inConflict = null) => {
-  const options = { method };
-  if (body !== undefined) {
-    options.headers = { "Content-Type": type };
-    options.body = type === "application/json" ? JSON.stringify(body) : body;
-  }
-  try {
-    const answer = await fetch(path, options);
-    const text = await answer.text();
-    const value = text === "" ? null : JSON.parse(text);
-    if (answer.status === 409 && inConflict) return await inConflict(value);
-    if (!answer.ok) throw new Error(value?.error?.message ?? `The device answered ${answer.status}.`);
-    return value;
-  } catch (error) {
-    notice(error instanceof TypeError ? "The device does not answer. Is its process running?" : error.message);
-    return undefined;
-  }
-};
-
-let noticeTimer;
-const notice = (text, { stays = false, isCalm = false } = {}) => {
-  clearTimeout(noticeTimer);
-  byID("notice").hidden = text === "";
-  byID("notice").classList.toggle("calm", isCalm);
-  byID("notice").textContent = text;
-  if (!stays && text !== "") noticeTimer = setTimeout(() => notice(""), 6000);
-};
 
 const events = new EventSource("events");
 const on = (name, handle) => events.addEventListener(name, event => handle(JSON.parse(event.data)));
@@ -278,57 +238,6 @@ byID("copy-link").addEventListener("click", async () => {
     byID("sharing-result").textContent = "Press Ctrl-C to copy";
   }
 });
-byID("share-form").addEventListener("submit", async event => {
-  event.preventDefault();
-  if (await send("POST", "shares", { link: byID("share-link").value }) === undefined) return;
-  byID("share-link").value = "";
-  showBoardPane(false);
-});
-
-// MARK: The public board
-
-const showBoardPane = isShown => {
-  byID("list").hidden = isShown;
-  byID("board").hidden = !isShown;
-  byID(isShown ? "close-board" : "open-board").focus();
-};
-byID("open-board").addEventListener("click", () => showBoardPane(true));
-byID("close-board").addEventListener("click", () => showBoardPane(false));
-byID("notice-form").addEventListener("submit", async event => {
-  event.preventDefault();
-  const text = byID("notice-text").value.trim();
-  if (text === "" || await send("POST", "board", { text }) === undefined) return;
-  byID("notice-text").value = "";
-});
-
-const showBoard = board => {
-  byID("board-count").textContent = board.length === 0 ? "" : String(board.length);
-  replaceIfChanged(byID("notices"), board, () => board.map(entry => element(
-    "li", { class: "trashed" }, element("span", {}, element("strong", {}, entry.text), ` ${entry.author}`),
-    entry.isOwn ? element("button", { type: "button", "aria-label": `Delete ${entry.text}`, onclick: () => send("DELETE", `board/${entry.id}`) }, "Delete") : null)));
-};
-
-// MARK: Conflicts
-
-const propertyNames = { title: "title", name: "tag's name", color: "tag's colour" };
-
-/** One card for each value that lost against a concurrent change: both values, and the choice. */
-const showConflicts = conflicts => {
-  byID("conflicts").hidden = conflicts.length === 0;
-  replaceIfChanged(byID("conflicts"), conflicts, () => conflicts.map(conflict => {
-    const path = `conflicts/${conflict.id}`;
-    const property = propertyNames[conflict.property] ?? conflict.property;
-    const [kept, lost] = conflict.isOwn ? ["From this device, shown now", "From the other device"] : ["From the other device, shown now", "From this device"];
-    return element(
-      "section", { class: "conflict", "data-key": conflict.id },
-      element("h2", {}, `Two devices changed the ${property} at the same time`),
-      element("dl", {}, element("dt", {}, kept), element("dd", {}, conflict.kept || "Empty"), element("dt", {}, lost), element("dd", {}, conflict.lost || "Empty")),
-      element("p", { class: "choice" },
-        element("button", { type: "button", class: "primary", "aria-label": `Restore ${conflict.lost}`, onclick: () => send("POST", `${path}/restoration`, {}) }, "Restore the other"),
-        element("button", { type: "button", "aria-label": `Keep ${conflict.kept}`, onclick: () => send("DELETE", path) }, "Keep as it is")));
-  }));
-};
-
 // MARK: The trash
 
 const showTrash = isShown => {
@@ -472,15 +381,6 @@ const showChange = (before, after) => {
   if (changed.length === 0) return;
   const time = new Date().toLocaleTimeString([], { timeStyle: "medium" });
   byID("changed").textContent = `Changed on another device while you looked: ${changed.map(([, name]) => name).join(", ")} (${time})`;
-};
-
-const replaceIfChanged = (container, description, make) => {
-  const text = JSON.stringify(description);
-  if (container.text === text) return;
-  container.text = text;
-  const focused = container.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-  container.replaceChildren(...make());
-  if (focused !== undefined) [...container.children].find(child => child.dataset.key === focused)?.focus();
 };
 
 const renderTags = post => {

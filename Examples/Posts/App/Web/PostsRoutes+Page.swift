@@ -6,7 +6,8 @@ import Hummingbird
 
 extension PostsRoutes {
     private static let files = [
-        "index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "examples.js": "text/javascript",
+        "index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "board.js": "text/javascript",
+        "conflicts.js": "text/javascript", "dom.js": "text/javascript", "examples.js": "text/javascript",
     ]
 
     /// The page's files, from the folder that comes with the program.
