@@ -163,7 +163,9 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            exclude: ["Web"],
+            plugins: ["WebFilesPlugin"]),
         .executableTarget(name: "tarn", dependencies: ["TarnCommands"]),
         .target(
             name: "PostsApp",

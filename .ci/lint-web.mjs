@@ -4,14 +4,24 @@
 //
 // usage: lint-web [FOLDER]
 //
-// Lints scripts, style sheets and templates in a folder, the console's by default: syntax, forbidden constructs, names that nothing uses, and elements,
+// Lints scripts, style sheets and templates in a folder; by default those of the console and of the demo's page: syntax,
+// forbidden constructs, names that nothing uses, and elements,
 // style variables and templates that don't exist. Needs Node.js 18 and nothing else.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const folder = process.argv[2] || new URL("../Sources/CloudConsole/Web", import.meta.url).pathname;
-const files = readdirSync(folder, { recursive: true }).map(String).filter(name => /\.(js|css|mustache|svg)$/.test(name)).sort();
+const owners = ["CloudConsole", "TarnCommands"];
+if (process.argv.length < 3) {
+  // The scripts of a folder share their names, so each folder is a run of its own.
+  const codes = owners.map(owner => {
+    const web = new URL("../Sources/" + owner + "/Web", import.meta.url).pathname;
+    return spawnSync(process.execPath, [new URL(import.meta.url).pathname, web], { stdio: "inherit" }).status;
+  });
+  process.exit(Math.max(...codes.map(code => code ?? 1)));
+}
+const folder = process.argv[2];
+const files = readdirSync(folder, { recursive: true }).map(String).filter(name => /\.(js|css|html|mustache|svg)$/.test(name)).sort();
 const problems = [];
 const report = (name, line, text) => problems.push(`${join(folder, name)}:${line}: error: ${text}`);
 const textOf = name => readFileSync(join(folder, name), "utf8");
@@ -22,7 +32,7 @@ const each = (name, text, pattern, message) => {
 
 const columnsMax = 200;
 const templates = new Set(files.filter(name => name.endsWith(".mustache")).map(name => name.replace(/^templates\//, "").replace(/\.mustache$/, "")));
-const markup = files.filter(name => name.endsWith(".mustache")).map(textOf).join("\n");
+const markup = files.filter(name => /\.(html|mustache)$/.test(name)).map(textOf).join("\n");
 
 for (const name of files) {
   const text = textOf(name);
@@ -32,7 +42,7 @@ for (const name of files) {
   each(name, text, /[ \t]+$/gm, "spaces at the end of a line");
   if (name.endsWith(".js")) lintScript(name, text);
   if (name.endsWith(".css")) lintStyle(name, text);
-  if (name.endsWith(".mustache")) lintTemplate(name, text);
+  if (/\.(html|mustache)$/.test(name)) lintTemplate(name, text);
 }
 
 function lintScript(name, text) {

@@ -45,6 +45,18 @@ import Testing
         #expect(ended.output == "page: ok\n")
     }
 
+    /// The server pane, the plugs, the conflict card and the tour.
+    @Test(.enabled("needs Chromium, and Playwright for Python") { await Browser.isThere() }, .timeLimit(.minutes(5)))
+    func aPersonPullsPlugsAndLosesNothing() async throws {
+        let folder = try Folder()
+        let demo = try Browser.demo(in: folder)
+        let address = try await demo.line(after: "tarn: demo at ")
+        let ended = try await Browser.run("stage_test.py", [address], in: folder)
+        await demo.stop()
+        #expect(ended.status == 0, "\(ended.complaint)")
+        #expect(ended.output == "stage: ok\n")
+    }
+
     /// The parent process is killed, and cannot notify its children.
     @Test(.timeLimit(.minutes(10)))
     func noProcessOutlivesTheDemo() async throws {
@@ -52,7 +64,7 @@ import Testing
         let demo = try Browser.demo(in: folder)
         let address = try await demo.line(after: "tarn: demo at ")
         let stage = try await Browser.text(of: address)
-        let devices = stage.matches(of: /src="([^"]+)"/).map { String($0.1) }
+        let devices = stage.matches(of: /src="(http[^"]+)"/).map { String($0.1) }
         #expect(devices.count == 2)
         var streams: [HTTPClientResponse.Body.AsyncIterator] = []
         for device in devices { streams.append(try await Browser.events(of: device)) }

@@ -53,6 +53,55 @@ import Testing
     }
 }
 
+/// Messages between device and server, found in the bytes that the relay carries.
+@Suite struct TrafficReaderTests {
+    private func view(_ text: String) -> ByteBufferView { ByteBuffer(string: text).readableBytesView }
+
+    @Test func aRequestEndsWithTheHeadOfItsResponse() {
+        var reader = TrafficReader()
+        reader.deviceSent(view("POST /database/1/x/records/modify?key=1 HTTP/1.1\r\nHost: a\r\n\r\n"), at: 10)
+        reader.deviceSent(view("{\"operations\":[]}"), at: 11)
+        let messages = reader.serverSent(view("HTTP/1.1 200 OK\r\nX-Apple-Request-UUID: ABC\r\n\r\n{"), at: 15)
+        #expect(
+            messages == [
+                TraceMessage(kind: .request, began: 10, ended: 15, path: "/database/1/x/records/modify", status: 200, request: "ABC")
+            ])
+        #expect(reader.serverSent(view("\"a\":1}"), at: 16).isEmpty)
+    }
+
+    @Test func heartbeatsOfThePushStreamAreNotNotifications() {
+        var reader = TrafficReader()
+        reader.deviceSent(view("GET /device/1/x/push/stream HTTP/1.1\r\n\r\n"), at: 1)
+        #expect(reader.serverSent(view("HTTP/1.1 200 OK\r\n\r\n"), at: 2).map(\.kind) == [.request])
+        #expect(reader.serverSent(view("1\r\n\n\r\n"), at: 3).isEmpty)
+        #expect(reader.serverSent(view("a\r\n{\"zone\":1}\n\r\n"), at: 4) == [TraceMessage(kind: .push, began: 4, ended: 4)])
+    }
+}
+
+/// Who may use a device's page.
+@Suite struct PageAccessTests {
+    @Test(arguments: [
+        ("127.0.0.1:8401", true), ("localhost:8401", true), ("device.example.org", false), ("192.168.1.2:8401", false), ("", false),
+    ])
+    func theHostIsThisMachine(_ authority: String, _ isAccepted: Bool) {
+        let access = PageAccess(host: "127.0.0.1", key: nil)
+        #expect((access.refusal(authority: authority, method: .get, contentType: nil) == nil) == isAccepted)
+    }
+
+    @Test func inANetworkThePageNeedsItsKey() throws {
+        let access = PageAccess(host: "192.168.1.2", key: "secret")
+        #expect(access.refusal(authority: "192.168.1.2:8401", method: .get, contentType: nil) == nil)
+        #expect(access.refusal(authority: "localhost:8401", method: .get, contentType: nil) != nil)
+        #expect(!access.hasKey(cookies: nil))
+        #expect(!access.hasKey(cookies: "posts-key=secres"))
+        #expect(access.cookie(forLink: "other") == nil)
+        let cookie = try #require(access.cookie(forLink: "secret"))
+        #expect(cookie.contains("HttpOnly; SameSite=Strict"))
+        #expect(access.hasKey(cookies: "a=b; " + cookie.prefix { $0 != ";" }))
+        #expect(PageAccess(host: "127.0.0.1", key: nil).hasKey(cookies: nil))
+    }
+}
+
 /// Pages of other sites may not use a device, even when a browser on this machine shows them.
 @Suite(.closesFixtures, .tags(.slow)) struct LocalOnlyTests {
     @Test func foreignPagesAreRefused() async throws {

@@ -3,10 +3,12 @@
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
-const web = new URL("../../Sources/CloudConsole/Web/", import.meta.url);
-export const source = name => readFileSync(new URL(name, web), "utf8");
+const webOf = owner => new URL(`../../Sources/${owner}/Web/`, import.meta.url);
+/** A file of the console's; `TarnCommands/stage.js` is one of the demo's page. */
+export const source = name => readFileSync(
+  name.includes("/") ? new URL(name.split("/")[1], webOf(name.split("/")[0])) : new URL(name, webOf("CloudConsole")), "utf8");
 
-class Element {
+export class Element {
   constructor(kind, id) {
     this.kind = kind;
     this.id = id;
@@ -18,10 +20,18 @@ class Element {
     this.className = "";
     this.value = "";
     this.hidden = false;
+    this.style = {};
   }
+  focus() { Element.focused = this; }
+  showModal() { this.open = true; }
+  close() { this.open = false; }
+  /** Templates are not read: tests give an element its parts by their selectors. */
+  querySelector(selector) { return this.querySelectorAll(selector)[0] || null; }
+  querySelectorAll(selector) { return (this.parts && this.parts[selector]) || []; }
   addEventListener(name, listener) { (this.listeners[name] ||= []).push(listener); }
-  async fire(name) { for (const listener of this.listeners[name] || []) await listener({}); }
+  async fire(name, event = {}) { for (const listener of this.listeners[name] || []) await listener(event); }
   setAttribute(name, value) { this.attributes[name] = value; }
+  getAttribute(name) { return this.attributes[name]; }
   append(...parts) {
     for (const part of parts) {
       if (part instanceof Element) { part.parent = this; this.children.push(part); } else this.textContent += part;
@@ -44,11 +54,13 @@ export class Page {
     this.listeners = {};
     this.stored = new Map();
     this.opened = [];
+    this.parts = {};
     this.elements = new Map(ids.map(id => [id, new Element("div", id)]));
     const page = this;
     const document = {
       currentScript: { src: "https://cloud.example/cloudkit.js" }, visibilityState: "visible",
-      getElementById: id => page.elements.get(id) || null, createElement: kind => new Element(kind)
+      getElementById: id => page.elements.get(id) || null, createElement: kind => new Element(kind),
+      querySelectorAll: selector => page.parts[selector] || []
     };
     this.document = document;
     this.window = {
@@ -66,7 +78,8 @@ export class Page {
       },
       setTimeout: (run, milliseconds) => page.start(run, milliseconds), clearTimeout: timer => page.stop(timer),
       setInterval: (run, milliseconds) => page.start(run, milliseconds), clearInterval: timer => page.stop(timer),
-      fetch: (...values) => page.fetch(...values)
+      fetch: (...values) => page.fetch(...values),
+      EventSource: class { addEventListener(name, listener) { (page.listeners[name] ||= []).push(listener); } }
     });
     this.context.globalThis = this.context;
   }

@@ -58,7 +58,7 @@ import Foundation
     }
 
     private func store() throws -> NSPersistentStore {
-        guard let store = container.persistentStoreCoordinator.persistentStores.first else { throw ArchiveBusy() }
+        guard let store = container.store(.own) else { throw ArchiveBusy() }
         return store
     }
 }

@@ -17,7 +17,7 @@ extension Post {
 
     /// Each device has its own store, which names it.
     private var contribution: ContributedText {
-        let store = managedObjectContext?.persistentStoreCoordinator?.persistentStores.first
+        let store = managedObjectContext?.persistentStoreCoordinator?.persistentStores.first { PostsStack.Store($0) == .own }
         return ContributedText(of: self, "contents", by: store?.identifier ?? "")
     }
 }

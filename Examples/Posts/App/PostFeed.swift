@@ -24,6 +24,9 @@ import Foundation
     private var sync = SyncMessage.starting
     private var network: NetworkMessage
     private var latency: LatencyMessage?
+    private var conflicts: [ConflictMessage] = []
+    private var shares: [String] = []
+    private var board: [NoticeMessage] = []
 
     /// Objects that changed since the last event.
     private var touched = Touched()
@@ -32,7 +35,8 @@ import Foundation
     private struct Touched {
         var posts: Set<Post> = []
         var tags: Set<Tag> = []
-        var goneAttachments: Set<String> = []
+        /// Posts that an import changed.
+        var elsewhere: Set<String> = []
         /// When the first new post stood in the fetched results, by the machine's steady clock.
         var appearedAt: UInt64?
         var latency: LatencyMessage?
@@ -100,7 +104,7 @@ import Foundation
     private var state: StateMessage {
         StateMessage(
             device: device, posts: Array(shownPosts.values), trash: Array(shownTrash.values), tags: Array(shownTags.values), sync: sync,
-            network: network, latency: latency)
+            network: network, latency: latency, conflicts: conflicts, shares: shares, board: board)
     }
 
     /// Everything as it is now, then each change.
@@ -116,6 +120,31 @@ import Foundation
         self.network = network
         pages.send(Event(.network, network))
     }
+
+    func show(_ conflicts: [ConflictMessage]) {
+        guard conflicts != self.conflicts else { return }
+        self.conflicts = conflicts
+        pages.send(Event(.conflicts, conflicts))
+    }
+
+    /// - Parameter shares: The identifiers of the posts that several users have.
+    func show(shares: [String]) {
+        guard shares != self.shares else { return }
+        self.shares = shares
+        pages.send(Event(.shares, shares))
+    }
+
+    func show(board: [NoticeMessage]) {
+        guard board != self.board else { return }
+        self.board = board
+        pages.send(Event(.board, board))
+    }
+
+    /// The posts that are shown, trash included.
+    var visiblePosts: [Post] { (posts.fetchedObjects ?? []) + (trash.fetchedObjects ?? []) }
+
+    /// Reports a step of sync to the pages that are open.
+    func trace(_ message: TraceMessage) { pages.send(Event(.trace, message)) }
 
     /// Lets connections of pages that are gone end.
     func beat() { pages.send(.beat) }
@@ -148,7 +177,12 @@ import Foundation
             change.tell(isTrashed ? nil : message, of: post.shortID, in: &shownPosts, shown: \.posts, removed: \.removedPosts)
             change.tell(isTrashed ? message : nil, of: post.shortID, in: &shownTrash, shown: \.trash, removed: \.removedTrash)
         }
+        change.elsewhere = change.posts.map(\.id).filter(touched.elsewhere.contains)
         if !change.isEmpty { pages.send(Event(.change, change)) }
+        if !touched.elsewhere.isEmpty, !change.isEmpty {
+            let now = TraceMessage.now
+            trace(TraceMessage(kind: .shown, began: now, ended: now))
+        }
         if let latency = touched.latency {
             self.latency = latency
             pages.send(Event(.latency, latency))
@@ -156,22 +190,29 @@ import Foundation
     }
 
     private func didChange(_ object: Any, _ type: NSFetchedResultsChangeType) {
+        // Changes of this device are pending while the controllers report them; those of an import are saved.
+        let isImported = (object as? NSManagedObject)?.hasChanges == false
         switch object {
         case let post as Post:
-            touched.posts.insert(post)
+            insert(post, isImported)
             // A post that this app did not insert came from another device, unless it moved between the list and the trash.
             let isKnown = shownPosts[post.shortID] != nil || shownTrash[post.shortID] != nil
             if type == .insert, !post.isInserted, !post.isTrashed, !isKnown { didAppear(post) }
         case let tag as Tag:
             touched.tags.insert(tag)
         case let attachment as Attachment:
-            if let post = attachment.isGone ? owner(of: attachment) : attachment.post { touched.posts.insert(post) }
+            if let post = attachment.isGone ? owner(of: attachment) : attachment.post { insert(post, isImported) }
         case let content as PostContent:
-            if !content.isGone, let post = content.post { touched.posts.insert(post) }
+            if !content.isGone, let post = content.post { insert(post, isImported) }
         default:
             return
         }
         planTelling()
+    }
+
+    private func insert(_ post: Post, _ isImported: Bool) {
+        touched.posts.insert(post)
+        if isImported { touched.elsewhere.insert(post.shortID) }
     }
 
     private func didAppear(_ post: Post) {

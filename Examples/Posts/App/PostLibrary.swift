@@ -8,10 +8,12 @@ import Foundation
 /// The actions of a user on posts. Each change is saved immediately; the container sends it to the other devices.
 @MainActor final class PostLibrary {
     private let container: NSPersistentCloudKitContainer
+    private let feed: PostFeed
     private var context: NSManagedObjectContext { container.viewContext }
 
-    init(_ container: NSPersistentCloudKitContainer) {
+    init(_ container: NSPersistentCloudKitContainer, _ feed: PostFeed) {
         self.container = container
+        self.feed = feed
     }
 
     // MARK: Posts
@@ -109,22 +111,38 @@ import Foundation
     func setTag(_ tagID: String, of postID: String, isOn: Bool) throws {
         let post = try object(Post.self, postID)
         let tag = try object(Tag.self, tagID)
-        if isOn { post.addToTags(tag) } else { post.removeFromTags(tag) }
+        if isOn { post.addToTags(try tagInStore(of: post, like: tag)) } else { post.removeFromTags(tag) }
         try save()
+    }
+
+    /// Relationships stay in one store: a post that another user shares has tags of its own.
+    private func tagInStore(of post: Post, like tag: Tag) throws -> Tag {
+        guard let store = post.objectID.persistentStore, tag.objectID.persistentStore !== store else { return tag }
+        let sameName: NSFetchRequest<Tag> = Tag.fetchRequest()
+        sameName.predicate = NSPredicate(format: "name == %@", tag.name ?? "")
+        sameName.affectedStores = [store]
+        if let present = try context.fetch(sameName).first { return present }
+        let copy = makeTag(name: tag.name ?? "", color: tag.color ?? "")
+        context.assign(copy, to: store)
+        return copy
     }
 
     // MARK: Pictures
 
     /// The picture itself is an object of its own, so that lists of posts need not read it.
     func attach(_ picture: Data, thumbnail: Data?, name: String, to postID: String) throws -> AttachmentMessage {
+        let post = try object(Post.self, postID)
         let image = ImageData(context: context)
         image.data = picture
         let attachment = Attachment(context: context)
+        if let store = post.objectID.persistentStore {
+            for object in [image, attachment] { context.assign(object, to: store) }
+        }
         attachment.uuid = UUID()
         attachment.name = name
         attachment.thumbnail = thumbnail
         attachment.imageData = image
-        attachment.post = try object(Post.self, postID)
+        attachment.post = post
         try save()
         return AttachmentMessage(attachment)
     }
@@ -138,22 +156,34 @@ import Foundation
         try save()
     }
 
+    // MARK: Sync
+
+    /// Syncs immediately, not after the delay of the next retry.
+    func syncSoon() {
+        Task { [container] in
+            // A failure is in the status, and sync retries by itself.
+            try? await container.sync(timeout: .seconds(30))
+        }
+    }
+
     // MARK: Saving
 
     /// - Returns: When the save returned, by the machine's steady clock, in nanoseconds.
     /// - Throws: The save's error. The changes are rolled back, so that the next change starts from the stored state.
-    @discardableResult private func save() throws -> UInt64 {
+    @discardableResult func save() throws -> UInt64 {
+        let began = TraceMessage.now
         do {
             try context.save()
         } catch {
             context.rollback()
             throw error
         }
+        feed.trace(TraceMessage(kind: .save, began: began, ended: TraceMessage.now))
         return DispatchTime.now().uptimeNanoseconds
     }
 
     /// - Throws: ``PostMissing`` if the object is not there, or was deleted on another device.
-    private func object<Kind: NSManagedObject>(_ kind: Kind.Type, _ id: String) throws -> Kind {
+    func object<Kind: NSManagedObject>(_ kind: Kind.Type, _ id: String) throws -> Kind {
         guard let objectID = container.persistentStoreCoordinator.objectID(Kind.self, id),
             let object = try? context.existingObject(with: objectID) as? Kind
         else { throw PostMissing() }
@@ -165,13 +195,17 @@ import Foundation
 struct PostMissing: Error {}
 
 extension NSManagedObject {
-    /// The last part of the object's URI, such as `p12`: enough to find it again when the entity is known.
-    var shortID: String { objectID.uriRepresentation().lastPathComponent }
+    /// A letter for the store, and the number of the object's URI, such as `p12`: enough to find it again when the entity is known.
+    var shortID: String {
+        let letter = PostsStack.Store(objectID.persistentStore)?.letter ?? PostsStack.Store.own.letter
+        return "\(letter)\(objectID.uriRepresentation().lastPathComponent.dropFirst())"
+    }
 }
 
 extension NSPersistentStoreCoordinator {
     func objectID(_ kind: NSManagedObject.Type, _ shortID: String) -> NSManagedObjectID? {
-        guard shortID.first == "p", let number = UInt32(shortID.dropFirst()), let store = persistentStores.first?.identifier,
+        guard let number = UInt32(shortID.dropFirst()),
+            let store = persistentStores.first(where: { PostsStack.Store($0)?.letter == shortID.first })?.identifier,
             let url = URL(string: "x-coredata://\(store)/\(kind)/p\(number)")
         else { return nil }
         return managedObjectID(forURIRepresentation: url)

@@ -26,8 +26,13 @@ public struct PostsCommand: AsyncParsableCommand {
     var name = "Device"
     @Option(help: ArgumentHelp("Folder for the device's store.", valueName: "folder"))
     var store = "posts-data"
-    @Option(help: ArgumentHelp("Port of the page on 127.0.0.1; 0 lets the system choose.", valueName: "port"))
+    @Option(help: ArgumentHelp("Port of the page; 0 lets the system choose.", valueName: "port"))
     var port = 8401
+    @Option(
+        help: ArgumentHelp(
+            "Address of the page. For another than 127.0.0.1, the environment has the key of the page's link: POSTS_KEY.",
+            valueName: "address"))
+    var host = "127.0.0.1"
     @Option(help: ArgumentHelp("The server's address, instead of TARN_SERVER.", valueName: "url"))
     var server: String?
     @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
@@ -40,6 +45,9 @@ public struct PostsCommand: AsyncParsableCommand {
 
     public func validate() throws {
         guard 0...65535 ~= port else { throw ValidationError("A port is a number from 0 to 65535.") }
+        guard host == "127.0.0.1" || ProcessInfo.processInfo.environment["POSTS_KEY"]?.isEmpty == false else {
+            throw ValidationError("Other devices could change posts at \(host): set POSTS_KEY to a secret, and open /?key=SECRET there.")
+        }
     }
 
     public func run() async throws {
@@ -63,13 +71,21 @@ public struct PostsCommand: AsyncParsableCommand {
         }
         let container = try await PostsStack.load(storeIn: URL(fileURLWithPath: store, isDirectory: true))
         let feed = try await PostFeed(container, device: name, network: network.message)
+        let library = await PostLibrary(container, feed)
+        let conflicts = await ConflictShelf(container, library, feed)
+        let sharing = await PostSharing(container, library, feed)
+        let board = try await NoticeBoard(container, library, feed)
         let routes = await PostsRoutes(
-            library: PostLibrary(container), feed: feed, network: network, archives: ArchiveShelf(container, feed))
+            library: library, feed: feed, network: network, archives: ArchiveShelf(container, feed), conflicts: conflicts,
+            sharing: sharing, board: board, access: PageAccess(host: host, key: environment["POSTS_KEY"]))
         let application = Application(
-            router: routes.router(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-            services: [NetworkService(network: network), SyncWatch(container: container, feed: feed), PageBeat(feed: feed)],
-            onServerRunning: { [name] channel in
-                let line = "posts: \(name) at http://127.0.0.1:\(channel.localAddress?.port ?? 0)\n"
+            router: routes.router(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            services: [
+                NetworkService(network: network), TrafficWatch(network: network, feed: feed), SyncWatch(container: container, feed: feed),
+                EventWatch(container: container, feed: feed, conflicts: conflicts, sharing: sharing), PageBeat(feed: feed),
+            ],
+            onServerRunning: { [name, host] channel in
+                let line = "posts: \(name) at http://\(host):\(channel.localAddress?.port ?? 0)\n"
                 FileHandle.standardOutput.write(Data(line.utf8))
             },
             logger: Logger(label: "posts") { _ in SwiftLogNoOpLogHandler() })

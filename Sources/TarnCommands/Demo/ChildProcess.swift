@@ -26,15 +26,20 @@ final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - environment: Added to this process's own.
     ///   - log: A file to which standard error is appended.
+    ///   - onErrors: Receives standard error as it is written, on a thread of its own.
     /// - Throws: ``CommandError`` if the program cannot be started.
-    init(_ name: String, program: URL, arguments: [String], environment: [String: String] = [:], log: URL) throws {
+    init(
+        _ name: String, program: URL, arguments: [String], environment: [String: String] = [:], log: URL,
+        onErrors: (@Sendable (Data) -> Void)? = nil
+    ) throws {
         self.name = name
         self.log = log
         let spawned: Spawned
         do {
             spawned = try Spawned.start(
                 program: program.path, arguments: arguments,
-                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, log: log.path)
+                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+                log: onErrors == nil ? log.path : nil)
         } catch {
             throw CommandError("\(name) could not be started: \(program.path) cannot be run (\(error.localizedDescription)).")
         }
@@ -44,6 +49,16 @@ final class ChildProcess: Sendable {
         output = Self.onThread { continuation in
             Spawned.readAll(spawned.output) { continuation.yield($0) }
             close(spawned.output)
+        }
+        if let errors = spawned.errors, let onErrors {
+            Thread.detachNewThread {
+                let file = ChildProcess.appending(to: log)
+                Spawned.readAll(errors) { data in
+                    try? file?.write(contentsOf: data)
+                    onErrors(data)
+                }
+                close(errors)
+            }
         }
         let endings = Self.onThread { continuation in
             Spawned.waitForTheEnd(of: spawned.id)
@@ -59,6 +74,11 @@ final class ChildProcess: Sendable {
     }
 
     deinit { closeInput() }
+
+    private static func appending(to log: URL) -> FileHandle? {
+        let descriptor = open(log.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        return descriptor < 0 ? nil : FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
 
     /// Runs blocking calls on threads of their own: Swift's pool has only one thread per processor.
     private static func onThread<Value>(_ body: @escaping @Sendable (AsyncStream<Value>.Continuation) -> Void) -> AsyncStream<Value> {
@@ -94,6 +114,17 @@ final class ChildProcess: Sendable {
         let text = await everything()
         guard await exit.value == 0 else { throw CommandError("\(name): \(lastWords)") }
         return text
+    }
+
+    /// Writes a line to standard input, and ends it.
+    func finish(writing line: String) {
+        state.value.withLock { state in
+            guard let input = state.input else { return }
+            // A program that ended has closed its end: it reports why by its exit code.
+            let file = FileHandle(fileDescriptor: input, closeOnDealloc: false)
+            try? file.write(contentsOf: Data((line + "\n").utf8))
+        }
+        closeInput()
     }
 
     /// The program's output until it closes standard output.

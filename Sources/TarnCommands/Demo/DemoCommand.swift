@@ -15,21 +15,26 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo", abstract: "Run a server and two devices, and show both on one page.",
         discussion: Help.discussion(
             """
-            The page is at --port; the devices and the server take the three ports after it. Ctrl-C ends all of them.
+            The page is at --port; the devices and the server take the three ports after it. Ctrl-C ends all of them. The page kills \
+            and starts each of them, cuts networks, and shows what becomes of the saves.
 
             With --check nothing is shown: a scenario runs against the devices and ends with exit code 0 if both \
             have the same in the end and nothing saved was lost or doubled.
-            """, examples: "tarn demo", "tarn demo --port 9000", "tarn demo --check --json"))
+            """, examples: "tarn demo", "tarn demo --port 9000", "tarn demo --share-on-network", "tarn demo --check --json"))
 
     @Option(help: ArgumentHelp("Port of the page on 127.0.0.1; 0 lets the system choose all ports.", valueName: "port"))
     var port = 8400
     @Option(help: ArgumentHelp("Folder for what server and devices keep. A check uses a temporary one.", valueName: "folder"))
     var data: String?
+    @Flag(help: "Offer the third device to phones in the local network, by a link with a key. Nothing is encrypted.")
+    var shareOnNetwork = false
     @Flag(help: "Run the scenario instead of showing the page.")
     var check = false
     @Flag(help: "With --check: print one line of JSON and nothing else to standard output.")
     var json = false
-    @Option(help: ArgumentHelp("With --check: how often each device saves one post to measure how soon the other shows it.", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("With --check: how often each device saves one post to measure how soon the other shows it.", valueName: "count")
+    )
     var rounds = 50
     @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
     var exitWithParent = false
@@ -37,6 +42,9 @@ struct DemoCommand: AsyncParsableCommand {
     func validate() throws {
         guard 0...65532 ~= port else { throw ValidationError("A port is a number from 0 to 65532: the three after it are used as well.") }
         guard 1...10_000 ~= rounds else { throw ValidationError("The rounds are a number from 1 to 10000.") }
+        guard !check || !shareOnNetwork else {
+            throw ValidationError("--share-on-network shows a page; --check shows none.")
+        }
         guard check || !json else { throw ValidationError("--json goes with --check.") }
     }
 
@@ -63,17 +71,24 @@ struct DemoCommand: AsyncParsableCommand {
                     + "choose others with --port, or 0 to let the system choose.")
         }
         if port != 0 { ports = DemoCast.Ports(server: port + 3, devices: [.iPad: port + 1, .iPhone: port + 2]) }
-        let cast = try DemoCast(folder: folder, ports: ports)
+        let place = shareOnNetwork ? try GuestPlace.inLocalNetwork() : nil
+        let (serverLog, receiveLog) = AsyncStream.makeStream(of: Data.self)
+        let cast = try DemoCast(folder: folder, ports: ports, guestPlace: place) { receiveLog.yield($0) }
         do {
-            let server = try await cast.startServer()
+            let stage = DemoStage(cast: cast, guestPlace: place)
+            Task { await stage.follow(serverLog: serverLog) }
+            try await stage.startServer()
             var sides: [StagePage.Side] = []
-            for device in DemoCast.Device.allCases { sides.append(.init(name: device.rawValue, address: try await cast.start(device))) }
-            let stage = StagePage(sides: sides, server: server).application(port: port) { port in
+            for device in DemoCast.Device.pair {
+                try await stage.start(device)
+                sides.append(.init(name: device.rawValue, address: await stage.remote(device)?.address ?? ""))
+            }
+            let page = StagePage(sides: sides).application(stage: stage, port: port) { port in
                 Output.line("tarn: demo at http://127.0.0.1:\(port)")
                 Output.note("The data is in \(folder.path). Ctrl-C ends the demo.")
             }
             let group = ServiceGroup(
-                services: [CastService(cast: cast), stage], gracefulShutdownSignals: [.sigterm, .sigint], logger: stage.logger)
+                services: [CastService(cast: cast), page], gracefulShutdownSignals: [.sigterm, .sigint], logger: page.logger)
             try await group.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             await cast.stop()
@@ -112,13 +127,7 @@ private struct CastService: Service {
     let cast: DemoCast
 
     func run() async throws {
-        await withTaskGroup { group in
-            group.addTask {
-                if let sentence = await cast.firstToEnd(), !Task.isShuttingDownGracefully { Output.note(sentence) }
-            }
-            try? await gracefulShutdown()
-            group.cancelAll()
-        }
+        try? await gracefulShutdown()
         await cast.stop()
     }
 }

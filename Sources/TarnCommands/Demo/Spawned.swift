@@ -13,6 +13,8 @@ package struct Spawned {
     package var input: Int32
     /// File descriptor that reads the program's standard output. The owner closes it.
     package var output: Int32
+    /// File descriptor that reads the program's standard error, if it has no file for it. The owner closes it.
+    package var errors: Int32?
 
     /// Locked while pipes are made and a program is spawned: otherwise a program could inherit another program's pipes and
     /// keep them open.
@@ -20,36 +22,40 @@ package struct Spawned {
 
     /// Starts the program in a process group of its own: Ctrl-C signals only this process, which terminates its children.
     ///
-    /// - Parameter log: A file to which standard error is appended.
+    /// - Parameter log: A file to which standard error is appended; nil for a pipe.
     /// - Throws: `POSIXError` if it cannot be started.
-    package static func start(program: String, arguments: [String], environment: [String: String], log: String) throws -> Spawned {
+    package static func start(program: String, arguments: [String], environment: [String: String], log: String?) throws -> Spawned {
         try turn.withLock { _ in
             try startInTurn(program: program, arguments: arguments, environment: environment, log: log)
         }
     }
 
     private static func startInTurn(
-        program: String, arguments: [String], environment: [String: String], log: String
+        program: String, arguments: [String], environment: [String: String], log: String?
     ) throws -> Spawned {
-        let input = try makePipe()
-        let output: (read: Int32, write: Int32)
+        var pipes: [(read: Int32, write: Int32)] = []
         do {
-            output = try makePipe()
+            for _ in 0..<(log == nil ? 3 : 2) { pipes.append(try makePipe()) }
         } catch {
-            close(input.read)
-            close(input.write)
+            for pipe in pipes {
+                close(pipe.read)
+                close(pipe.write)
+            }
             throw error
         }
+        let (input, output, errors) = (pipes[0], pipes[1], pipes.count > 2 ? pipes[2] : nil)
         defer {
             close(input.read)
             close(output.write)
+            if let errors { close(errors.write) }
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        if let log { posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600) }
+        if let errors { posix_spawn_file_actions_adddup2(&actions, errors.write, STDERR_FILENO) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -64,9 +70,10 @@ package struct Spawned {
         guard problem == 0 else {
             close(input.write)
             close(output.read)
+            if let errors { close(errors.read) }
             throw POSIXError(POSIXErrorCode(rawValue: problem) ?? .EIO)
         }
-        return Spawned(id: id, input: input.write, output: output.read)
+        return Spawned(id: id, input: input.write, output: output.read, errors: errors?.read)
     }
 
     private static func makePipe() throws -> (read: Int32, write: Int32) {

@@ -27,6 +27,9 @@ struct DeviceNetwork: Sendable {
 
     var message: NetworkMessage { NetworkMessage(online: relay?.isOnline ?? true, switchable: relay != nil) }
 
+    /// Messages between device and server; none without a relay.
+    var traffic: AsyncStream<TraceMessage> { relay?.traffic ?? AsyncStream { $0.finish() } }
+
     func set(isOnline: Bool) -> NetworkMessage {
         relay?.set(isOnline: isOnline)
         return message

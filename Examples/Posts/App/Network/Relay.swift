@@ -14,6 +14,8 @@ final class Relay: Sendable {
     private static let connectTimeout = TimeAmount.seconds(5)
 
     let port: Int
+    /// Messages that were carried; the newest for a reader that falls behind.
+    let traffic: AsyncStream<TraceMessage>
     private let listener: any Channel
     private let lines: Lines
 
@@ -23,12 +25,14 @@ final class Relay: Sendable {
     init(toHost serverHost: String, port serverPort: Int) async throws {
         let lines = Lines()
         self.lines = lines
+        let (traffic, report) = AsyncStream.makeStream(of: TraceMessage.self, bufferingPolicy: .bufferingNewest(1024))
+        self.traffic = traffic
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { client in
                 client.eventLoop.makeCompletedFuture {
-                    let near = RelayEnd()
+                    let near = RelayEnd(isDevice: true, TrafficRecord(report))
                     near.whenActive = { near in
                         // Not earlier: a listener stops listening if its new connections are closed too early.
                         guard lines.admit(client) else { return }
@@ -65,7 +69,7 @@ final class Relay: Sendable {
             .channelOption(.autoRead, value: false)
             .channelInitializer { server in
                 server.eventLoop.makeCompletedFuture {
-                    let far = RelayEnd()
+                    let far = RelayEnd(isDevice: false, near.value.record)
                     far.partner = near.value
                     near.value.partner = far
                     try server.pipeline.syncOperations.addHandler(far)
@@ -118,17 +122,38 @@ private final class Lines: Sendable {
     }
 }
 
+/// The messages of one connection. Both of its ends are on the same event loop.
+private final class TrafficRecord {
+    private var reader = TrafficReader()
+    private let report: AsyncStream<TraceMessage>.Continuation
+
+    init(_ report: AsyncStream<TraceMessage>.Continuation) { self.report = report }
+
+    func carried(_ bytes: ByteBuffer, fromDevice: Bool) {
+        if fromDevice { return reader.deviceSent(bytes.readableBytesView, at: TraceMessage.now) }
+        for message in reader.serverSent(bytes.readableBytesView, at: TraceMessage.now) { report.yield(message) }
+    }
+}
+
 /// One end of a connection: it forwards bytes to its peer, and reads on only when the peer has room.
 ///
 /// Both ends are on the same event loop.
 private final class RelayEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    let record: TrafficRecord
+    private let isDevice: Bool
     var partner: RelayEnd?
     var whenActive: ((RelayEnd) -> Void)?
     private var context: ChannelHandlerContext?
     /// There is more to read, as soon as the partner has room.
     private var waitsForRoom = false
+
+    /// - Parameter isDevice: Whether this end's bytes come from the device.
+    init(isDevice: Bool, _ record: TrafficRecord) {
+        self.isDevice = isDevice
+        self.record = record
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -147,6 +172,7 @@ private final class RelayEnd: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        record.carried(unwrapInboundIn(data), fromDevice: isDevice)
         partner?.context?.write(data, promise: nil)
     }
 

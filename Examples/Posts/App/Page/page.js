@@ -4,55 +4,17 @@
 // The page of one device. It asks nothing repeatedly: the device tells it what changed, over one stream of events.
 // Every text that a person typed goes into the page as text, never as markup.
 
-const byID = id => document.getElementById(id);
+import { showBoard } from "./board.js";
+import { showConflicts } from "./conflicts.js";
+import { byID, element, notice, replaceIfChanged, send } from "./dom.js";
+import { addExamples } from "./examples.js";
+
 const posts = new Map();
 const trash = new Map();
 const tags = new Map();
 let selected = null;
 let arrived = new Set();
 let renderIsPlanned = false;
-
-const element = (name, attributes = {}, ...children) => {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === "class") node.className = value;
-    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else node.setAttribute(key, value);
-  }
-  node.append(...children.filter(child => child !== null));
-  return node;
-};
-
-// MARK: Talking to the device
-
-/** `inConflict` takes the place of a notice where the device answers 409. */
-const send = async (method, path, body, type = "application/json", inConflict = null) => {
-  const options = { method };
-  if (body !== undefined) {
-    options.headers = { "Content-Type": type };
-    options.body = type === "application/json" ? JSON.stringify(body) : body;
-  }
-  try {
-    const answer = await fetch(path, options);
-    const text = await answer.text();
-    const value = text === "" ? null : JSON.parse(text);
-    if (answer.status === 409 && inConflict) return await inConflict(value);
-    if (!answer.ok) throw new Error(value?.error?.message ?? `The device answered ${answer.status}.`);
-    return value;
-  } catch (error) {
-    notice(error instanceof TypeError ? "The device does not answer. Is its process running?" : error.message);
-    return undefined;
-  }
-};
-
-let noticeTimer;
-const notice = (text, { stays = false, isCalm = false } = {}) => {
-  clearTimeout(noticeTimer);
-  byID("notice").hidden = text === "";
-  byID("notice").classList.toggle("calm", isCalm);
-  byID("notice").textContent = text;
-  if (!stays && text !== "") noticeTimer = setTimeout(() => notice(""), 6000);
-};
 
 const events = new EventSource("events");
 const on = (name, handle) => events.addEventListener(name, event => handle(JSON.parse(event.data)));
@@ -66,6 +28,9 @@ on("state", state => {
   take(state, false);
   showSync(state.sync);
   showNetwork(state.network);
+  showConflicts(state.conflicts);
+  showShares(state.shares);
+  showBoard(state.board);
   showLatency(state.latency);
   notice("");
   loadArchives();
@@ -73,6 +38,9 @@ on("state", state => {
 on("change", change => take(change, true));
 on("sync", sync => showSync(sync));
 on("network", network => showNetwork(network));
+on("conflicts", conflicts => showConflicts(conflicts));
+on("shares", shares => showShares(shares));
+on("board", board => showBoard(board));
 on("latency", latency => showLatency(latency));
 events.addEventListener("error", () => notice("This device's process has ended, or was restarted. Waiting for it to come back.", { stays: true }));
 
@@ -80,7 +48,8 @@ const take = (change, marksArrivals) => {
   for (const tag of change.tags) tags.set(tag.id, tag);
   for (const id of change.removedTags ?? []) tags.delete(id);
   for (const post of change.posts) {
-    if (marksArrivals && !posts.has(post.id)) arrived.add(post.id);
+    if (marksArrivals && (!posts.has(post.id) || change.elsewhere?.includes(post.id))) arrived.add(post.id);
+    if (post.id === selected && change.elsewhere?.includes(post.id)) showChange(posts.get(post.id), post);
     posts.set(post.id, post);
   }
   for (const id of change.removedPosts ?? []) posts.delete(id);
@@ -101,14 +70,17 @@ const phrases = {
   idle: () => "Up to date",
   importing: sync => sync.total ? `Importing ${sync.done} of ${sync.total}` : sync.done ? `Importing ${sync.done}` : "Importing",
   exporting: sync => `Exporting ${sync.done} of ${sync.total}`,
-  offline: sync => sync.pending ? `Offline · ${sync.pending} waiting` : "Offline",
+  // The device has its network, but the server does not respond yet.
+  offline: sync => (byID("online").checked ? "Reaching the server" : "Offline") + (sync.pending ? ` · ${sync.pending} waiting` : ""),
   paused: () => "Paused",
   error: sync => sync.reason ? `Error: ${sync.reason}` : "Error",
 };
 
 let toldAccountChange = null;
+let lastSync = null;
 
 const showSync = sync => {
+  lastSync = sync;
   if (sync.accountChange && sync.accountChange !== toldAccountChange) {
     notice(sync.accountChange, { stays: true, isCalm: true });
     loadArchives();
@@ -123,6 +95,7 @@ const showNetwork = network => {
   byID("network").hidden = !network.switchable;
   byID("online").checked = network.online;
   byID("network-text").textContent = network.online ? "Online" : "Offline";
+  if (lastSync) showSync(lastSync);
 };
 
 const showLatency = latency => {
@@ -149,15 +122,41 @@ const render = () => {
 
 const items = new Map();
 
+const byName = map => [...map.values()].sort((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
 const newestFirst = map => [...map.values()].sort((a, b) => b.timestamp - a.timestamp || (a.id < b.id ? 1 : -1));
 
+let tagFilter = null;
+const matches = post => {
+  const words = byID("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = [post.title, post.content, ...post.tags.map(id => tags.get(id)?.name ?? "")].join(" ").toLowerCase();
+  return (tagFilter === null || post.tags.includes(tagFilter)) && words.every(word => text.includes(word));
+};
+
+const renderFilter = () => {
+  if (!tags.has(tagFilter)) tagFilter = null;
+  byID("find").hidden = posts.size === 0;
+  const used = byName(tags).filter(tag => [...posts.values()].some(post => post.tags.includes(tag.id)));
+  replaceIfChanged(byID("filter"), [tagFilter, used], () => used.map(tag => {
+    const isOn = tag.id === tagFilter;
+    const choose = () => { tagFilter = isOn ? null : tag.id; render(); };
+    return colored(
+      element(
+        "button", { class: isOn ? "chip on" : "chip", type: "button", "aria-pressed": String(isOn), "data-key": tag.id, onclick: choose },
+        element("span", {}, tag.name || "Unnamed")),
+      tag);
+  }));
+};
+byID("search").addEventListener("input", () => render());
+
 const renderList = () => {
+  renderFilter();
   const list = byID("posts");
-  const sorted = newestFirst(posts);
-  for (const [id, item] of items) if (!posts.has(id)) { item.remove(); items.delete(id); }
+  const sorted = newestFirst(posts).filter(matches);
+  const shown = new Set(sorted.map(post => post.id));
+  for (const [id, item] of items) if (!shown.has(id)) { item.remove(); items.delete(id); }
   let place = list.firstElementChild;
   for (const post of sorted) {
-    const text = JSON.stringify([post, post.tags.map(id => tags.get(id)), post.id === selected]);
+    const text = JSON.stringify([post, post.tags.map(id => tags.get(id)), post.id === selected, shared.has(post.id)]);
     let item = items.get(post.id);
     if (!item) {
       item = element("li");
@@ -172,13 +171,14 @@ const renderList = () => {
     else list.insertBefore(item, place);
   }
   arrived = new Set();
-  byID("count").textContent = posts.size === 0 ? "" : String(posts.size);
+  byID("count").textContent = posts.size === 0 ? "" : sorted.length === posts.size ? String(posts.size) : `${sorted.length} of ${posts.size}`;
+  byID("no-match").hidden = posts.size === 0 || sorted.length > 0;
   byID("no-posts").hidden = posts.size > 0;
 };
 
 const card = post => element(
   "button", { class: "card", type: "button", "aria-current": String(post.id === selected), onclick: () => select(post.id) },
-  element("span", { class: "card-title" }, post.title || "Untitled"),
+  element("span", { class: "card-title" }, post.title || "Untitled", shared.has(post.id) ? element("span", { class: "badge" }, "shared") : ""),
   element("span", { class: "card-text" }, post.content),
   post.tags.length ? element("span", { class: "chips" }, ...post.tags.map(id => tags.get(id)).filter(Boolean).map(tag => chip(tag, true))) : null,
   post.attachments.length ? thumbnail(post.attachments[0]) : null);
@@ -203,8 +203,41 @@ byID("new-post").addEventListener("click", async () => {
   renderEditor();
   byID("title").focus();
 });
+byID("examples").addEventListener("click", async event => {
+  event.target.disabled = true;
+  await addExamples(send);
+  event.target.disabled = false;
+});
 byID("samples").addEventListener("click", () => send("POST", "samples", { count: 100, title: "Sample" }));
 
+// MARK: Sharing
+
+let shared = new Set();
+const showShares = ids => {
+  shared = new Set(ids);
+  render();
+};
+
+byID("share-post").addEventListener("click", async event => {
+  sendDrafts();
+  event.target.disabled = true;
+  const answer = await send("POST", `posts/${encodeURIComponent(selected)}/share`, {});
+  event.target.disabled = false;
+  if (!answer) return;
+  byID("sharing-link").value = answer.link;
+  byID("sharing-result").textContent = "";
+  byID("sharing").showModal();
+  byID("sharing-link").select();
+});
+byID("copy-link").addEventListener("click", async () => {
+  byID("sharing-link").select();
+  try {
+    await navigator.clipboard.writeText(byID("sharing-link").value);
+    byID("sharing-result").textContent = "Copied";
+  } catch {
+    byID("sharing-result").textContent = "Press Ctrl-C to copy";
+  }
+});
 // MARK: The trash
 
 const showTrash = isShown => {
@@ -291,6 +324,7 @@ const select = id => {
   sendDrafts();
   selected = id;
   isTrashing = false;
+  byID("changed").textContent = "";
   byID("panes").classList.toggle("editing", id !== null);
   byID("editor").hidden = true;
   render();
@@ -334,21 +368,25 @@ const renderEditor = () => {
     if (document.activeElement === byID(field)) byID(field).setSelectionRange(selectionStart, selectionEnd);
   }
   byID("when").textContent = new Date(post.timestamp).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  byID("shared").textContent = shared.has(post.id) ? "Several users have this post." : "";
   renderTags(post);
   renderAttachments(post);
 };
 
-const replaceIfChanged = (container, description, make) => {
-  const text = JSON.stringify(description);
-  if (container.text === text) return;
-  container.text = text;
-  const focused = container.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-  container.replaceChildren(...make());
-  if (focused !== undefined) [...container.children].find(child => child.dataset.key === focused)?.focus();
+/** Names what another device changed in the post that is open. */
+const showChange = (before, after) => {
+  if (!before) return;
+  const isOther = field => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
+  const changed = [["title", "title"], ["content", "text"], ["tags", "tags"], ["attachments", "pictures"]].filter(([field]) => isOther(field));
+  if (changed.length === 0) return;
+  const time = new Date().toLocaleTimeString([], { timeStyle: "medium" });
+  byID("changed").textContent = `Changed on another device while you looked: ${changed.map(([, name]) => name).join(", ")} (${time})`;
 };
 
 const renderTags = post => {
-  const sorted = [...tags.values()].sort((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
+  // The first letter names the store: a post that another user shares has tags of its own, besides those used from here on.
+  const names = new Set(post.tags.map(id => tags.get(id)?.name));
+  const sorted = byName(tags).filter(tag => tag.id[0] === post.id[0] || !names.has(tag.name));
   replaceIfChanged(byID("tags"), [post.id, post.tags, sorted], () => sorted.map(tag => {
     const isOn = post.tags.includes(tag.id);
     const path = `posts/${encodeURIComponent(post.id)}/tags/${encodeURIComponent(tag.id)}`;

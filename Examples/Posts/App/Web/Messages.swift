@@ -63,6 +63,41 @@ struct NetworkInput: Codable, Sendable {
     var online: Bool
 }
 
+struct NoticeMessage: Codable, Equatable, Sendable {
+    var id: String
+    var author: String
+    var text: String
+    var timestamp: Double
+    /// Whether this user may delete it.
+    var isOwn: Bool
+}
+
+struct NoticeInput: Codable, Sendable {
+    var text: String
+}
+
+/// The link of a shared post.
+struct ShareMessage: Codable, Sendable {
+    var link: String
+}
+
+/// A value that lost against a concurrent change.
+struct ConflictMessage: Codable, Equatable, Sendable {
+    /// Valid until this process ends.
+    var id: Int
+    /// The post's identifier; nil for another object.
+    var post: String?
+    /// The name of the attribute, such as `title`.
+    var property: String
+    /// The present value.
+    var kept: String
+    var lost: String
+    /// Whether the kept value was set on this device.
+    var isOwn: Bool
+    /// When the conflict was found.
+    var date: Double
+}
+
 struct ArchiveMessage: Codable, Sendable {
     /// Name of the archive's file.
     var name: String
@@ -87,6 +122,9 @@ struct StateMessage: Encodable, Sendable {
     var sync: SyncMessage
     var network: NetworkMessage
     var latency: LatencyMessage?
+    var conflicts: [ConflictMessage]
+    var shares: [String]
+    var board: [NoticeMessage]
 }
 
 /// What became different in one turn.
@@ -100,6 +138,8 @@ struct ChangeMessage: Encodable, Sendable {
     var removedTrash: [String] = []
     var tags: [TagMessage] = []
     var removedTags: [String] = []
+    /// Posts above that another device changed.
+    var elsewhere: [String] = []
 
     var isEmpty: Bool {
         posts.isEmpty && removedPosts.isEmpty && trash.isEmpty && removedTrash.isEmpty && tags.isEmpty && removedTags.isEmpty
@@ -139,6 +179,26 @@ struct NetworkMessage: Encodable, Sendable {
 
 struct LatencyMessage: Encodable, Sendable {
     var milliseconds: Double
+}
+
+/// One step of sync, with its times: from the container's events, the relay, and the fetched results.
+struct TraceMessage: Encodable, Equatable, Sendable {
+    enum Kind: String, Encodable, Sendable { case save, setup, export, `import`, request, push, shown }
+
+    var kind: Kind
+    /// Milliseconds since 1970, with fractions.
+    var began: Double
+    /// The beginning itself for a moment.
+    var ended: Double
+    /// Why the step failed; nil if it succeeded.
+    var failure: String?
+    /// Of a request: the path without its query, the status, and the identifier that the server's log has.
+    var path: String?
+    var status: Int?
+    var request: String?
+
+    /// The present moment.
+    static var now: Double { Date().timeIntervalSince1970 * 1000 }
 }
 
 // MARK: From objects

@@ -5,7 +5,10 @@ import Foundation
 import Hummingbird
 
 extension PostsRoutes {
-    private static let files = ["index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"]
+    private static let files = [
+        "index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "board.js": "text/javascript",
+        "conflicts.js": "text/javascript", "dom.js": "text/javascript", "examples.js": "text/javascript",
+    ]
 
     /// The page's files, from the folder that comes with the program.
     func addPage(to router: Router<BasicRequestContext>) {
@@ -44,26 +47,5 @@ enum PictureKind {
         if starts(with: Array("GIF8".utf8)) { return "image/gif" }
         if starts(with: Array("RIFF".utf8)), starts(with: Array("WEBP".utf8), at: 8) { return "image/webp" }
         return "application/octet-stream"
-    }
-}
-
-/// Keeps pages of other sites away from the device: a browser that shows one may reach this machine, too.
-///
-/// A request must name this machine as its host, which defeats names that were made to point here. A request that
-/// changes something must have a kind of body that a foreign page cannot send without asking first.
-struct LocalOnly<Context: RequestContext>: RouterMiddleware {
-    func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws -> Response {
-        let authority = request.head.authority ?? ""
-        let host = authority.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
-        guard host == "127.0.0.1" || host == "localhost" else {
-            throw HTTPError(.forbidden, message: "Open this device at http://127.0.0.1.")
-        }
-        if request.method == .post {
-            let type = request.headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() } ?? ""
-            guard type == "application/json" || type == "application/octet-stream" else {
-                throw HTTPError(.unsupportedMediaType, message: "Send application/json, or application/octet-stream for a picture.")
-            }
-        }
-        return try await next(request, context)
     }
 }

@@ -14,10 +14,14 @@ struct PostsRoutes: Sendable {
     let feed: PostFeed
     let network: DeviceNetwork
     let archives: ArchiveShelf
+    let conflicts: ConflictShelf
+    let sharing: PostSharing
+    let board: NoticeBoard
+    let access: PageAccess
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
-        router.add(middleware: LocalOnly())
+        router.add(middleware: PageGuard(access: access))
         addPage(to: router)
         router.get("events") { _, _ in await events() }
         addPosts(to: router)
@@ -25,9 +29,12 @@ struct PostsRoutes: Sendable {
         addTags(to: router)
         addPictures(to: router)
         addArchives(to: router)
+        addConflicts(to: router)
+        addSharing(to: router)
         router.post("network") { request, context -> HTTPResponse.Status in
             let input = try await request.decode(as: NetworkInput.self, context: context)
             await feed.show(network.set(isOnline: input.online))
+            if input.online { await library.syncSoon() }
             return .noContent
         }
         return router
@@ -109,6 +116,19 @@ struct PostsRoutes: Sendable {
         }
     }
 
+    private func addConflicts(to router: Router<BasicRequestContext>) {
+        router.post("conflicts/:id/restoration") { _, context -> HTTPResponse.Status in
+            let id = try context.parameters.require("id", as: Int.self)
+            try await answering { try await conflicts.restore(id) }
+            return .noContent
+        }
+        router.delete("conflicts/:id") { _, context -> HTTPResponse.Status in
+            let id = try context.parameters.require("id", as: Int.self)
+            try await answering { try await conflicts.dismiss(id) }
+            return .noContent
+        }
+    }
+
     private func addArchives(to router: Router<BasicRequestContext>) {
         router.get("archives") { _, _ in try await answering { try await archives.list() } }
         router.post("archives/:name/restoration") { request, context -> HTTPResponse.Status in
@@ -159,13 +179,15 @@ struct PostsRoutes: Sendable {
     }
 
     /// Says in words what the library could not do.
-    private func answering<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    func answering<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as ArchiveOfAnotherAccount {
             throw HTTPError(.conflict, message: error.reason)
         } catch is ArchiveBusy {
             throw HTTPError(.conflict, message: "An archive is being restored. Try again when it is there.")
+        } catch is ShareUnavailable {
+            throw HTTPError(.badRequest, message: "This isn't the link of a shared post, or the post isn't yours to share.")
         } catch is PostMissing {
             throw HTTPError(.notFound, message: "This is not there any more; it may have been deleted on another device.")
         } catch {

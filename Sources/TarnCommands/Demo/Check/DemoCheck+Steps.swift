@@ -37,7 +37,8 @@ extension DemoCheck {
             let post = try await device.addPost("\(device.name) \(row)", content: "Made on the \(device.name).").post
             try await device.tag(post.id, with: row.isMultiple(of: 2) ? work.id : home.id)
             if row == 1 {
-                try await device.attach(picture(for: device.name), thumbnail: Data([0xFF, 0xD8, 0xFF, 0xD9]), name: "\(device.name).jpg", to: post.id)
+                try await device.attach(
+                    picture(for: device.name), thumbnail: Data([0xFF, 0xD8, 0xFF, 0xD9]), name: "\(device.name).jpg", to: post.id)
             }
         }
     }
@@ -139,7 +140,9 @@ extension DemoCheck {
         // With or without a response: posts in an export have been saved.
         let saving = Task { try? await remote.addSamples(Self.crashRows, title: title) }
         try await watch.wait(for: "\(remote.name) is in the middle of an export", atMost: Self.agreeWithin) { views in
-            guard let sync = views[device]?.sync, sync.phase == "exporting", let done = sync.done, let total = sync.total else { return false }
+            guard let sync = views[device]?.sync, sync.phase == "exporting", let done = sync.done, let total = sync.total else {
+                return false
+            }
             // The server applies a save atomically, so the other device can't show part of it: the export's progress is the sign.
             return total >= Self.crashRows && done < total
         }

@@ -36,7 +36,7 @@ struct DemoCheck: Sendable {
         do {
             try await step("a server and two devices start") {
                 try await cast.startServer()
-                for device in Device.allCases { remotes[device] = try await start(device) }
+                for device in Device.pair { remotes[device] = try await start(device) }
                 try await agree("both devices are ready") { $0.content.isEmpty }
             }
             guard let iPad = remotes[.iPad], let iPhone = remotes[.iPhone] else {

@@ -37,6 +37,9 @@ struct DeviceView: Sendable {
     private(set) var trash: [String: Post] = [:]
     private(set) var tags: [String: Tag] = [:]
     private(set) var sync = Sync(phase: "starting", pending: 0)
+    /// `false` while the device's own relay is cut.
+    private(set) var isOnline = true
+    private(set) var conflictCount = 0
     /// `true` while the device's event stream is open.
     private(set) var isConnected = false
     /// Time at which another device's post appeared in the fetched results, by title, on the machine's monotonic clock.
@@ -55,11 +58,17 @@ struct DeviceView: Sendable {
             trash = Dictionary((state.trash ?? []).map { ($0.id, $0) }) { $1 }
             tags = Dictionary(state.tags.map { ($0.id, $0) }) { $1 }
             sync = state.sync
+            isOnline = state.network?.online ?? true
+            conflictCount = state.conflicts?.count ?? 0
             isConnected = true
         case "change":
             apply(try decoder.decode(Change.self, from: data))
         case "sync":
             sync = try decoder.decode(Sync.self, from: data)
+        case "network":
+            isOnline = try decoder.decode(Network.self, from: data).online
+        case "conflicts":
+            conflictCount = try decoder.decode([Conflict].self, from: data).count
         default:
             break
         }
@@ -84,7 +93,12 @@ struct DeviceView: Sendable {
         var trash: [Post]?
         var tags: [Tag]
         var sync: Sync
+        var network: Network?
+        var conflicts: [Conflict]?
     }
+
+    private struct Network: Decodable { var online: Bool }
+    private struct Conflict: Decodable { var id: Int }
 
     private struct Change: Decodable {
         var appearedAt: UInt64?

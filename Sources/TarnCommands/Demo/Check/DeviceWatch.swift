@@ -4,11 +4,16 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import NIOHTTP1
 
 /// Follows the devices' event streams, and resumes waiters when a condition holds. It never polls.
 actor DeviceWatch {
     typealias Views = [DemoCast.Device: DeviceView]
 
+    /// Called for each event of a device, in order, and when its stream ends.
+    typealias Report = @Sendable (DemoCast.Device, DeviceView, DeviceTrace?) async -> Void
+
+    private let report: Report?
     private var views: Views = [:]
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
@@ -19,33 +24,44 @@ actor DeviceWatch {
         let continuation: CheckedContinuation<Void, any Error>
     }
 
+    init(report: Report? = nil) { self.report = report }
+
     // MARK: Following
 
     /// Follows a running device until its process exits.
-    func follow(_ device: DemoCast.Device, at address: String) {
+    ///
+    /// - Parameter cookie: Of a page that needs a key.
+    func follow(_ device: DemoCast.Device, at address: String, cookie: String? = nil) {
         streams[device]?.cancel()
         streams[device] = Task {
             do {
-                let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: "\(address)/events"), timeout: .hours(24))
+                var request = HTTPClientRequest(url: "\(address)/events")
+                if let cookie { request.headers.add(name: "Cookie", value: cookie) }
+                let response = try await HTTPClient.shared.execute(request, timeout: .hours(24))
                 var parser = ServerEventParser()
                 for try await bytes in response.body {
-                    for event in parser.take(bytes.readableBytesView) { try apply(event, from: device) }
+                    for event in parser.take(bytes.readableBytesView) { try await apply(event, from: device) }
                 }
             } catch {
                 // A killed device breaks its stream; waiters then see it as disconnected.
             }
-            didDisconnect(device)
+            await didDisconnect(device)
         }
     }
 
-    private func apply(_ event: ServerEvent, from device: DemoCast.Device) throws {
-        try views[device, default: DeviceView()].apply(event)
-        resumeWaiters()
+    private func apply(_ event: ServerEvent, from device: DemoCast.Device) async throws {
+        let trace = event.name == "trace" ? try JSONDecoder().decode(DeviceTrace.self, from: Data(event.data.utf8)) : nil
+        if trace == nil {
+            try views[device, default: DeviceView()].apply(event)
+            resumeWaiters()
+        }
+        await report?(device, self[device], trace)
     }
 
-    private func didDisconnect(_ device: DemoCast.Device) {
+    private func didDisconnect(_ device: DemoCast.Device) async {
         views[device]?.didDisconnect()
         resumeWaiters()
+        await report?(device, self[device], nil)
     }
 
     // MARK: Waiting
@@ -61,7 +77,7 @@ actor DeviceWatch {
         do {
             try await within(limit, "") { try await self.reach(isReached) }
         } catch is CommandError {
-            let shown = DemoCast.Device.allCases.map { "\($0.rawValue) \((views[$0] ?? DeviceView()).summary)" }
+            let shown = DemoCast.Device.pair.map { "\($0.rawValue) \((views[$0] ?? DeviceView()).summary)" }
             throw CommandError("Not reached within \(limit.components.seconds) s: \(what). \(shown.joined(separator: "; ")).")
         }
     }
