@@ -12,15 +12,15 @@ import NIOCore
 package struct ServiceResponder: HTTPResponder {
     package typealias Context = ServiceContext
 
-    private let service: CloudService
+    let service: CloudService
     private let pages: (any PageResponder)?
-    private let metrics: RequestMetrics
+    let metrics: RequestMetrics
     private let spans: SpanExporter?
     private let pace: BodyPace
     private let access: OperationsAccess
-    private let proxies: TrustedProxies
+    let proxies: TrustedProxies
     private let hostRule: HostRule
-    private let speaksTLS: Bool
+    let speaksTLS: Bool
     private let logger: Logger
     private let running = RunningRequests()
 
@@ -136,7 +136,8 @@ package struct ServiceResponder: HTTPResponder {
 
     /// The network prefix of the client, which shares one rate limit. It is never logged.
     private func network(of request: Request, _ context: ServiceContext) -> String {
-        proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?.network ?? ""
+        proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?
+            .network ?? ""
     }
 
     private func response(to answer: ServiceResponse, _ request: ServiceRequest, unread: BodyReader?) -> Response {
@@ -148,7 +149,9 @@ package struct ServiceResponder: HTTPResponder {
         var answer = answer
         if Gzip.applies(to: answer, path: request.path) {
             headers[.vary] = [headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
-            if Gzip.isAccepted(request.header("accept-encoding")), case .bytes(let bytes) = answer.body, let compressed = Gzip.compressed(bytes) {
+            if Gzip.isAccepted(request.header("accept-encoding")), case .bytes(let bytes) = answer.body,
+                let compressed = Gzip.compressed(bytes)
+            {
                 headers[.contentEncoding] = "gzip"
                 answer.body = .bytes(compressed)
             }
