@@ -65,7 +65,7 @@ extension Console {
     ///
     /// - Returns: Its path and query; nil if the server has an operator.
     package func openFirstRun() async throws -> String? {
-        guard try await !storage.profiles().contains(where: \.isOperator) else { return nil }
+        guard try await !storage.hasOperator() else { return nil }
         return "\(FirstRun.path)?secret=\(firstRun.open(service))"
     }
 }

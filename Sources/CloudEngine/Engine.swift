@@ -123,7 +123,7 @@ extension Engine {
         forChangesIn zoneNames: Set<String>, _ view: any PartitionReader, _ call: Call, subscriptions: [Subscription]? = nil
     ) throws -> [PushNotification] {
         guard !zoneNames.isEmpty else { return [] }
-        return try (subscriptions ?? view.subscriptions()).compactMap { subscription in
+        return try (subscriptions ?? view.changeSubscriptions()).compactMap { subscription in
             let subject: PushNotification.Subject
             switch subscription.kind {
             case .database:

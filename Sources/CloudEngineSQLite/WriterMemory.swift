@@ -19,7 +19,8 @@ final class WriterMemory: @unchecked Sendable {
         case quota(containerIdentifier: String, userRecordName: String)
         case hasShares(part: Int64, zone: Int64)
         case indexes(part: Int64, recordType: String)
-        case subscriptions(part: Int64)
+        case changeSubscriptions(part: Int64)
+        case queriedTypes(part: Int64)
     }
 
     /// Distinguishes a cached nil from a missing value.

@@ -28,11 +28,12 @@ package enum CloudServer {
     ) throws -> Application<ServiceResponder> {
         let idleSeconds = service.engine.limits.idleSeconds
         let hostRule = HostRule(publicAddress: publicAddress, refusesOtherNames: refusesOtherNames, listenHost: host)
-        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds)
+        let responder = ServiceResponder(
+            service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
+            hostRule: hostRule, logger: logger, speaksTLS: identity != nil)
+        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds) { responder.refusal(of: $0, from: $1) }
         return Application(
-            responder: ServiceResponder(
-                service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
-                hostRule: hostRule, logger: logger, speaksTLS: identity != nil),
+            responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },

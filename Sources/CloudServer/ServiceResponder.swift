@@ -12,15 +12,15 @@ import NIOCore
 package struct ServiceResponder: HTTPResponder {
     package typealias Context = ServiceContext
 
-    private let service: CloudService
+    let service: CloudService
     private let pages: (any PageResponder)?
-    private let metrics: RequestMetrics
+    let metrics: RequestMetrics
     private let spans: SpanExporter?
     private let pace: BodyPace
     private let access: OperationsAccess
-    private let proxies: TrustedProxies
+    let proxies: TrustedProxies
     private let hostRule: HostRule
-    private let speaksTLS: Bool
+    let speaksTLS: Bool
     private let logger: Logger
     private let running = RunningRequests()
 

@@ -167,7 +167,7 @@ package struct CloudService: Sendable {
     }
 
     /// The operation of a path without what identifies a container or a person.
-    private static func endpoint(ofPath path: String) -> String {
+    static func endpoint(ofPath path: String) -> String {
         if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
         if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
         if path.hasPrefix(CourierAddress.prefix) { return "courier" }

@@ -5,23 +5,23 @@ package import CloudEngine
 import CloudService
 import CloudWire
 import Crypto
-import Dispatch
 import Foundation
 import Synchronization
 import SystemSupport
 
 /// Runs calls that wait for the disk on threads of their own, away from those that answer requests.
 package enum DiskQueue {
-    private static let queue = DispatchQueue(label: "tarn.disk", attributes: .concurrent, target: .global(qos: .userInitiated))
+    /// Concurrent calls: disks serve several at a time, and a backup takes a thread for long.
+    static let threadsMax = 8
+
+    private static let threads = BlockingThreads(label: "tarn.disk", count: threadsMax)
 
     package static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try body() }) }
-        }
+        try await threads.run(body)
     }
 
     /// Does not wait for it.
-    package static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
+    package static func start(_ body: @escaping @Sendable () -> Void) { threads.start(body) }
 }
 
 /// A file that arrives in one request, under a temporary name until it is complete. Removed with this object, unless it was

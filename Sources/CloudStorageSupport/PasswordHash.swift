@@ -3,7 +3,6 @@
 
 import Crypto
 import CryptoExtras
-import Dispatch
 package import Foundation
 import SystemSupport
 
@@ -55,7 +54,7 @@ package struct PasswordHash: Sendable {
     }
 
     /// One guess at a time, so that concurrent ones do not use up the memory.
-    private static let queue = DispatchQueue(label: "tarn.passwords", target: .global(qos: .userInitiated))
+    private static let threads = BlockingThreads(label: "tarn.passwords", count: 1)
 
     package static func make(_ password: String, _ parameters: Parameters) async throws -> PasswordHash {
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Data($0) }
@@ -90,16 +89,11 @@ package struct PasswordHash: Sendable {
     }
 
     private static func derive(_ password: String, _ salt: Data, _ parameters: Parameters) async throws -> Data {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    with: Result {
-                        try KDF.Scrypt.deriveKey(
-                            from: Data(password.utf8), salt: salt, outputByteCount: bytes, rounds: parameters.rounds,
-                            blockSize: parameters.blockSize, parallelism: parameters.parallelism
-                        ).withUnsafeBytes { Data($0) }
-                    })
-            }
+        try await threads.run {
+            try KDF.Scrypt.deriveKey(
+                from: Data(password.utf8), salt: salt, outputByteCount: bytes, rounds: parameters.rounds,
+                blockSize: parameters.blockSize, parallelism: parameters.parallelism
+            ).withUnsafeBytes { Data($0) }
         }
     }
 }

@@ -6,6 +6,7 @@ import CloudService
 import CloudWire
 import Dispatch
 import EngineFixtures
+import GRDB
 import Synchronization
 import Testing
 
@@ -99,6 +100,38 @@ import Testing
             try await group.waitForAll()
         }
         #expect(reads.endedEarly.load(ordering: .relaxed) == 0, "a read waited until the others gave up")
+    }
+
+    /// Evaluations of subscriptions take half of the processors, those of other accounts in turn.
+    @Test func backgroundReadsLeaveProcessorsToResponses() async throws {
+        let bench = try await Bench.withGarden()
+        let partition = bench.call().partition
+        let most = bench.store.readers.backgroundMax
+        #expect(most < bench.store.pool.configuration.maximumReaderCount)
+        let reads = LongReads(), order = Finished()
+        let gate = DispatchSemaphore(value: 0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let read = { (group: inout ThrowingTaskGroup<Void, any Error>, requester: String, name: String) in
+                group.addTask {
+                    try await bench.store.read(partition, WorkTerms(requester: requester, milliseconds: nil, isBackground: true)) { _ in
+                        order.append(name)
+                        reads.running.add(1, ordering: .relaxed)
+                        gate.wait()
+                    }
+                }
+            }
+            for number in 0..<most { read(&group, "ann", "first\(number)") }
+            while reads.running.load(ordering: .relaxed) < most { await Task.yield() }
+            for number in 0..<5 { read(&group, "ann", "ann\(number)") }
+            while bench.store.readers.waitingBackgroundCount < 5 { await Task.yield() }
+            read(&group, "bob", "bob")
+            while bench.store.readers.waitingBackgroundCount < 6 { await Task.yield() }
+            #expect(reads.running.load(ordering: .relaxed) == most)
+            try await bench.store.read(partition, WorkTerms(requester: "ann", milliseconds: nil)) { _ in }
+            for _ in 0..<most + 6 { gate.signal() }
+            try await group.waitForAll()
+        }
+        #expect(try #require(order.index(of: "bob")) <= most, "an account with many evaluations waits for others")
     }
 
     /// Fifty units of ann's wait, ten milliseconds each; bob's comes last.

@@ -11,6 +11,8 @@ import Testing
     private struct Server {
         var controller: AdmissionController
         let service: Duration
+        /// Requests end together, at multiples of this time; nil ends each at its own time.
+        let commit: Duration?
         var now = Duration.zero
         private var running: [(ticket: Int, requester: String, end: Duration)] = []
         private var waiting: [Int: (requester: String, arrival: Duration)] = [:]
@@ -18,9 +20,10 @@ import Testing
         private(set) var waits: [String: [Duration]] = [:]
         private(set) var refusals: [String: [Duration]] = [:]
 
-        init(slots: Int, service: Duration, interval: Duration = .milliseconds(200)) {
+        init(slots: Int, service: Duration, interval: Duration = .milliseconds(200), commit: Duration? = nil) {
             controller = AdmissionController(AdmissionController.Rules(runningMax: slots, interval: interval))
             self.service = service
+            self.commit = commit
         }
 
         var waitingCount: Int { waiting.count }
@@ -56,7 +59,9 @@ import Testing
 
         private mutating func begin(_ ticket: Int, _ requester: String, waited: Duration) {
             waits[requester, default: []].append(waited)
-            running.append((ticket, requester, now + service))
+            var end = now + service
+            if let commit { end = commit * (Int(end / commit) + 1) }
+            running.append((ticket, requester, end))
         }
 
         private mutating func carryOut(_ decisions: AdmissionController.Decisions) {
@@ -103,6 +108,57 @@ import Testing
         #expect((refusals.max() ?? .zero) <= .milliseconds(12))
         #expect((1950...2050).contains(waits.count), "the server is never idle: \(waits.count)")
         #expect(waits.count + refusals.count == 8000)
+    }
+
+    /// A commit ends the writes of many requests together, and so empties the queue for a moment. The overload goes on.
+    @Test(arguments: [16, 400])
+    func commitsDoNotEndAnOverload(_ users: Int) {
+        var server = Server(slots: 64, service: .milliseconds(40), commit: .milliseconds(20))
+        func run(_ requests: Int) {
+            for number in 0..<requests {
+                server.send("u\(number % users)")
+                server.pass(.microseconds(156))
+            }
+        }
+        run(6400)
+        let before = (waits: server.waits.mapValues(\.count), refusals: server.refusals.mapValues(\.count))
+        run(12_800)
+        let waits = server.waits.flatMap { $0.value.dropFirst(before.waits[$0.key] ?? 0) }
+        let refusals = server.refusals.flatMap { $0.value.dropFirst(before.refusals[$0.key] ?? 0) }
+        #expect(waits.count > 1800, "the server is not idle: \(waits.count)")
+        #expect((waits.max() ?? .zero) <= .milliseconds(12))
+        #expect((refusals.max() ?? .zero) <= .milliseconds(12))
+    }
+
+    @Test func requestsThatWouldWaitInVainAreRefusedAtOnce() {
+        var server = Server(slots: 64, service: .milliseconds(40))
+        for number in 0..<4000 {
+            server.send("u\(number % 16)")
+            server.pass(.microseconds(156))
+        }
+        let early = server.refusals.values.map(\.count).reduce(0, +)
+        var waitingMax = 0
+        for number in 0..<16_000 {
+            server.send("u\(number % 16)")
+            server.pass(.microseconds(156))
+            waitingMax = max(waitingMax, server.waitingCount)
+        }
+        #expect(waitingMax <= 32, "1600 requests end in a second, so 16 within the target")
+        let refusals = server.refusals.values.flatMap(\.self)
+        #expect(refusals.count - early > 11_000)
+        #expect(refusals.count { $0 == .zero } - early > 8000, "the others wait for the target")
+        #expect(server.controller.runningCount == 64)
+    }
+
+    @Test func aRefusalBeforeTheArrivalCounts() {
+        var rules = AdmissionController.Rules(runningMax: 1, interval: .milliseconds(200))
+        rules.waitingMax = 4
+        var controller = AdmissionController(rules)
+        for _ in 0..<2 { _ = controller.arrive("ann", at: .zero) }
+        #expect(controller.wouldRefuse("ann", at: .zero))
+        controller.noteRefusal("ann", at: .zero)
+        #expect(controller.refusedCount == 1)
+        #expect(controller.waitingCount == 1)
     }
 
     @Test func theEndOfAnOverloadEndsTheShortWaits() {
@@ -154,8 +210,8 @@ import Testing
         var controller = AdmissionController(rules)
         let ann = (0..<4).map { _ in controller.arrive("ann", at: .zero) }
         #expect(ann.map(\.verdict) == [.run, .wait, .wait, .refuse])
-        #expect(controller.isFull(for: "ann"))
-        #expect(!controller.isFull(for: "bob"))
+        #expect(controller.wouldRefuse("ann", at: .zero))
+        #expect(!controller.wouldRefuse("bob", at: .zero))
         let others = ["b", "c", "d", "e", "f", "g"].map { controller.arrive($0, at: .zero).verdict }
         #expect(others.allSatisfy { $0 == .wait })
         let last = controller.arrive("h", at: .zero)

@@ -84,6 +84,17 @@ final class Program {
         return .nan
     }
 
+    /// Seconds of processor time that a program has used.
+    static func processorSeconds(of id: String) -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8), let end = text.lastIndex(of: ")") else {
+            return .nan
+        }
+        // utime and stime are fields 14 and 15; the name before them may have spaces.
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return .nan }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// Resets `VmHWM`.
     static func forgetPeak(of id: String) {
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(id)/clear_refs"))

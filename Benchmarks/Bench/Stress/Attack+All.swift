@@ -4,19 +4,19 @@
 import Foundation
 
 extension Attack {
-    static let all: [Attack] = bodies + connections + queries + writes + credentials
+    static let all: [Attack] = bodies + connections + queries + writes + credentials + uploads + floods
 
-    private static func post(_ sender: Sender, _ operation: String, _ body: String, isAnonymous: Bool = false, scope: String = "private")
+    static func post(_ sender: Sender, _ operation: String, _ body: String, isAnonymous: Bool = false, scope: String = "private")
         -> [UInt8]
     {
         StressServer.request(operation, body, token: isAnonymous ? nil : sender.token, scope: scope)
     }
 
-    private static func prepared(_ sender: Sender, _ operation: String, _ body: String) {
+    static func prepared(_ sender: Sender, _ operation: String, _ body: String) {
         _ = StressConnection(port: sender.port, timeout: 60).exchange(post(sender, operation, body))
     }
 
-    private static func create(_ name: String, _ fields: String, type: String = "Target") -> String {
+    static func create(_ name: String, _ fields: String, type: String = "Target") -> String {
         #"{"operationType":"forceUpdate","record":{"recordName":"\#(name)","recordType":"\#(type)","fields":{\#(fields)}}}"#
     }
 
@@ -91,8 +91,8 @@ extension Attack {
     ]
 
     /// - Returns: The path of an upload address; nil if the server refuses one.
-    private static func uploadPath(_ sender: Sender, _ connection: StressConnection) -> String? {
-        let body = #"{"tokens":[{"recordType":"T","recordName":"form-\#(sender.thread)","fieldName":"f"}]}"#
+    static func uploadPath(_ sender: Sender, _ connection: StressConnection, name: String = "form") -> String? {
+        let body = #"{"tokens":[{"recordType":"T","recordName":"\#(name)-\#(sender.thread)","fieldName":"f"}]}"#
         guard let response = connection.exchange(post(sender, "assets/upload", body)), response.status == 200,
             let start = Bytes.end(of: "http://127.0.0.1", in: response.body),
             let slash = response.body[start...].firstIndex(of: UInt8(ascii: "/")),
@@ -137,9 +137,9 @@ extension Attack {
     // MARK: Queries
 
     private static let words = (0..<256).map { "\"w\($0)\"" }.joined(separator: ",")
-    private static let listFilter =
+    static let listFilter =
         #"{"fieldName":"list","comparator":"NOT_LIST_CONTAINS_ANY","fieldValue":{"type":"STRING_LIST","value":[\#(words)]}}"#
-    private static let longList =
+    static let longList =
         #""list":{"type":"STRING_LIST","value":[\#(Array(repeating: "\"Ω\"", count: 40_000).joined(separator: ","))]}"#
 
     private static let queries: [Attack] = [
@@ -236,7 +236,7 @@ extension Attack {
 
     // MARK: Credentials
 
-    private static func form(_ path: String, _ body: String) -> [UInt8] {
+    static func form(_ path: String, _ body: String) -> [UInt8] {
         HTTPLoad.request(
             "POST", path, headers: ["Content-Type: application/x-www-form-urlencoded", "Origin: http://127.0.0.1"], body: Array(body.utf8))
     }

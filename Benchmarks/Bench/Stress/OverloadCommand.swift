@@ -11,7 +11,8 @@ struct OverloadCommand: ParsableCommand {
         discussion: """
             Measures how many requests per second a server serves, half of them saves of 20 records and half pages of 200 records, of \
             several users. Then it sends that many, and four times as many, whether or not the server keeps up, and prints the latency of \
-            accepted and of refused requests and resident memory. Ends with 1 if the overload lets the 99th percentile of accepted requests \
+            accepted and of refused requests, that of accepted ones inside of the server (the bound of a bucket), the processors that server \
+            and client use, and resident memory. Ends with 1 if the overload lets the 99th percentile of accepted requests \
             grow by more than --growth, if a refusal takes longer than --refusal at the 99th percentile, if memory grows by more than \
             --memory, or if a response has another status.
             """)
@@ -48,7 +49,7 @@ struct OverloadCommand: ParsableCommand {
 
     func run() throws {
         let scratch = try Scratch()
-        let limits = (["requestsPerMinute=0"] + limit).flatMap { ["--limit", $0] }
+        let limits = (["requestsPerMinute=0"] + limit).flatMap { ["--limit", $0] } + ["--operations-access", "local"]
         let server = try StressServer(tarn: tarn, folder: scratch.newFile().deletingPathExtension(), arguments: limits)
         let tokens = try (0..<users).map { try server.newUser("u\($0)") }
         try server.start()
@@ -66,7 +67,9 @@ struct OverloadCommand: ParsableCommand {
         _ = try load.run(rate: nil, clients: 32, seconds: 2)
         let full = try load.run(rate: nil, clients: 32, seconds: seconds / 2)
         print(String(format: "capacity: %.0f requests per second (32 clients)", full.rate))
-        print("load | rate | accepted/s | p50 ms | p99 ms | refused/s | p50 ms | p99 ms | failed | unsent | late ms | RSS MB | peak MB")
+        print(
+            "load | rate | accepted/s | p50 ms | p99 ms | inside p99 ms | refused/s | p50 ms | p99 ms | failed | unsent | late ms "
+                + "| server CPUs | client CPUs | RSS MB | peak MB")
         fflush(nil)
         let calm = try measure("1", full.rate, load, server)
         let over = try measure(String(format: "%g", factor), full.rate * factor, load, server)
@@ -86,16 +89,22 @@ struct OverloadCommand: ParsableCommand {
         _ name: String, _ rate: Double, _ load: OverloadLoad, _ server: StressServer
     ) throws -> (outcome: OverloadLoad.Outcome, p99: Double, refusal: Double, peak: Double) {
         server.forgetPeak()
+        let before = InnerTimes(port: server.port), processor = server.processorSeconds
         let outcome = try load.run(rate: rate, clients: 512, seconds: seconds)
+        let used = (server.processorSeconds - processor) / outcome.seconds
+        // Refused requests are the fast ones: the slowest hundredth of the accepted ones is at the end of all.
+        let inside = InnerTimes(port: server.port).milliseconds(ofAllBut: outcome.accepted.count / 100, since: before)
         let peak = server.peakMemory / 1_048_576
         func cell(_ share: Double, _ values: [Double]) -> String {
             values.isEmpty ? "-" : String(format: "%.1f", SaveProbe.percentile(share, of: values))
         }
         let cells = [
             name + "×", String(format: "%.0f", rate), String(format: "%.0f", outcome.rate), cell(0.5, outcome.accepted),
-            cell(0.99, outcome.accepted), String(format: "%.0f", Double(outcome.refused.count) / outcome.seconds),
+            cell(0.99, outcome.accepted), String(format: "%g", inside),
+            String(format: "%.0f", Double(outcome.refused.count) / outcome.seconds),
             cell(0.5, outcome.refused), cell(0.99, outcome.refused),
             "\(outcome.failed)", "\(outcome.unsent)", String(format: "%.1f", outcome.lateness),
+            String(format: "%.2f", used), String(format: "%.2f", outcome.clientSeconds / outcome.seconds),
             String(format: "%.1f", server.residentMemory / 1_048_576), String(format: "%.1f", peak),
         ]
         print(cells.joined(separator: " | "))

@@ -19,6 +19,8 @@ final class OverloadLoad {
         /// Milliseconds by which the most delayed request was sent late.
         var lateness = 0.0
         var seconds = 0.0
+        /// Processor time of this client, in seconds. On a small machine it is missing to the server.
+        var clientSeconds = 0.0
 
         var rate: Double { Double(accepted.count) / seconds }
     }
@@ -47,7 +49,7 @@ final class OverloadLoad {
         var waiting = clients.map { pollfd(fd: $0.connection.descriptor, events: Int16(POLLIN), revents: 0) }
         var free = Array(clients.indices)
         var outcome = Outcome()
-        let start = ContinuousClock.now
+        let start = ContinuousClock.now, startTime = Self.threadSeconds
         var due = 0
         var isOver = false
         while !isOver || free.count < count {
@@ -91,7 +93,14 @@ final class OverloadLoad {
             }
         }
         outcome.seconds = Self.milliseconds(since: start) / 1000
+        outcome.clientSeconds = Self.threadSeconds - startTime
         return outcome
+    }
+
+    private static var threadSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private static func milliseconds(since start: ContinuousClock.Instant) -> Double { (ContinuousClock.now - start).nanoseconds / 1e6 }

@@ -92,28 +92,74 @@ final class StressConnection {
         return response
     }
 
+    /// Reads a response. It looks at the bytes once and makes no texts: the client's processor time is taken from the server.
     func read() -> Response? {
         guard socket >= 0 else { return nil }
         var received: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        var expected: (head: Int, whole: Int, status: Int, closes: Bool)?
+        var head: ResponseHead?
         while true {
-            if expected == nil, let end = Bytes.end(of: "\r\n\r\n", in: received) {
-                let lines = String(decoding: received[..<end], as: UTF8.self).lowercased().components(separatedBy: "\r\n")
-                guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { return nil }
-                let length =
-                    lines.first { $0.hasPrefix("content-length:") }.flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) }
-                    ?? 0
-                expected = (end, end + length, status, lines.contains("connection: close"))
+            if head == nil { head = ResponseHead(received) }
+            if let head, received.count >= head.bytes + head.bodyBytes {
+                if head.closes { end() }
+                return Response(status: head.status, body: Array(received[head.bytes..<head.bytes + head.bodyBytes]))
             }
-            if let expected, received.count >= expected.whole {
-                if expected.closes { end() }
-                return Response(status: expected.status, body: Array(received[expected.head..<expected.whole]))
+            let count = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 8) { buffer in
+                let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+                if count > 0 { received.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+                return count
             }
-            let count = recv(socket, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
-            received += buffer[..<count]
         }
+    }
+}
+
+/// The parts of a response's head that a client needs.
+private struct ResponseHead {
+    /// Length of the head.
+    var bytes = 0
+    var bodyBytes = 0
+    var status: Int
+    var closes = false
+
+    private static let length = Array("content-length:".utf8)
+    private static let close = Array("connection: close".utf8)
+
+    /// - Returns: Nil for an incomplete head, and for one that is not HTTP.
+    init?(_ received: [UInt8]) {
+        guard received.count >= 16, let status = Self.number(in: received, from: 9) else { return nil }
+        self.status = status
+        var line = 0
+        for index in received.indices where received[index] == UInt8(ascii: "\n") {
+            if index == line + 1 {
+                bytes = index + 1
+                return
+            }
+            if Self.has(Self.length, at: line, in: received) { bodyBytes = Self.number(in: received, from: line + Self.length.count) ?? 0 }
+            if Self.has(Self.close, at: line, in: received) { closes = true }
+            line = index + 1
+        }
+        return nil
+    }
+
+    private static func has(_ name: [UInt8], at start: Int, in bytes: [UInt8]) -> Bool {
+        guard bytes.count >= start + name.count else { return false }
+        for index in name.indices {
+            let byte = bytes[start + index]
+            let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+            if (isUpper ? byte | 0x20 : byte) != name[index] { return false }
+        }
+        return true
+    }
+
+    private static func number(in bytes: [UInt8], from start: Int) -> Int? {
+        var index = start
+        while index < bytes.count, bytes[index] == UInt8(ascii: " ") { index += 1 }
+        var number: Int?
+        while index < bytes.count, bytes[index] >= UInt8(ascii: "0"), bytes[index] <= UInt8(ascii: "9") {
+            number = (number ?? 0) * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+            index += 1
+        }
+        return number
     }
 }

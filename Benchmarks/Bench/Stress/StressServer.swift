@@ -61,6 +61,8 @@ final class StressServer {
     var residentMemory: Double { program.map { Program.memory("VmRSS", of: $0.id) } ?? .nan }
     var peakMemory: Double { program.map { Program.memory("VmHWM", of: $0.id) } ?? .nan }
 
+    var processorSeconds: Double { program.map { Program.processorSeconds(of: $0.id) } ?? .nan }
+
     func forgetPeak() { if let program { Program.forgetPeak(of: program.id) } }
 
     var descriptors: Int { program.flatMap { try? FileManager.default.contentsOfDirectory(atPath: "/proc/\($0.id)/fd").count } ?? 0 }

@@ -51,10 +51,13 @@ extension Engine {
     ///
     /// - Parameter key: The key of the request that was just carried out. Its answer stays.
     package func trimAnswers(exceptKey key: String?, of partition: Partition, in unit: any PartitionWriter) throws {
+        let quota = try quota(of: partition, in: unit)
+        // A request without a key stored no answer. It leaves less room to those there are only under a quota.
+        guard key != nil || quota != nil else { return }
         let state = try unit.state()
         guard state.answerBytes > 0 else { return }
         var most = Int64(limits.answerBytes)
-        if let quota = try quota(of: partition, in: unit) { most = min(most, max(0, quota - state.usage.total)) }
+        if let quota { most = min(most, max(0, quota - state.usage.total)) }
         guard state.answerBytes > most else { return }
         // Some more than needed: the oldest are found by a scan of all answers of the database.
         try unit.removeAnswers(freeing: state.answerBytes - most / 4 * 3, exceptKey: key)

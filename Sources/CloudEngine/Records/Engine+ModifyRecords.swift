@@ -66,7 +66,7 @@ extension Engine {
                 desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
         let changed = changes > 0 && !zone.isDefault ? [zone.name] : []
-        let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.subscriptions() : []
+        let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.changeSubscriptions() : []
         var told = try notifications(forChangesIn: Set(changed), unit, call, subscriptions: subscriptions)
         let followed = told.indices.filter { told[$0].subject == .database(.private) }
         if let before, !followed.isEmpty, let pushed = try pushedChanges(changes, of: batch, in: zone, before, unit, call) {
@@ -79,7 +79,7 @@ extension Engine {
             ModifyRecordsResponse(
                 results: results, syncToken: try currentToken(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
             notifications: told, news: batch.news)
-        outcome.rounds = SubscriptionRound(batch.events, of: subscriptions, in: zone, call).map { [$0] } ?? []
+        outcome.rounds = try SubscriptionRound(batch.events, in: zone, unit, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
     }

@@ -62,6 +62,15 @@ package protocol PartitionReader {
     func changeLog(at number: Int64) throws -> ChangeLogEntry?
 
     func subscriptions() throws -> [Subscription]
+    func subscriptionIDs() throws -> Set<String>
+    /// Subscriptions on the database and on zones. Those on queries, which may have long filters, are not decoded.
+    func changeSubscriptions() throws -> [Subscription]
+    /// Record types of the subscriptions on queries.
+    func queriedTypes() throws -> Set<String>
+    /// Visits the subscriptions in the order of their identifiers until `visit` returns false.
+    ///
+    /// - Parameter visit: Receives the stored bytes of a subscription, and its decoder.
+    func visitSubscriptions(_ visit: (_ bytes: Int, _ subscription: () throws -> Subscription) throws -> Bool) throws
     func subscription(id: String) throws -> Subscription?
 
     func upload(id: String) throws -> StoredUpload?
@@ -136,4 +145,34 @@ package protocol PartitionReader {
 
     /// Query subscriptions of all users on records of a type in the public database, by user and identifier.
     func publicQuerySubscriptions(ofType recordType: String) throws -> [OwnedSubscription]
+    /// Visits the same ones until `visit` returns false.
+    ///
+    /// - Parameter visit: Receives the owner and the stored bytes of a subscription, and its decoder.
+    func visitPublicSubscriptions(
+        ofType recordType: String, _ visit: (_ owner: String, _ bytes: Int, _ subscription: () throws -> Subscription) throws -> Bool)
+        throws
+}
+
+extension PartitionReader {
+    package func subscriptionIDs() throws -> Set<String> { Set(try subscriptions().map(\.subscriptionID)) }
+
+    package func changeSubscriptions() throws -> [Subscription] { try subscriptions().filter { $0.queriedType == nil } }
+
+    package func queriedTypes() throws -> Set<String> { Set(try subscriptions().compactMap(\.queriedType)) }
+
+    package func visitSubscriptions(_ visit: (_ bytes: Int, _ subscription: () throws -> Subscription) throws -> Bool) throws {
+        for subscription in try subscriptions() where try !visit(subscription.encoded().count, { subscription }) { return }
+    }
+
+    package func visitPublicSubscriptions(
+        ofType recordType: String, _ visit: (_ owner: String, _ bytes: Int, _ subscription: () throws -> Subscription) throws -> Bool
+    ) throws {
+        for owned in try publicQuerySubscriptions(ofType: recordType)
+        where try !visit(owned.owner, owned.subscription.encoded().count, { owned.subscription }) { return }
+    }
+}
+
+extension Subscription {
+    /// The record type of a query; nil for subscriptions of other kinds.
+    package var queriedType: String? { if case .query(let part) = kind { part.query.recordType } else { nil } }
 }

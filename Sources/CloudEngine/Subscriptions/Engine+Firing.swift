@@ -7,8 +7,6 @@ package import CloudWire
 package struct SubscriptionRound: Sendable {
     let events: [RecordEvent]
     let zone: StoredZone
-    /// Query subscriptions of the owner on the types that changed; empty for the public database, where they are found by type.
-    let subscriptions: [Subscription]
     package let call: Call
 
     /// Bytes of the rounds of one group of requests, which are in memory until the commit; later rounds of a larger group are skipped.
@@ -16,18 +14,17 @@ package struct SubscriptionRound: Sendable {
 
     var bytes: Int { events.reduce(0) { $0 + ($1.old.map(RecordSize.bytes) ?? 0) + ($1.new.map(RecordSize.bytes) ?? 0) } }
 
-    /// - Parameter subscriptions: Those of the partition.
+    var types: Set<String> { Set(events.compactMap { ($0.new ?? $0.old)?.recordType }) }
+
+    /// The subscriptions themselves are read after the commit: the writer decodes no filters.
+    ///
     /// - Returns: Nil if no query subscription can fire.
-    init?(_ events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ call: Call) {
+    init?(_ events: [RecordEvent], in zone: StoredZone, _ unit: any PartitionReader, _ call: Call) throws {
         guard !events.isEmpty, call.partition.scope != .shared else { return nil }
-        let types = Set(events.compactMap { ($0.new ?? $0.old)?.recordType })
-        self.subscriptions = subscriptions.filter {
-            if case .query(let part) = $0.kind { types.contains(part.query.recordType) } else { false }
-        }
-        guard call.partition.scope == .public || !self.subscriptions.isEmpty else { return nil }
         self.events = events
         self.zone = zone
         self.call = call
+        if call.partition.scope == .private, try unit.queriedTypes().isDisjoint(with: types) { return nil }
     }
 }
 
@@ -53,13 +50,22 @@ extension Engine {
     package func evaluate(_ round: SubscriptionRound, in reader: any PartitionReader) throws -> FiredSubscriptions {
         var firing = Firing(engine: self, round: round, reader: reader)
         if round.call.partition.scope == .public {
-            let types = Set(round.events.compactMap { ($0.new ?? $0.old)?.recordType })
-            for recordType in types.sorted() {
-                for owned in try reader.publicQuerySubscriptions(ofType: recordType) { try firing.fire(owned) }
+            for recordType in round.types.sorted() {
+                try reader.visitPublicSubscriptions(ofType: recordType) { owner, bytes, decode in
+                    guard firing.begins(reading: bytes, of: owner) else { return true }
+                    try firing.fire(OwnedSubscription(owner: owner, subscription: try decode()))
+                    return true
+                }
             }
         } else {
-            for subscription in round.subscriptions {
-                try firing.fire(OwnedSubscription(owner: round.call.partition.owner, subscription: subscription))
+            let types = round.types
+            try reader.visitSubscriptions { bytes, decode in
+                let owner = round.call.partition.owner
+                guard firing.begins(reading: bytes, of: owner) else { return true }
+                let subscription = try decode()
+                guard let type = subscription.queriedType, types.contains(type) else { return true }
+                try firing.fire(OwnedSubscription(owner: owner, subscription: subscription))
+                return true
             }
         }
         return firing.fired
@@ -109,18 +115,29 @@ private struct Firing {
         self.reader = reader
     }
 
+    /// Charges the bytes of a stored subscription.
+    ///
+    /// - Returns: `false` if the work of the round is used up: the subscription is skipped, and not decoded.
+    mutating func begins(reading bytes: Int, of owner: String) -> Bool {
+        let most = engine.limits.subscriptionWorkPerRequest
+        let ownerMost = round.call.partition.scope == .public ? most / 8 : most
+        guard work < most, workByOwner[owner, default: 0] < ownerMost else {
+            fired.skippedCount += 1
+            return false
+        }
+        charge(bytes, to: owner)
+        return true
+    }
+
+    private mutating func charge(_ bytes: Int, to owner: String) {
+        work += bytes
+        workByOwner[owner, default: 0] += bytes
+    }
+
     mutating func fire(_ owned: OwnedSubscription) throws {
         guard case .query(let part) = owned.subscription.kind else { return }
         if let zoneID = part.zoneID, zoneID.zoneName != round.zone.name { return }
-        let most = engine.limits.subscriptionWorkPerRequest
-        let ownerMost = round.call.partition.scope == .public ? most / 8 : most
-        guard work < most, workByOwner[owned.owner, default: 0] < ownerMost else {
-            fired.skippedCount += 1
-            return
-        }
-        let cost = try evaluate(owned, part)
-        work += cost
-        workByOwner[owned.owner, default: 0] += cost
+        charge(try evaluate(owned, part), to: owned.owner)
     }
 
     /// - Returns: The work done, in bytes looked at.

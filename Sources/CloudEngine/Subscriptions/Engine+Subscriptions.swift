@@ -45,11 +45,8 @@ extension Engine {
         case .create(var subscription):
             if subscription.subscriptionID.isEmpty { subscription.subscriptionID = call.makeIdentifier() }
             try check(subscription, in: unit, call)
-            let known = try unit.subscriptions()
-            guard
-                known.count < limits.subscriptionsPerDatabase
-                    || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
-            else {
+            let known = try unit.subscriptionIDs()
+            guard known.count < limits.subscriptionsPerDatabase || known.contains(subscription.subscriptionID) else {
                 throw WireError(
                     .quotaExceeded, "a database has at most \(limits.subscriptionsPerDatabase) subscriptions",
                     nativeCode: .limitExceeded)

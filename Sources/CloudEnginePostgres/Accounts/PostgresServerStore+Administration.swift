@@ -26,6 +26,12 @@ extension PostgresServerStore: AdministrationStorage {
         try await reading { try $0.query(Self.profileColumns + " ORDER BY name").rows.map(Self.profile) }
     }
 
+    package func hasOperator() async throws -> Bool { try await reading { try Self.hasOperator($0) } }
+
+    private static func hasOperator(_ connection: PostgresConnection) throws -> Bool {
+        try !connection.query("SELECT 1 FROM accounts WHERE operator LIMIT 1").rows.isEmpty
+    }
+
     package func account(named name: String) async throws -> Int64? { try await reading { try $0.account(named: name) } }
 
     package func users() async throws -> [Account] {
@@ -91,7 +97,7 @@ extension PostgresServerStore: AdministrationStorage {
         return try await naming("a user of this name is there already") { connection in
             // Two processes wait for each other here: of two first operators one is made.
             _ = try connection.next("first operator")
-            guard try connection.query("SELECT 1 FROM accounts WHERE operator LIMIT 1").rows.isEmpty else { return false }
+            guard try !Self.hasOperator(connection) else { return false }
             guard try connection.account(named: name) == nil else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }

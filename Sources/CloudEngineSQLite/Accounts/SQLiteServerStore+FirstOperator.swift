@@ -14,8 +14,7 @@ extension SQLiteServerStore {
     package func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool {
         let hash = try await PasswordHash.make(password, passwordParameters)
         return try await writing { db in
-            let profiles = try Row.fetchCursor(db, sql: Self.profileColumns + " ORDER BY name")
-            while let row = try profiles.next() { if Self.profile(row).isOperator { return false } }
+            guard try !Self.hasOperator(db) else { return false }
             guard try Self.account(named: name, db) == nil else {
                 throw StorageFailure(.nameTaken, "a user of this name is there already")
             }
@@ -30,5 +29,11 @@ extension SQLiteServerStore {
                 ])
             return true
         }
+    }
+
+    package func hasOperator() async throws -> Bool { try await reading { try Self.hasOperator($0) } }
+
+    private static func hasOperator(_ db: Database) throws -> Bool {
+        try db.row("SELECT 1 FROM accounts WHERE operator = 1 LIMIT 1", []) != nil
     }
 }

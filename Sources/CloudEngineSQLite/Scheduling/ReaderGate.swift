@@ -5,13 +5,14 @@ import CloudEngine
 import CloudService
 import CloudStorageSupport
 import Dispatch
+import Foundation
 import GRDB
 import Synchronization
 
 /// Runs reads until the store closes, as many concurrently as there are connections, and lets the store close once they have ended.
 ///
 /// The order is that of ``FairQueue``, and one requester has at most three fifths of the connections, so that a read of another one
-/// never waits for all of them.
+/// never waits for all of them. Background work has a queue of its own, and half of the processors at most.
 ///
 /// The pool keeps its readers in a variable that closing clears regardless of running reads, so no read may run while it closes. Neither
 /// side waits on a thread that Swift's tasks need, and a result is returned once the connection is free again.
@@ -25,16 +26,27 @@ final class ReaderGate: Sendable {
         /// Queues without a running job.
         var idleQueues: [DispatchQueue]
         var queue = FairQueue<Job>()
+        var background = FairQueue<Job>()
+        var backgroundCount = 0
+    }
+
+    private struct Next {
+        let requester: String
+        let job: Job
+        let isBackground: Bool
     }
 
     private let pool: DatabasePool
     private let connections: Int
     private var connectionsPerRequester: Int { max(1, connections * 3 / 5) }
+    /// Concurrent background jobs.
+    let backgroundMax: Int
     private let state: Mutex<State>
     private let readers = DispatchGroup()
 
-    init(_ pool: DatabasePool) {
+    init(_ pool: DatabasePool, processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
         self.pool = pool
+        backgroundMax = max(1, processors / 2)
         connections = max(1, pool.configuration.maximumReaderCount)
         // Serial queues have a thread each while they run. Dispatch's global queues have one per core, so that long reads of one
         // requester would take the threads from all others.
@@ -65,7 +77,11 @@ final class ReaderGate: Sendable {
                 let isClosed = state.withLock { state in
                     guard !state.isClosed else { return true }
                     readers.enter()
-                    state.queue.add(job, for: terms.requester)
+                    if terms.isBackground {
+                        state.background.add(job, for: terms.requester)
+                    } else {
+                        state.queue.add(job, for: terms.requester)
+                    }
                     return false
                 }
                 if isClosed { return continuation.resume(throwing: StorageFailure(.unavailable, "the storage is closed")) }
@@ -76,29 +92,45 @@ final class ReaderGate: Sendable {
         }
     }
 
+    /// Background jobs that wait.
+    var waitingBackgroundCount: Int { state.withLock { $0.background.waitingCount } }
+
     /// Starts waiting jobs on connections that are free.
     private func startJobs() {
-        while let (queue, requester, job) = nextJob() { queue.async { self.run(job, for: requester, on: queue) } }
+        while let (queue, next) = nextJob() { queue.async { self.run(next, on: queue) } }
     }
 
-    private func nextJob() -> (queue: DispatchQueue, requester: String, job: Job)? {
+    private func nextJob() -> (queue: DispatchQueue, next: Next)? {
         state.withLock { state in
-            guard let queue = state.idleQueues.last, let next = state.queue.next(runningMax: connectionsPerRequester) else { return nil }
+            guard let queue = state.idleQueues.last, let next = takeNext(&state) else { return nil }
             state.idleQueues.removeLast()
-            return (queue, next.requester, next.job)
+            return (queue, next)
         }
     }
 
+    private func takeNext(_ state: inout State) -> Next? {
+        if state.backgroundCount < backgroundMax, let (requester, job) = state.background.next() {
+            state.backgroundCount += 1
+            return Next(requester: requester, job: job, isBackground: true)
+        }
+        return state.queue.next(runningMax: connectionsPerRequester).map { Next(requester: $0.requester, job: $0.job, isBackground: false) }
+    }
+
     /// Runs a job, and those that wait.
-    private func run(_ first: Job, for requester: String, on queue: DispatchQueue) {
-        var next: (requester: String, job: Job)? = (requester, first)
-        while let (requester, job) = next {
+    private func run(_ first: Next, on queue: DispatchQueue) {
+        var job: Next? = first
+        while let present = job {
             let before = UnitClock.threadTime
-            job.run()
+            present.job.run()
             let used = UnitClock.threadTime - before
-            next = state.withLock { state in
-                state.queue.end(requester, nanoseconds: used)
-                let next = state.queue.next(runningMax: connectionsPerRequester)
+            job = state.withLock { state in
+                if present.isBackground {
+                    state.background.end(present.requester, nanoseconds: used)
+                    state.backgroundCount -= 1
+                } else {
+                    state.queue.end(present.requester, nanoseconds: used)
+                }
+                let next = takeNext(&state)
                 if next == nil { state.idleQueues.append(queue) }
                 return next
             }

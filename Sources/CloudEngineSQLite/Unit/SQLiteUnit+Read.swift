@@ -153,24 +153,6 @@ extension SQLiteUnit {
         return schema
     }
 
-    func subscriptions() throws -> [Subscription] {
-        guard let part else { return [] }
-        return try remembered(.subscriptions(part: part)) {
-            try rows("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", [part]).map {
-                let body: [UInt8] = $0[0]
-                try allowance?.take(4 * body.count)
-                return try Self.decode(Subscription.self, body)
-            }
-        }
-    }
-
-    func subscription(id: String) throws -> Subscription? {
-        guard let part else { return nil }
-        return try rows("SELECT body FROM subscriptions WHERE part = ? AND id = ?", [part, id]).first.map {
-            try Self.decode(Subscription.self, $0[0])
-        }
-    }
-
     func upload(id: String) throws -> StoredUpload? {
         guard let part,
             let row = try rows(

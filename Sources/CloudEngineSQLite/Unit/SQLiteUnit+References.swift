@@ -49,13 +49,28 @@ extension SQLiteUnit {
     }
 
     func publicQuerySubscriptions(ofType recordType: String) throws -> [OwnedSubscription] {
-        try rows(
+        var owned: [OwnedSubscription] = []
+        try visitPublicSubscriptions(ofType: recordType) { owner, _, decode in
+            owned.append(OwnedSubscription(owner: owner, subscription: try decode()))
+            return true
+        }
+        return owned
+    }
+
+    func visitPublicSubscriptions(
+        ofType recordType: String, _ visit: (_ owner: String, _ bytes: Int, _ subscription: () throws -> Subscription) throws -> Bool
+    ) throws {
+        try self.visit(
             """
             SELECT p.owner, s.body FROM public_subscriptions l
             JOIN partitions p ON p.part = l.part JOIN subscriptions s ON s.part = l.part AND s.id = l.id
             WHERE l.container = ? AND l.environment = ? AND l.type = ? ORDER BY l.part, l.id
             """, [partition.containerIdentifier, partition.environment.rawValue, recordType]
-        ).map { OwnedSubscription(owner: $0[0], subscription: try Self.decode(Subscription.self, $0[1])) }
+        ) { handle in
+            let body = StoredRow.bytes(handle, 1)
+            let owner = String(decoding: StoredRow.bytes(handle, 0), as: UTF8.self)
+            return try visit(owner, body.count) { try Self.decode(Subscription.self, Array(body)) }
+        }
     }
 
     func retire(_ subscription: OwnedSubscription) throws {

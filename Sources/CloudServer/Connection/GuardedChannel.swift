@@ -4,6 +4,7 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import Synchronization
 
 /// Hummingbird's HTTP/1.1 channel, which also closes connections that no handler takes.
@@ -15,9 +16,13 @@ struct GuardedChannel: ServerChildChannel {
     private static let reading = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: 1 << 18)
 
     private let base: HTTP1Channel
+    private let judge: HeadRefusalHandler.Judge
 
-    /// - Parameter idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
-    init(idleSeconds: Int, responder: @escaping HTTPChannelHandler.Responder) {
+    /// - Parameters:
+    ///   - idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
+    ///   - judge: Refuses requests by their heads.
+    init(idleSeconds: Int, judge: @escaping HeadRefusalHandler.Judge, responder: @escaping HTTPChannelHandler.Responder) {
+        self.judge = judge
         base = HTTP1Channel(
             responder: responder,
             configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler()], idleTimeout: .seconds(Int64(idleSeconds))))
@@ -25,7 +30,14 @@ struct GuardedChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
         channel.setOption(.recvAllocator, value: Self.reading).flatMap { [base] in base.setup(channel: channel, logger: logger) }
-            .map { AcceptedConnection($0) }
+            .flatMapThrowing { [judge] value in
+                let connection = AcceptedConnection(value)
+                let pipeline = channel.pipeline.syncOperations
+                // Before the conversion to the types that Hummingbird reads, which a refused request does not need.
+                let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
+                try pipeline.addHandler(HeadRefusalHandler(judge: judge), position: .after(decoder.handler))
+                return connection
+            }
     }
 
     func handle(value: AcceptedConnection, logger: Logger) async {

@@ -10,6 +10,8 @@ package protocol AdministrationStorage: AuditStorage {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]
+    /// Whether an account is an operator.
+    func hasOperator() async throws -> Bool
     func account(named name: String) async throws -> Int64?
     /// Accounts with their devices.
     func users() async throws -> [Account]

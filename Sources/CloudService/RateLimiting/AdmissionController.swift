@@ -7,11 +7,14 @@ package import CloudWire
 /// however many arrive.
 ///
 ///     arrive ─▶ a slot is free ──────────────▶ run ─▶ finish ─▶ next in turn
-///            └▶ queue of its requester ─▶ turn ─┘
-///                     └▶ refused after the interval, or after the target while the queue stands
+///            ├▶ queue of its requester ─▶ turn ─┘
+///            │        └▶ refused after the interval, or after the target while the queue stands
+///            └▶ refused at once, if the queue stands and more requests are ahead than end within the target
 ///
 /// Requesters with waiting requests take turns; one that had nothing waiting comes before those that had. A queue that was not
 /// empty for an interval stands: it no longer absorbs bursts, it only delays. Its requests then wait no longer than the target.
+/// It stands until no request was refused for an interval: a commit that ends many requests together empties it for a moment in the
+/// middle of an overload.
 ///
 /// The value has no clock and no tasks: times come with the events, and ``AdmissionGate`` carries out the decisions.
 ///
@@ -36,7 +39,8 @@ package struct AdmissionController: Sendable {
         }
 
         /// Time that a request waits in a queue that stands: five hundredths of the interval, as RFC 8289 recommends.
-        package var target: Duration { interval / 20 }
+        package var target: Duration { interval / Rules.targetsPerInterval }
+        fileprivate static let targetsPerInterval = 20
         /// Concurrent requests of one requester: others find a slot free.
         package var runningMaxPerRequester: Int { max(1, runningMax / 2) }
         package var waitingMaxPerRequester: Int { max(1, waitingMax / 4) }
@@ -60,6 +64,21 @@ package struct AdmissionController: Sendable {
         var runningCount = 0
         /// Time since which a request of this requester has always been waiting; only meaningful while one is.
         var waitingSince = Duration.zero
+        /// An interval after the last refusal of a request in this queue while it stood.
+        var standsUntil = Duration.zero
+    }
+
+    /// Requests that ended in the present window and in the one before. A window is as long as the interval.
+    private struct Ends {
+        var start = Duration.zero
+        var count = 0
+        var countBefore = 0
+
+        mutating func advance(to now: Duration, _ length: Duration) {
+            guard now - start >= length else { return }
+            (countBefore, count) = (now - start < length * 2 ? count : 0, 0)
+            start = now
+        }
     }
 
     package let rules: Rules
@@ -70,6 +89,9 @@ package struct AdmissionController: Sendable {
     private var lastTicket: Ticket = 0
     /// Time since which a request of a requester without a standing queue has always been waiting.
     private var sharedSince: Duration?
+    /// An interval after the last refusal of one of their requests while their queue stood.
+    private var sharedStandsUntil = Duration.zero
+    private var ends = Ends()
     package private(set) var runningCount = 0
     package private(set) var waitingCount = 0
     package private(set) var refusedCount = 0
@@ -78,9 +100,31 @@ package struct AdmissionController: Sendable {
 
     package init(_ rules: Rules) { self.rules = rules }
 
-    /// `true` if another request of the requester would only wait to be refused. It costs its sender nothing to ask before the body is read.
-    package func isFull(for requester: String) -> Bool {
-        rules.runningMax > 0 && lanes[requester].map { $0.waiting.count >= rules.waitingMaxPerRequester } == true
+    /// `true` if a request of the requester would be refused now. It costs its sender nothing to ask before the body is read.
+    package func wouldRefuse(_ requester: String, at now: Duration) -> Bool { refusal(of: requester, at: now) != nil }
+
+    /// The queue that makes a new request of the requester wait in vain.
+    private enum Standing { case full, lane, shared }
+
+    private func refusal(of requester: String, at now: Duration) -> Standing? {
+        guard rules.runningMax > 0 else { return nil }
+        let lane = lanes[requester] ?? Lane()
+        guard lane.waiting.count < rules.waitingMaxPerRequester else { return .full }
+        if runningCount < rules.runningMax, lane.runningCount < rules.runningMaxPerRequester, lane.waiting.isEmpty { return nil }
+        let laneStands = stands(lane, at: now)
+        guard laneStands || sharedStands(at: now) else { return nil }
+        // A new requester comes after the new ones before it. One that waits has its next turn after one turn of each.
+        let turns = newTurns.count + oldTurns.count
+        let ahead = lane.waiting.isEmpty ? newTurns.count : min(waitingCount, (lane.waiting.count + 1) * turns)
+        guard ahead >= endsPerTarget(at: now) else { return nil }
+        return laneStands ? .lane : .shared
+    }
+
+    /// Requests that ended recently in a time as long as the target; at least 1, so that a queue never stays empty.
+    private func endsPerTarget(at now: Duration) -> Int {
+        var ends = ends
+        ends.advance(to: now, rules.interval)
+        return max(1, ends.countBefore / Rules.targetsPerInterval)
     }
 
     /// Decides on a new request.
@@ -101,7 +145,9 @@ package struct AdmissionController: Sendable {
             if waitingCount == 0 { sharedSince = nil }
             return (ticket, .run, others)
         }
-        guard lane.waiting.count < rules.waitingMaxPerRequester else {
+        if let standing = refusal(of: requester, at: now) {
+            note(standing, of: &lane, at: now)
+            if lanes[requester] != nil { lanes[requester] = lane }
             refusedCount += 1
             return (ticket, .refuse, others)
         }
@@ -119,9 +165,20 @@ package struct AdmissionController: Sendable {
         return (ticket, .wait, others)
     }
 
+    /// Counts a request that was refused before it arrived, since ``wouldRefuse(_:at:)`` said so.
+    package mutating func noteRefusal(_ requester: String, at now: Duration) {
+        refusedCount += 1
+        guard let standing = refusal(of: requester, at: now) else { return }
+        var lane = lanes[requester] ?? Lane()
+        note(standing, of: &lane, at: now)
+        if lanes[requester] != nil { lanes[requester] = lane }
+    }
+
     /// Gives the slot of a request that ended to the next in turn.
     package mutating func finish(_ requester: String, at now: Duration) -> Decisions {
         guard rules.runningMax > 0 else { return Decisions() }
+        ends.advance(to: now, rules.interval)
+        ends.count += 1
         if var lane = lanes[requester] {
             lane.runningCount -= 1
             runningCount -= 1
@@ -182,22 +239,39 @@ package struct AdmissionController: Sendable {
 
     private func stands(_ since: Duration, at now: Duration) -> Bool { now - since >= rules.interval }
 
+    private func stands(_ lane: Lane, at now: Duration) -> Bool {
+        now < lane.standsUntil || !lane.waiting.isEmpty && stands(lane.waitingSince, at: now)
+    }
+
+    private func sharedStands(at now: Duration) -> Bool {
+        now < sharedStandsUntil || sharedSince.map { stands($0, at: now) } == true
+    }
+
+    private mutating func note(_ standing: Standing, of lane: inout Lane, at now: Duration) {
+        switch standing {
+        case .full: break
+        case .lane: lane.standsUntil = now + rules.interval
+        case .shared: sharedStandsUntil = now + rules.interval
+        }
+    }
+
     /// Follows the queue of requesters that do not have a standing queue of their own. One with a standing queue must not shorten
     /// the time of the others.
     private mutating func updateSharedQueue(at now: Duration) {
         // Refusals do not end an overload: only a queue that ran empty does.
-        let isEmpty = !lanes.values.contains { !$0.waiting.isEmpty && !stands($0.waitingSince, at: now) }
+        let isEmpty = !lanes.values.contains { !$0.waiting.isEmpty && !stands($0, at: now) }
         sharedSince = isEmpty ? nil : sharedSince ?? now
     }
 
     private mutating func refuseExpired(at now: Duration) -> Decisions {
         guard let due = deadline, due <= now else { return Decisions() }
         updateSharedQueue(at: now)
-        let sharedStands = sharedSince.map { stands($0, at: now) } == true
+        let sharedStands = sharedStands(at: now)
         var refused: [Ticket] = []
         var next: Duration?
         for (requester, lane) in lanes where !lane.waiting.isEmpty {
-            let limit = sharedStands || stands(lane.waitingSince, at: now) ? rules.target : rules.interval
+            let laneStands = stands(lane, at: now)
+            let limit = sharedStands || laneStands ? rules.target : rules.interval
             let kept = lane.waiting.drop { now - $0.arrival >= limit }
             refused += lane.waiting.prefix(lane.waiting.count - kept.count).map(\.ticket)
             if let first = kept.first {
@@ -208,6 +282,7 @@ package struct AdmissionController: Sendable {
             guard kept.count < lane.waiting.count else { continue }
             var lane = lane
             lane.waiting = Array(kept)
+            if laneStands || sharedStands { note(laneStands ? .lane : .shared, of: &lane, at: now) }
             put(lane, for: requester)
         }
         waitingCount -= refused.count

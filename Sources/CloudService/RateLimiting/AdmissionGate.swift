@@ -14,7 +14,12 @@ package final class AdmissionGate: Sendable {
         /// Decisions on requests whose continuation is not stored yet.
         var early: [AdmissionController.Ticket: Outcome] = [:]
         var hasTimer = false
+        /// Requesters by a hash of the credential that they sent before. The hash has a seed of the process.
+        var requesters: [Int: String] = [:]
     }
+
+    /// Credentials whose requesters are remembered.
+    private static let requestersMax = 10_000
 
     private enum Outcome { case run, refused, cancelled }
 
@@ -33,9 +38,40 @@ package final class AdmissionGate: Sendable {
         state.withLock { ($0.controller.runningCount, $0.controller.waitingCount, $0.controller.refusedCount) }
     }
 
-    /// - Throws: `WireError` with `.tryAgainLater` if the queue of the requester is full. Called before a body is read.
+    /// `false` if no request waits, and so none is refused.
+    package var isPressed: Bool { state.withLock { $0.controller.waitingCount > 0 } }
+
+    /// - Throws: `WireError` with `.tryAgainLater` if the requester's request would be refused. Called before a body is read.
     func checkRoom(for requester: String) throws(WireError) {
-        if state.withLock({ $0.controller.isFull(for: requester) }) { throw Self.overloaded(0) }
+        if state.withLock({ Self.refuses(requester, &$0.controller, now) }) { throw Self.overloaded(0) }
+    }
+
+    /// Remembers whose credential a request brought, for ``refusal(ofCredential:)``.
+    func remember(_ requester: String, credential: String) {
+        let hash = credential.hashValue
+        state.withLock { state in
+            if state.requesters.count >= Self.requestersMax { state.requesters = [:] }
+            state.requesters[hash] = requester
+        }
+    }
+
+    /// The refusal of a request before anything but its head was looked at.
+    ///
+    /// - Parameter credential: The credential of the head, which was not checked: it decides only about its own request.
+    /// - Returns: Nil for a request that may be admitted, and for a credential that no recent request had.
+    func refusal(ofCredential credential: String) -> WireError? {
+        let hash = credential.hashValue
+        let ticket = state.withLock { state -> Int? in
+            guard let requester = state.requesters[hash], Self.refuses(requester, &state.controller, now) else { return nil }
+            return state.controller.refusedCount
+        }
+        return ticket.map(Self.overloaded)
+    }
+
+    private static func refuses(_ requester: String, _ controller: inout AdmissionController, _ now: Duration) -> Bool {
+        guard controller.wouldRefuse(requester, at: now) else { return false }
+        controller.noteRefusal(requester, at: now)
+        return true
     }
 
     /// Runs a request once it is its turn.

@@ -33,6 +33,7 @@ extension CloudService {
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
+            rememberSender(of: request, call.requester)
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             try admission.checkRoom(for: call.requester)
             let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)

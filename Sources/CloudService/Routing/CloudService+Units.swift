@@ -100,13 +100,19 @@ extension CloudService {
         return .json(answer, endpoint: exchange.operation.rawValue)
     }
 
-    /// Evaluates query subscriptions on a reader, never on the writer. A failure costs notifications: the request has been carried out.
+    /// Processor time of the query subscriptions of one request, beside the limit of their work.
+    private static let evaluationMilliseconds = 1000
+
+    /// Evaluates query subscriptions on a reader, never on the writer, and accounts in turn. A failure costs notifications: the request has been carried out.
     func evaluate(_ rounds: [SubscriptionRound]) async -> [PushNotification] {
         var notifications: [PushNotification] = []
         let engine = engine
         for round in rounds {
             let partition = round.call.partition
-            guard let fired = try? await read(round.call, { try engine.evaluate(round, in: $0) }) else { continue }
+            let terms = WorkTerms(
+                requester: round.call.requester, milliseconds: min(Self.evaluationMilliseconds, engine.limits.readMilliseconds),
+                isBackground: true)
+            guard let fired = try? await storage.read(partition, terms, { try engine.evaluate(round, in: $0) }) else { continue }
             notifications += fired.notifications
             guard !fired.retired.isEmpty else { continue }
             try? await write(round.call) { try engine.retire(fired.retired, in: $0, partition) }

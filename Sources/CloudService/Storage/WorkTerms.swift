@@ -8,9 +8,13 @@ package struct WorkTerms: Hashable, Sendable {
     /// Milliseconds of processor time. Nil for maintenance, which has no limit.
     package var milliseconds: Int?
 
-    package init(requester: String, milliseconds: Int?) {
+    /// Work that no response needs: it takes half of the processors at most, so that responses find one.
+    package var isBackground: Bool
+
+    package init(requester: String, milliseconds: Int?, isBackground: Bool = false) {
         self.requester = requester
         self.milliseconds = milliseconds
+        self.isBackground = isBackground
     }
 
     /// Begins the scheduling key of an account, before its number.

@@ -77,6 +77,11 @@ import Testing
                 "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
             PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
             PlanException("UPDATE partitions SET record_bytes = (SELECT…", because: "Migration from a format without usage."),
+            PlanException("SELECT 1 FROM accounts WHERE operator…", because: "At the start, to the first operator."),
+            PlanException("SELECT id FROM subscriptions WHERE part = ?", because: "A database has 200 subscriptions at most."),
+            PlanException(
+                "SELECT body FROM subscriptions WHERE part = ? AND json_extract…", because: "A database has 200 subscriptions at most."),
+            PlanException("SELECT DISTINCT json_extract…", because: "A database has 200 subscriptions at most."),
             PlanException(
                 "SELECT body FROM subscriptions WHERE part = ? ORDER BY id", because: "All subscriptions of a database are the answer."),
             PlanException("SELECT DISTINCT m.user…", because: "All members of a zone are the answer."),

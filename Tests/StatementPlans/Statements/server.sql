@@ -81,8 +81,11 @@ DELETE FROM zones WHERE (part, zone) IN (SELECT part, zone FROM zones WHERE part
 DELETE FROM zones WHERE part = ?
 DELETE FROM zones WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 INSERT OR REPLACE INTO meta (key, value) VALUES ('history', ?)
+SELECT 1 FROM accounts WHERE operator = 1 LIMIT 1
+SELECT DISTINCT json_extract(CAST(body AS TEXT), '$.query.recordType') FROM subscriptions WHERE part = ?
 SELECT DISTINCT m.user FROM share_members m JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share WHERE m.part = ? AND m.zone = ? AND (m.by_link = 0 OR s.public_permission IN ('READ_ONLY', 'READ_WRITE'))
 SELECT at, author, device, request, changes FROM change_log WHERE part = ? AND last >= ? ORDER BY last LIMIT 1
+SELECT body FROM subscriptions WHERE part = ? AND json_extract(CAST(body AS TEXT), '$.subscriptionType') <> 'query' ORDER BY id
 SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND deleted = 0 ORDER BY change
 SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND deleted = 0 ORDER BY change DESC
 SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND deleted = 0 ORDER BY change DESC LIMIT ?
@@ -97,6 +100,7 @@ SELECT count(*) FROM (SELECT 1 FROM records WHERE part = ? AND zone = ? AND chan
 SELECT count(*) FROM (SELECT 1 FROM shared_records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND gone = 0 AND share IN (?,?) LIMIT ?)
 SELECT e.key, r.change, r.body FROM index_entries e JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name WHERE e.part = ? AND e.zone = ? AND e.number = ? AND (e.key, e.name) < (?, ?) AND e.key >= ? ORDER BY e.key DESC, e.name DESC
 SELECT e.key, r.change, r.body FROM index_entries e JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name WHERE e.part = ? AND e.zone = ? AND e.number = ? AND (e.key, e.name) > (?, ?) AND e.key < ? ORDER BY e.key, e.name
+SELECT id FROM subscriptions WHERE part = ?
 SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts ORDER BY name
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE account = ?

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The head of a request as a carrier reads it, before anything is checked.
+package struct RequestHead: Sendable {
+    package var path: String
+    package var query: String
+    package var authorization: String?
+    /// Identifier of a server-to-server key.
+    package var keyID: String?
+    /// Client network prefix.
+    package var network: String
+
+    package init(path: String, query: String, authorization: String?, keyID: String?, network: String) {
+        self.path = path
+        self.query = query
+        self.authorization = authorization
+        self.keyID = keyID
+        self.network = network
+    }
+
+    /// The credential as the head names it; nil for web tokens, which change with each response.
+    var credential: String? {
+        if query.contains("ckAPIToken=") { return nil }
+        if let authorization { return "token \(authorization)" }
+        return keyID.map { "key \($0)" } ?? "network \(network)"
+    }
+}
+
+extension CloudService {
+    /// Refuses a request by its head while the server is overloaded, before its body is read and its sender authenticated: a refusal has
+    /// to cost much less than a response, or refusals take the time of accepted requests.
+    ///
+    /// A sender is known by the credential of an earlier request. A forged one is refused, or goes on to be authenticated.
+    ///
+    /// - Returns: Nil for a request that may be admitted.
+    package func refusal(of head: RequestHead) -> ServiceResponse? {
+        guard head.path.hasPrefix(Self.databasePrefix), let credential = head.credential,
+            let error = admission.refusal(ofCredential: credential)
+        else { return nil }
+        let uuid = Self.makeIdentifier(surroundings)
+        var response = Self.response(to: error, uuid: uuid)
+        response.requestUUID = uuid
+        response.endpoint = Self.endpoint(ofPath: head.path)
+        response.headers.append((HeaderNames.requestUUID, uuid))
+        return response
+    }
+
+    private static let databasePrefix = "/database/"
+
+    /// Remembers the sender of a request that was authenticated, for ``refusal(of:)``.
+    func rememberSender(of request: ServiceRequest, _ requester: String) {
+        let head = RequestHead(
+            path: request.path, query: request.query, authorization: request.header(HeaderNames.authorization),
+            keyID: request.header(HeaderNames.requestKeyID), network: request.network)
+        if let credential = head.credential { admission.remember(requester, credential: credential) }
+    }
+}
