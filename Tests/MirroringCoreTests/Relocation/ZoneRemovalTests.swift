@@ -169,6 +169,19 @@ private typealias Fixture = RelocationFixture
 
     @Test func linkOfAnotherDeviceStaysWithTheOtherObject() { #expect(links(link(.uploaded, changeTag: "a", mark: 0)).isEmpty) }
 
+    /// The row with the old name was linked as if it were the other object.
+    @Test func rowLeavesAPairOfTheOtherObject() {
+        let foreign = link(.uploaded, changeTag: "a", mark: 0)
+        #expect(Rekeying.pairsToUnlink([foreign]) == [foreign.pair])
+    }
+
+    @Test func rowStaysInAPairThatThisDeviceMade() {
+        let own = link(.needsUpload, changeTag: nil, mark: 3)
+        var foreign = link(.uploaded, changeTag: "a", mark: 0)
+        foreign.recordName = "foreign"
+        #expect(Rekeying.pairsToUnlink([own, foreign]) == [])
+    }
+
     @Test func linkThatIsBeingDeletedIsNotReplaced() {
         let links = links(link(.needsDelete, changeTag: "a", mark: 3))
         #expect(links.map(\.recordName) == ["link"])
