@@ -7,8 +7,10 @@ package import MirroringCore
 /// One zone of a server: records with change tags, tombstones, and a feed in order of commits.
 package struct ServerModel: Sendable {
     package private(set) var records: [String: Record] = [:]
+    /// Saves and deletions, with ascending numbers. An item that changed again since stands for nothing.
+    private var feed: [(number: Int, name: String)] = []
+    /// The numbers of the last changes.
     private var numbers: [String: Int] = [:]
-    private var tombstones: [String: Int] = [:]
     private var counter = 0
     private var assets: [AssetValue: [UInt8]] = [:]
     package private(set) var creations = 0
@@ -31,8 +33,7 @@ package struct ServerModel: Sendable {
             return .refused(CloudFailure(.serverRecordChanged, "oplock"))
         case .delete, .forceDelete:
             guard records.removeValue(forKey: sent.recordName) != nil else { return .refused(CloudFailure(.unknownItem, "not found")) }
-            numbers[sent.recordName] = nil
-            tombstones[sent.recordName] = counter
+            note(sent.recordName)
             return .deleted
         case .create:
             guard records[sent.recordName] == nil else { return .refused(CloudFailure(.serverRecordChanged, "exists")) }
@@ -61,19 +62,41 @@ package struct ServerModel: Sendable {
         record.modified = stamp
         record.recordChangeTag = String(counter, radix: 36)
         records[record.recordName] = record
-        numbers[record.recordName] = counter
+        note(record.recordName)
         return .saved(record)
+    }
+
+    private mutating func note(_ name: String) {
+        numbers[name] = counter
+        feed.append((counter, name))
     }
 
     package func page(after token: String?, limit: Int) -> ImportPage {
         let from = token.flatMap { Int($0) } ?? 0
-        var feed = numbers.filter { $0.value > from }
-        if token != nil { feed.merge(tombstones.filter { $0.value > from }) { live, _ in live } }
-        let entries = feed.sorted { $0.value < $1.value }
-        let shown = entries.prefix(limit)
-        return ImportPage(
-            records: shown.compactMap { records[$0.key] }, deletions: shown.map(\.key).filter { records[$0] == nil },
-            askedWith: token, token: String(shown.last?.value ?? max(from, counter)), moreComing: entries.count > limit)
+        var page = ImportPage(records: [], deletions: [], askedWith: token, token: "", moreComing: false)
+        var last = max(from, counter), count = 0
+        for item in feed[index(after: from)...] where numbers[item.name] == item.number {
+            let record = records[item.name]
+            if record == nil, token == nil { continue }
+            guard count < limit else {
+                page.moreComing = true
+                break
+            }
+            if let record { page.records.append(record) } else { page.deletions.append(item.name) }
+            (last, count) = (item.number, count + 1)
+        }
+        page.token = String(last)
+        return page
+    }
+
+    /// The index of the first change behind a number.
+    private func index(after number: Int) -> Int {
+        var low = 0, high = feed.count
+        while low < high {
+            let middle = (low + high) / 2
+            if feed[middle].number <= number { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     package var links: [Record] { records.values.filter { $0.recordType == MirrorNames.linkRecordType } }

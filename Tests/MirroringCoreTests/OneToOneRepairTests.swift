@@ -36,10 +36,13 @@ import ValueSimulation
             records[key]?.modified = RecordStamp(timestamp: timestamp, userRecordName: "_user", deviceID: "P")
         }
 
+        var repair: OneToOneRepair {
+            OneToOneRepair.decide([first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
+        }
+
         /// The sides after the repair, as `source.relationship → target`.
         var repaired: (sides: [String], sent: [String], conflicts: [String]) {
-            let repair = OneToOneRepair.decide(
-                [first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
+            let repair = repair
             var repairedRows = rows
             for case .update(let row, _) in repair.rows { repairedRows[row.key] = row }
             let sides = repairedRows.values.flatMap { row in
@@ -103,6 +106,18 @@ import ValueSimulation
         sides.records[sides.first]?.stage = .needsUpload
         sides.change(sides.second, at: 2)
         #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+    }
+
+    /// The rows may be in different zones.
+    @Test func aRepairNamesTheConnectedRows() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
+        sides.change(sides.second, at: 1)
+        #expect(sides.repair.connections == [ForwardedEdits.Connection(key: sides.second, references: [sides.first])])
+        sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.change(sides.second, at: 2)
+        #expect(sides.repair.connections == [])
     }
 
     @Test func twoSidedRelationshipsAreNotRepaired() {

@@ -49,6 +49,23 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed, features: [.relocation, .order]) == [], "seed \(seed)")
     }
 
+    /// An object of the home zone was related to a relocated one by the repair of a one-to-one relationship. Join records of the home zone
+    /// arrived after their objects were relocated, and the list was not sorted.
+    @Test(arguments: [14568, 24565] as [UInt64])
+    func lessonsOfRelatedZonesStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed, features: [.relocation, .order]) == [], "seed \(seed)")
+    }
+
+    /// An object was re-keyed, and stayed linked by a join record of the object that kept the name.
+    @Test func aLessonOfRekeyedObjectsStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 12086, features: [.order, .uniqueness]) == [])
+    }
+
+    /// A document lost its required folder, which was in another zone.
+    @Test func aLessonOfRequirementsAcrossZonesStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 27, features: [.relocation, .requirements]) == [])
+    }
+
     /// `make simulate-values CANARY=name` prints the first seed.
     @Test(arguments: ValueCanary.allCases)
     func aPlantedBugIsDetected(_ canary: ValueCanary) {

@@ -60,6 +60,22 @@ extension SyncMetadataReader {
         return records
     }
 
+    func isWithheld(_ name: String) throws -> Bool {
+        guard mapping.keepsIncomplete else { return false }
+        var isWithheld = false
+        try reader.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in isWithheld = true }
+        return isWithheld
+    }
+
+    func withheldRecord(named name: String) throws -> Record? {
+        guard mapping.keepsIncomplete else { return nil }
+        var record: Record?
+        try reader.query("SELECT record FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { row in
+            record = try row.blob(0).map { try Record(json: [UInt8]($0)) }
+        }
+        return record
+    }
+
     func hasIncomplete() throws -> Bool {
         var hasAny = false
         try reader.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in hasAny = true }
@@ -90,11 +106,7 @@ extension SyncMetadataWriter {
     /// Removes withheld records that arrived or were deleted.
     func removeWithheld(_ names: [String]) throws {
         for name in names {
-            var isWithheld = false
-            try writer.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in
-                isWithheld = true
-            }
-            guard isWithheld else { continue }
+            guard try reader.isWithheld(name) else { continue }
             try writer.execute("DELETE FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
             try writer.execute("DELETE FROM TARN_LACKING WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
         }

@@ -36,6 +36,8 @@ struct RelatedRows: Sendable {
         unsorted.formUnion(lists)
     }
 
+    mutating func add(unsorted lists: [OrderedList]) { unsorted.formUnion(lists) }
+
     mutating func sorted(owners: [RowKey]) {
         self.owners.formUnion(owners)
         unsorted = []

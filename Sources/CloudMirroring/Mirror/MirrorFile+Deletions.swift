@@ -46,8 +46,9 @@ extension MirrorFile {
             let source = try home.record(named: stamp.name)
             guard
                 try RepeatedDeletions.isRepeated(
-                    source: source, wasDeleted: DeletedNameTable.contains(stamp.name, writer), isKnown: metadata.record(named: name) != nil,
-                    mapping: mapping),
+                    source: source, isUnique: mapping.isUnique(entity.entity.index),
+                    wasDeleted: DeletedNameTable.contains(stamp.name, writer),
+                    isKnown: metadata.record(named: name) != nil || metadata.isWithheld(name)),
                 let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
             else { continue }
             let assets = try record.fields.values.compactMap { field -> (AssetValue, Data)? in

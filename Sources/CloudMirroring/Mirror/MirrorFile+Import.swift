@@ -101,7 +101,7 @@ extension MirrorFile {
             page = try withoutRelocated(page, writer)
             try undoRelocations(of: page.deletions, writer)
         }
-        try makeRoom(for: page, zone: zone.number, writer)
+        try makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
         for need in details.assets {
             if let content = try content(of: need.asset, chain, writer) { loaded.add(content, of: need.asset) }
@@ -117,13 +117,16 @@ extension MirrorFile {
         var commit = try write(plan, loaded: loaded, writer)
         try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
+        try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
         let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
         commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
+        var connections: [ForwardedEdits.Connection] = []
         if mapping.hasOneToOne {
             suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping))
-            if isLast { try repairOneToOne(suspects, &commit, writer) }
+            if isLast { connections = try repairOneToOne(suspects, &commit, writer) }
         }
         if zone.isHome { try forwardEdits(plan, writer, &related) }
+        try follow(connections, writer, &related)
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
         // Records that were looked up to revert changes say nothing about the rest of the zone, which may still have to be fetched.
         guard page.reverted.isEmpty else { return (plan.recordsApplied + deleted, commit, false) }
@@ -140,7 +143,7 @@ extension MirrorFile {
         return chain.stagedCount == 0 ? nil : try StagedPageTable.content(of: asset, zone: chain.zone.number, reader)
     }
 
-    private func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
+    func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
         var keys: [RowKey: RowKey] = [:]
         for (entity, wanted) in Dictionary(grouping: temporary, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
             for (old, new) in zip(wanted, try writer.allocateKeys(for: entity, count: wanted.count)) { keys[old] = new }
@@ -227,7 +230,7 @@ extension MirrorFile {
 
     // MARK: Writing
 
-    private func write(_ plan: ImportPlan, loaded: ImportPlan.Loaded, _ writer: StoreWriter) throws -> StoreCommit {
+    func write(_ plan: ImportPlan, loaded: ImportPlan.Loaded, _ writer: StoreWriter) throws -> StoreCommit {
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor
         var deletes: [RowKey] = []

@@ -13,12 +13,13 @@ extension MirrorFile {
     /// Only in the private database: records of others may be read-only for this user, and their owner's devices repair them.
     ///
     /// - Parameter commit: The commit of the last page, which gets the changed rows.
-    func repairOneToOne(_ suspects: Set<RowKey>, _ commit: inout StoreCommit, _ writer: StoreWriter) throws {
-        guard scope == .private, !suspects.isEmpty else { return }
+    /// - Returns: Rows that were related to others.
+    func repairOneToOne(_ suspects: Set<RowKey>, _ commit: inout StoreCommit, _ writer: StoreWriter) throws -> [ForwardedEdits.Connection] {
+        guard scope == .private, !suspects.isEmpty else { return [] }
         let metadata = reader(writer)
         let repair = try OneToOneRepair.decide(
             suspects, mapping: mapping, row: { try writer.row($0) }, record: { try metadata.record(of: $0) })
-        if repair.rows.isEmpty { return }
+        if repair.rows.isEmpty { return [] }
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor
         let known = Set(commit.inserted).union(commit.updated)
@@ -38,5 +39,6 @@ extension MirrorFile {
         var log = BookkeepingChanges()
         log.conflicts = repair.conflicts
         try self.writer(writer, zone: MirrorZone.home).write(log, now: now)
+        return repair.connections
     }
 }

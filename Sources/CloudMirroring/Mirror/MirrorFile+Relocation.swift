@@ -118,7 +118,7 @@ extension MirrorFile {
         let moving = try connected(keys, writer) { $0 == MirrorZone.home }
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
         let mark = try writer.latestTransaction()
-        var names: [String] = []
+        var names: [(source: String, destination: String)] = []
         var unrecorded: [LocalChange] = []
         for key in moving {
             guard let state = try home.reader.record(of: key) else {
@@ -126,31 +126,52 @@ extension MirrorFile {
                 continue
             }
             guard RelocatedRecord.isRelocatable(state) else { continue }
-            names.append(state.recordName)
-            let relocated = RelocatedRecord(state, mark: mark, keepsSource: scope == .private)
+            let name = try destinationName(of: state, destination.reader, writer)
+            names.append((state.recordName, name))
+            let relocated = RelocatedRecord(state, as: name, mark: mark, keepsSource: scope == .private)
             try home.moveRecord(named: state.recordName, to: destination, as: relocated.destination)
             if let source = relocated.source { try home.writeSource(source) }
         }
         // First: a pair that is relocated may have been unlinked in history that is still to be read.
-        try relate(arrived: names, in: zone, writer, &related)
-        for name in names { try relocateLinks(of: name, to: zone, mark: mark, writer, &related) }
+        try relate(arrived: names.map(\.destination), in: zone, writer, &related)
+        let renamed = Dictionary(uniqueKeysWithValues: names.map { ($0.source, $0.destination) })
+        for name in names { try relocateLinks(of: name.source, renamed, to: zone, mark: mark, writer, &related) }
         if !unrecorded.isEmpty {
             try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: unrecorded)], zone: zone, writer)
         }
         return moving
     }
 
+    /// Returns the record name of an object that is relocated.
+    private func destinationName(of state: RecordState, _ destination: SyncMetadataReader, _ writer: StoreWriter) throws -> String {
+        guard mapping.isUnique(state.key.entityIndex), let row = try writer.row(state.key),
+            try Rekeying.isNameTaken(
+                from: state, row, inDestination: destination.record(named: state.recordName),
+                withheld: destination.withheldRecord(named: state.recordName), mapping: mapping)
+        else { return state.recordName }
+        return try uniqueName(of: row, besides: [], destination) ?? surroundings.makeName()
+    }
+
     /// Relocates the links of a record that have both ends in a zone now.
-    func relocateLinks(of name: String, to zone: Int64, mark: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+    ///
+    /// - Parameter renamed: Destination names of objects that are relocated now, by their names in the home zone.
+    func relocateLinks(
+        of name: String, _ renamed: [String: String] = [:], to zone: Int64, mark: Int64, _ writer: StoreWriter, _ related: inout RelatedRows
+    ) throws {
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
         for link in try home.reader.links(touching: name) {
-            let other = link.pair.end(opposite: name)
-            guard try RelocatedLink.isRelocatable(link, isOtherEndAtDestination: destination.reader.record(named: other) != nil) else {
-                continue
+            let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
+            let pair = try RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
+                if let name = renamed[name] { return name }
+                return try RelocatedLink.destinationName(
+                    of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.record(named: $0) != nil },
+                    nameOf: { try destination.reader.name(of: $0) })
             }
+            guard let pair else { continue }
+            let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
-                link, mark: mark, keepsSource: scope == .private,
-                hasBothEndsAtSource: try scope != .private || [name, other].allSatisfy { try home.reader.record(named: $0) != nil })
+                link, as: pair, mark: mark, keepsSource: scope == .private,
+                hasBothEndsAtSource: try scope != .private || ends.allSatisfy { try home.reader.record(named: $0) != nil })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]
@@ -176,7 +197,7 @@ extension MirrorFile {
         // Links that the device that shared the objects did not have.
         let mark = try writer.latestTransaction()
         for key in try metadata.keys() {
-            guard let name = try metadata.name(of: key) else { continue }
+            guard let name = try reader(writer).name(of: key) ?? metadata.name(of: key) else { continue }
             try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
         }
     }
@@ -206,16 +227,25 @@ extension MirrorFile {
             try self.writer(writer, zone: zone).write(state)
         }
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
-        for connection in edits.connections {
-            try follow(connection.key, connection.references, writer, &related)
-            for key in connection.references { try follow(key, [connection.key], writer, &related) }
-        }
+        try follow(edits.connections, writer, &related)
         for link in edits.links {
             let ends = try [link.pair.first, link.pair.second].compactMap { try home.reader.record(named: $0) }
             guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
             for (end, other) in [(0, 1), (1, 0)] { try follow(ends[end].key, [ends[other].key], writer, &related) }
             guard let zone = try home.reader.zone(of: ends[0].key), zone != MirrorZone.home else { continue }
             try relocateLinks(of: link.pair.first, to: zone, mark: try writer.latestTransaction(), writer, &related)
+            // The page of the home zone had no positions of relocated members.
+            related.add(unsorted: ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) })
+            try sort(&related, in: zone, writer)
+        }
+    }
+
+    /// Relocates objects of the home zone that were connected with objects of other zones.
+    func follow(_ connections: [ForwardedEdits.Connection], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        guard scope == .private, !connections.isEmpty, try ZoneTable.all(writer).count > 1 else { return }
+        for connection in connections {
+            try follow(connection.key, connection.references, writer, &related)
+            for key in connection.references { try follow(key, [connection.key], writer, &related) }
         }
     }
 

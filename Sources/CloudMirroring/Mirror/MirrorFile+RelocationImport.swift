@@ -146,7 +146,11 @@ extension MirrorFile {
         func isLink(_ record: Record) -> Bool { record.recordType == MirrorNames.linkRecordType }
         page.records = try page.recordsOfHome(
             isInHome: { try isLink($0) ? home.link(named: $0.recordName) != nil : home.record(named: $0.recordName) != nil },
-            isElsewhere: { try isLink($0) ? home.hasLinkAnywhere(named: $0.recordName) : home.hasRecordAnywhere(named: $0.recordName) })
+            isElsewhere: {
+                if isLink($0) { return try home.hasLinkAnywhere(named: $0.recordName) }
+                guard mapping.hasUniqueness else { return try home.hasRecordAnywhere(named: $0.recordName) }
+                return try home.recordAnywhere(named: $0.recordName)?.isRelocation(of: $0, mapping: mapping) == true
+            })
         return page
     }
 

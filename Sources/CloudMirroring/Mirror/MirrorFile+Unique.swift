@@ -24,16 +24,17 @@ extension MirrorFile {
         return names
     }
 
-    private func uniqueName(of row: Row, besides taken: Set<String>, _ metadata: SyncMetadataReader) throws -> String? {
+    func uniqueName(of row: Row, besides taken: Set<String>, _ metadata: SyncMetadataReader) throws -> String? {
         try Rekeying.name(of: row, mapping: mapping) {
             // Deferred references to a record of the name are to another object than this one.
-            try !taken.contains($0) && metadata.record(named: $0) == nil && metadata.deferredReferences(to: $0).isEmpty
+            try !taken.contains($0) && !metadata.hasRecordAnywhere(named: $0)
+                && metadata.deferredReferences(to: $0).isEmpty
                 && metadata.successor(of: $0) == nil
         }
     }
 
     /// Renames objects that were never sent if their names belong to other objects of a page.
-    func makeRoom(for page: ImportPage, zone: Int64, _ writer: StoreWriter) throws {
+    func makeRoom(for page: ImportPage, zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         guard mapping.hasUniqueness else { return }
         let metadata = reader(writer, zone: zone)
         for record in page.records {
@@ -41,18 +42,37 @@ extension MirrorFile {
                 let state = try metadata.record(named: record.recordName), Rekeying.isRekeyable(state), let row = try writer.row(state.key),
                 Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping)
             else { continue }
-            try rename(state, to: try uniqueName(of: row, besides: [], metadata) ?? surroundings.makeName(), row, writer, metadata)
+            try rename(
+                state, to: try uniqueName(of: row, besides: [], metadata) ?? surroundings.makeName(), row, writer, metadata, &related)
         }
     }
 
     private func rename(
-        _ state: RecordState, to name: String, _ row: Row, _ writer: StoreWriter, _ metadata: SyncMetadataReader
+        _ state: RecordState, to name: String, _ row: Row, _ writer: StoreWriter, _ metadata: SyncMetadataReader,
+        _ related: inout RelatedRows
     ) throws {
         let tables = self.writer(writer, zone: metadata.zone)
+        try unlink(Rekeying.pairsToUnlink(try metadata.links(touching: state.recordName)), writer, metadata, &related)
         try tables.renameRecord(state.recordName, to: name)
         try renameLinks(of: state.recordName, to: name, writer, metadata)
         // References that were sent with the old name lead to the other object.
         for key in try referrers(to: state.key, row, writer) { try tables.markForUploadIfUploaded(key) }
+    }
+
+    /// Unlinks rows of pairs that belong to another object.
+    private func unlink(_ pairs: [LinkPair], _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows) throws {
+        for pair in pairs {
+            guard let relationship = mapping.links[pair.kind], let first = try metadata.record(named: pair.first)?.key,
+                let second = try metadata.record(named: pair.second)?.key, try isLinked(first, second, relationship, writer)
+            else { continue }
+            var changes = StoreChanges()
+            changes.author = MirrorNames.importAuthor
+            changes.links = [
+                LinkChange(owner: first, relationship: relationship.first.relationship, destination: second, isAddition: false)
+            ]
+            try writer.apply(changes)
+            related.add(linked: first, second, lists: [])
+        }
     }
 
     /// Renames the ends of links that this device created.
@@ -105,29 +125,22 @@ extension MirrorFile {
     func surround(_ plan: ImportPlan, in loaded: inout ImportPlan.Loaded, zone: Int64, _ writer: StoreWriter) throws -> Bool {
         guard mapping.hasUniqueness || mapping.hasRequirements else { return false }
         let metadata = reader(writer, zone: zone)
-        var found = plan.takenBack
-        var heldBack: Set<String> = []
-        var owners: [UniqueValues: RowKey] = [:]
-        let deleted = plan.deletedKeys, names = plan.recordNames
-        for (unique, key) in plan.unique {
-            let all = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !deleted.contains($0) }
-            var same = try all.filter { try metadata.zone(of: $0) == zone }
-            if same.count < all.count, let name = names[key] { heldBack.insert(name) }
-            if let owner = owners[unique], owner != key { same.append(owner) }
-            owners[unique] = key
-            if !same.isEmpty { found += same + [key] }
-        }
-        for (unique, key) in plan.given {
-            found += try writer.keys(with: unique.constraint, values: unique.values).filter {
-                try $0 != key && !deleted.contains($0) && metadata.zone(of: $0) == zone
-            }
-        }
+        let neighbours = try UniqueNeighbours(
+            of: plan, in: zone, owners: { try writer.keys(with: $0.constraint, values: $0.values) }, zoneOf: { try metadata.zone(of: $0) })
+        let heldBack = neighbours.blocked.subtracting(loaded.heldBack)
         var new: [RowKey] = []
         var seen = Set(loaded.surrounded)
-        for key in found where !key.isTemporary && seen.insert(key).inserted { new.append(key) }
-        heldBack.subtract(loaded.heldBack)
+        for key in neighbours.keys where !key.isTemporary && seen.insert(key).inserted { new.append(key) }
         loaded.heldBack.formUnion(heldBack)
         if new.isEmpty { return !heldBack.isEmpty }
+        try loadSurroundings(of: new, writer, metadata, into: &loaded)
+        return true
+    }
+
+    /// Loads rows with their referrers, links, deferred references and required targets.
+    func loadSurroundings(of new: [RowKey], _ writer: StoreWriter, _ metadata: SyncMetadataReader, into loaded: inout ImportPlan.Loaded)
+        throws
+    {
         var details = ImportNeeds.Details()
         details.keys = new
         details.referred = new
@@ -148,6 +161,5 @@ extension MirrorFile {
         }
         try load(details, writer, metadata, into: &loaded)
         loaded.surrounded += new
-        return true
     }
 }

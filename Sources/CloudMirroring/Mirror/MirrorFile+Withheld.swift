@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import ManagedModel
 import MirroringCore
+import ObjectGraph
 import SQLiteStore
 
 extension MirrorFile {
@@ -35,8 +37,15 @@ extension MirrorFile {
     /// Returns `true` if a row of another zone has unique values of a record.
     private func isTaken(_ record: Record, elsewhereThan zone: Int64, _ reader: StoreReader) throws -> Bool {
         let metadata = self.reader(reader, zone: zone)
+        // A record is shown in place of its source record.
+        var source: RowKey?
+        if scope == .private, zone != MirrorZone.home, let stamp = RelocationStamp.ofHomeZone(record),
+            let state = try self.reader(reader).record(named: stamp.name), !state.isRelocated, stamp.names(state, mapping: mapping)
+        {
+            source = state.key
+        }
         return try mapping.uniqueValues(of: record).contains { unique in
-            try reader.keys(with: unique.constraint, values: unique.values).contains { try metadata.zone(of: $0) != zone }
+            try reader.keys(with: unique.constraint, values: unique.values).contains { try $0 != source && metadata.zone(of: $0) != zone }
         }
     }
 
@@ -47,6 +56,36 @@ extension MirrorFile {
                 guard row.token != nil, !row.isFullFetch, row.zone.isHome || !row.needsFetch else { return false }
                 return try !released(from: row.zone.number, reader).isEmpty
             }
+        }
+    }
+
+    /// Decides on rows that lost required targets to a page of another zone: they get the server's target, or are withheld in their zone.
+    ///
+    /// - Parameter commit: The commit of the page, which gets the changed rows.
+    func completeOrWithhold(_ incomplete: [RowKey], _ suspects: inout Set<RowKey>, _ commit: inout StoreCommit, _ writer: StoreWriter)
+        throws
+    {
+        if incomplete.isEmpty { return }
+        let anyZone = reader(writer)
+        var keys: [Int64: [RowKey]] = [:]
+        for key in incomplete { if let zone = try anyZone.zone(of: key) { keys[zone, default: []].append(key) } }
+        for (zone, keys) in keys.sorted(by: { $0.key < $1.key }) {
+            let page = ImportPage(records: [], deletions: [], askedWith: nil, token: "", moreComing: true)
+            var loaded = ImportPlan.Loaded()
+            loaded.incomplete = keys
+            try loadSurroundings(of: keys, writer, reader(writer, zone: zone), into: &loaded)
+            var draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+            while try surround(draft, in: &loaded, zone: zone, writer) { draft = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
+            let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
+            var joined = JoinedCommit(store: store.number)
+            joined.append(commit)
+            joined.append(try write(plan, loaded: loaded, writer))
+            try self.writer(writer, zone: zone).write(plan.bookkeeping, now: now)
+            commit = joined.commit()
+            commit.relationshipOwners.formUnion(try arrange(listsTouched(by: plan, zone: zone, writer), zone: zone, writer))
+            commit.relationshipOwners.subtract(commit.inserted)
+            if mapping.hasOneToOne { suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping)) }
+            try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
         }
     }
 

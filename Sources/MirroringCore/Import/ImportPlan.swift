@@ -51,6 +51,9 @@ package struct ImportPlan: Sendable {
         /// Keys of rows that are loaded with their referrers, links and deferred references: the page gives their unique values to other
         /// rows, or deletes required targets.
         package var surrounded: [RowKey] = []
+        /// Keys of rows of this zone that lost required targets to a page of another zone: see ``ImportPlan/incompleteElsewhere``. They are among
+        /// ``surrounded``.
+        package var incomplete: [RowKey] = []
         /// Redirects: names of surviving records, by the names of the superseded ones. Known survivors are among ``records``, and their
         /// rows among ``rows``.
         package var successors: [String: String] = [:]
@@ -82,6 +85,9 @@ package struct ImportPlan: Sendable {
     package private(set) var given: [(values: UniqueValues, key: RowKey)] = []
     /// Rows that are withheld for a missing requirement, or were merged into others.
     package private(set) var takenBack: [RowKey] = []
+    /// Rows that lost a required target, with their current records in other zones: a plan for each of those zones, of an empty page,
+    /// gives them another target or withholds them.
+    package private(set) var incompleteElsewhere: [RowKey] = []
     package private(set) var bookkeeping = BookkeepingChanges()
     /// Records and deletions of the page that had an effect.
     package private(set) var recordsApplied = 0
@@ -111,6 +117,7 @@ package struct ImportPlan: Sendable {
         plan.pairsTouched = mapping.hasOrderedLinks ? work.links.pairsTouched : []
         plan.bookkeeping = work.metadataChanges
         plan.takenBack = work.displaced
+        plan.incompleteElsewhere = work.incompleteElsewhere
         for intent in plan.rows {
             switch intent {
             case .insert(let row), .update(let row, _): plan.unique += mapping.uniqueValues(of: row).map { ($0, row.key) }

@@ -24,6 +24,15 @@ package struct OneToOneRepair: Hashable, Sendable {
 
     private init() {}
 
+    /// Rows that the repair related to others. Records are never related across zones: an object of the home zone follows the other one.
+    package var connections: [ForwardedEdits.Connection] {
+        rows.compactMap { intent in
+            guard case .update(let row, let changedSlots) = intent else { return nil }
+            let references = changedSlots.compactMap { row.values[$0].reference }
+            return references.isEmpty ? nil : ForwardedEdits.Connection(key: row.key, references: references)
+        }
+    }
+
     /// Returns the changes of the sync metadata in the zone of a record.
     package func changes(of state: RecordState) -> BookkeepingChanges {
         var changes = BookkeepingChanges()

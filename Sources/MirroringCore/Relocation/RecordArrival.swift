@@ -43,7 +43,7 @@ package enum RecordArrival: Hashable, Sendable {
     package static func decide(_ record: Record, _ stored: Stored, isFullFetch: Bool, mapping: RecordMapping) -> RecordArrival {
         let stamp = RelocationStamp.ofHomeZone(record)
         guard let current = stored.record else {
-            guard let stamp, let source = stored.stamped, !source.isRelocated,
+            guard let stamp, let source = stored.stamped, !source.isRelocated, stamp.names(source, mapping: mapping),
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
             else { return .ordinary }
             let completed = mapping.entities[source.key.entityIndex]?.completed(record, with: source, stamp) ?? record
@@ -51,6 +51,8 @@ package enum RecordArrival: Hashable, Sendable {
         }
         if current.changeTag == nil, !current.isRelocated {
             guard let source = stored.source else { return .ordinary }
+            // An equal object of the destination zone: this device goes on relocating its own, and deletes the source record.
+            if mapping.isUnique(current.key.entityIndex), stamp.map({ !$0.names(source, mapping: mapping) }) ?? true { return .ordinary }
             let completed = stamp.flatMap { mapping.entities[current.key.entityIndex]?.completed(record, with: source, $0) } ?? record
             return .reconciled(current.reconciled(with: source), source: source, completed)
         }

@@ -19,6 +19,20 @@ package enum Rekeying {
         isRekeyable(state) && Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record))
     }
 
+    /// Returns `true` if an object cannot have its record name in the zone that it is relocated to: the name follows from values that another
+    /// object had there.
+    ///
+    /// - Parameters:
+    ///   - record: The record of that name in the destination zone.
+    ///   - withheld: The withheld record of that name in the destination zone.
+    package static func isNameTaken(
+        from state: RecordState, _ row: Row, inDestination record: RecordState?, withheld: Record?, mapping: RecordMapping
+    ) -> Bool {
+        guard mapping.isUnique(state.key.entityIndex) else { return false }
+        if let record { return record.key != state.key }
+        return withheld.map { Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: $0)) } ?? false
+    }
+
     /// Returns `true` for a record that no server ever had. One that is sent again, as to a restored server, has a name by which other
     /// devices know the object: under another name it would be two objects there.
     package static func isRekeyable(_ state: RecordState) -> Bool {
@@ -41,7 +55,7 @@ package enum Rekeying {
         _ links: [LinkState], renaming old: String, to new: String, mark: Int64, mapping: RecordMapping, makeName: () -> String
     ) -> [LinkState] {
         var changes: [LinkState] = []
-        for var link in links where link.changeTag == nil || link.mark > 0 {
+        for var link in links where isOwn(link) {
             let wasSent = link.changeTag != nil || link.stage == .uploaded
             link.pair = link.pair.renaming(old, to: new, isSymmetric: mapping.links[link.pair.kind]?.isSymmetric == true)
             if wasSent, link.isLive {
@@ -57,4 +71,19 @@ package enum Rekeying {
         }
         return changes
     }
+
+    /// Returns the pairs, under the old name, that the object's row leaves when the object is renamed. Join records of other devices were
+    /// applied to the row that had the name. They stand for the object that keeps it, whose row is linked when its record is applied.
+    ///
+    /// - Parameter links: The links of the old name.
+    package static func pairsToUnlink(_ links: [LinkState]) -> [LinkPair] {
+        let live = links.filter(\.isLive)
+        let renamed = Set(live.filter(isOwn).map(\.pair))
+        var pairs: [LinkPair] = []
+        for link in live where !renamed.contains(link.pair) && !pairs.contains(link.pair) { pairs.append(link.pair) }
+        return pairs
+    }
+
+    /// Whether this device has created a link, or changed it.
+    private static func isOwn(_ link: LinkState) -> Bool { link.changeTag == nil || link.mark > 0 }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import ManagedModel
+
 /// The join records of a pair that is relocated with its objects.
 package struct RelocatedLink: Hashable, Sendable {
     /// The link in the destination zone. It is sent as a new one.
@@ -12,11 +14,13 @@ package struct RelocatedLink: Hashable, Sendable {
 
     /// - Parameters:
     ///   - link: A link of the source zone.
+    ///   - pair: Its pair by the names of the destination zone.
     ///   - mark: The number of the last history transaction.
     ///   - keepsSource: Whether the server has the source zone.
     ///   - hasBothEndsAtSource: Whether the source zone has records of both objects, current or relocated.
-    package init(_ link: LinkState, mark: Int64, keepsSource: Bool, hasBothEndsAtSource: Bool) {
+    package init(_ link: LinkState, as pair: LinkPair? = nil, mark: Int64, keepsSource: Bool, hasBothEndsAtSource: Bool) {
         var destination = link
+        if let pair { destination.pair = pair }
         destination.stage = .needsUpload
         destination.mark = mark
         destination.changeTag = nil
@@ -35,11 +39,27 @@ package struct RelocatedLink: Hashable, Sendable {
         self.source = source
     }
 
-    /// Returns `true` if a link goes to the zone of one of its objects.
+    /// Returns the pair of a link by the names of the destination zone; nil if the link stays. Links never lead from one zone to another.
     ///
-    /// - Parameter isOtherEndAtDestination: Whether the other object is there as well: links never lead from one zone to another.
-    package static func isRelocatable(_ link: LinkState, isOtherEndAtDestination: Bool) -> Bool {
-        link.stage != .needsDelete && isOtherEndAtDestination
+    /// - Parameter end: Returns the destination name of an object.
+    package static func pair(of link: LinkState, isSymmetric: Bool, end: (String) throws -> String?) rethrows -> LinkPair? {
+        guard link.stage != .needsDelete, let first = try end(link.pair.first), let second = try end(link.pair.second) else { return nil }
+        let isOrdered = !isSymmetric || first <= second
+        return LinkPair(kind: link.pair.kind, first: isOrdered ? first : second, second: isOrdered ? second : first)
+    }
+
+    /// Returns the name that an object has in the destination zone; nil if it is not there.
+    ///
+    /// - Parameters:
+    ///   - name: Its name in the source zone.
+    ///   - source: The record of that name in the source zone.
+    ///   - hasRecord: Whether the destination zone has a record of a name.
+    ///   - nameOf: Returns the name of a row's record in the destination zone.
+    package static func destinationName(
+        of name: String, source: RecordState?, hasRecord: (String) throws -> Bool, nameOf: (RowKey) throws -> String?
+    ) rethrows -> String? {
+        if let source { return source.isRelocated ? try nameOf(source.key) : nil }
+        return try hasRecord(name) ? name : nil
     }
 }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 /// The records of an object that is relocated to another zone. A record cannot leave its zone: it is created in the destination zone under
-/// its name, and deleted in the source zone after that.
+/// its name (or another one, if an object of the destination zone has that), and deleted in the source zone after that.
 package struct RelocatedRecord: Hashable, Sendable {
     /// The object's current record from now on. It is sent as a new one.
     package let destination: RecordState
@@ -11,10 +11,12 @@ package struct RelocatedRecord: Hashable, Sendable {
 
     /// - Parameters:
     ///   - state: The current record in the source zone.
+    ///   - name: The record name in the destination zone; nil for the same one.
     ///   - mark: The number of the last history transaction.
     ///   - keepsSource: Whether the server has the source zone.
-    package init(_ state: RecordState, mark: Int64, keepsSource: Bool) {
+    package init(_ state: RecordState, as name: String? = nil, mark: Int64, keepsSource: Bool) {
         var destination = state
+        if let name { destination.recordName = name }
         destination.changeTag = nil
         // Fields of newer versions of the app are sent unchanged; everything else is sent from the row.
         destination.ancestor.fields = [:]

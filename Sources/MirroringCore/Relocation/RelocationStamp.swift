@@ -102,6 +102,28 @@ extension RelocationStamp {
     }
 }
 
+extension RelocationStamp {
+    /// Returns `true` if a stored record of the source zone is the one that the stamp names. Record names that follow from unique values may
+    /// belong to another object by now, which was created after the source record was deleted.
+    package func names(_ source: RecordState, mapping: RecordMapping) -> Bool {
+        if source.recordName != name { return false }
+        guard mapping.isUnique(source.key.entityIndex) else { return true }
+        guard let seen, source.changeTag != nil else { return false }
+        return source.system.created.map { $0 <= seen } ?? true
+    }
+}
+
+extension RecordState {
+    /// Returns `true` if a record of the home zone is the source record of this object, which is in another zone.
+    package func isRelocation(of record: Record, mapping: RecordMapping) -> Bool {
+        guard mapping.isUnique(key.entityIndex) else { return true }
+        guard let stamp = RelocationStamp(Record(recordName: recordName, fields: ancestor.unapplied)), stamp.name == record.recordName,
+            let seen = stamp.seen
+        else { return false }
+        return record.created.map { $0.timestamp <= seen } ?? true
+    }
+}
+
 extension EntityMapping {
     /// Adds the state of the source record to a stamp.
     ///

@@ -46,15 +46,14 @@ package struct RepeatedDeletions: Sendable {
     ///
     /// - Parameters:
     ///   - source: The record in the home zone.
+    ///   - isUnique: Whether record names follow from values, so that they may belong to another object by now.
     ///   - wasDeleted: Whether this device has deleted a record of the source's name on the server.
-    ///   - isKnown: Whether the zone of the page has the record.
-    package static func isRepeated(source: RecordState?, wasDeleted: Bool, isKnown: Bool, mapping: RecordMapping) -> Bool {
+    ///   - isKnown: Whether the zone of the page has the record, shown or withheld.
+    package static func isRepeated(source: RecordState?, isUnique: Bool, wasDeleted: Bool, isKnown: Bool) -> Bool {
         if isKnown { return false }
-        guard let source else { return wasDeleted }
-        if source.isDeletedAtDestination { return true }
-        // Unique values may belong to another object by now.
-        let isPending = source.stage == .needsDelete && !source.isRelocated && !mapping.isUnique(source.key.entityIndex)
-        return isPending || wasDeleted
+        if let source, source.isDeletedAtDestination { return true }
+        if isUnique { return false }
+        return wasDeleted || source.map { $0.stage == .needsDelete && !$0.isRelocated } ?? false
     }
 
     /// - Parameters:

@@ -25,13 +25,14 @@ extension Replica {
 
     /// Opens the store with a later model, which only adds properties.
     package mutating func upgrade(to newer: RecordMapping) {
-        for (key, row) in rows {
+        for row in rows.values {
+            let key = row.key
             let names = mapping.model.entities[key.entityIndex].slots.map(\.name)
             var values = newer.model.entities[key.entityIndex].defaultValues
             for (index, slot) in newer.model.entities[key.entityIndex].slots.enumerated() {
                 if let old = names.firstIndex(of: slot.name) { values[index] = row.values[old] }
             }
-            rows[key]?.values = values
+            rows[key] = Row(key: key, version: row.version, values: values)
         }
         mapping = newer
     }
@@ -39,7 +40,7 @@ extension Replica {
     package mutating func set(_ property: String, of key: RowKey, to value: StoredValue) {
         guard case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property), rows[key] != nil else { return }
         let old = rows[key]?.values[slot].reference
-        rows[key]?.values[slot] = value
+        rows.set(value, slot: slot, of: key)
         leaveList(key, slot: slot, former: old)
         var changes = [LocalChange(key: key, kind: .update, changedProperties: [property])]
         // The other side of a one-to-one relationship follows, as in a context.
@@ -47,15 +48,15 @@ extension Replica {
             case .slot(let inverse)? = relationship.inverse, let inverseName = relationship.inverseName
         {
             if let old, .reference(old) != value, rows[old]?.values[inverse] == .reference(key) {
-                rows[old]?.values[inverse] = .null
+                rows.set(.null, slot: inverse, of: old)
                 changes.append(LocalChange(key: old, kind: .update, changedProperties: [inverseName]))
             }
             if let new = value.reference, let row = rows[new] {
                 if let former = row.values[inverse].reference, former != key, rows[former]?.values[slot] == .reference(new) {
-                    rows[former]?.values[slot] = .null
+                    rows.set(.null, slot: slot, of: former)
                     changes.append(LocalChange(key: former, kind: .update, changedProperties: [property]))
                 }
-                rows[new]?.values[inverse] = .reference(key)
+                rows.set(.reference(key), slot: inverse, of: new)
                 changes.append(LocalChange(key: new, kind: .update, changedProperties: [inverseName]))
             }
         }
@@ -89,7 +90,7 @@ extension Replica {
         for other in liveKeys where !deleted.contains(other) {
             for (slot, declared) in mapping.model.entities[other.entityIndex].slots.enumerated() {
                 guard let target = rows[other]?.values[slot].reference, deleted.contains(target) else { continue }
-                rows[other]?.values[slot] = .null
+                rows.set(.null, slot: slot, of: other)
                 changes.append(LocalChange(key: other, kind: .update, changedProperties: [declared.name]))
             }
         }

@@ -22,7 +22,7 @@ extension Replica {
 
     /// - Parameter history: Changes of objects in one zone.
     mutating func scan(_ history: [LocalTransaction], in zone: Int64) {
-        guard let metadata = zones[zone] else { return }
+        let metadata = zones[zone]
         let scan = ExportScan(history, mapping: mapping)
         let needs = scan.needs
         if needs.keys.isEmpty { return }
@@ -44,7 +44,7 @@ extension Replica {
         }
         loaded.parked = metadata.deferredReferences
         loaded.existing = Set(rows.keys)
-        loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil })
+        if mapping.hasUniqueness { loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, in: zone) }
         let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
         lastName += names.count
         write(scan.plan(loaded, names: NewRecordNames(names)), in: zone)
@@ -52,7 +52,7 @@ extension Replica {
     }
 
     package func pendingRecords(in zone: Int64) -> [RecordState] {
-        guard let metadata = zones[zone] else { return [] }
+        let metadata = zones[zone]
         let pending = metadata.records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
         if pending.isEmpty { return [] }
         // The server learns of the survivor of a merge before it learns of the deletion of the duplicate.
@@ -67,7 +67,7 @@ extension Replica {
     }
 
     package func pendingLinks(in zone: Int64) -> [LinkState] {
-        (zones[zone]?.links.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil } ?? [])
+        zones[zone].links.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
             .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
     }
 
@@ -75,10 +75,12 @@ extension Replica {
     package var pendingLinks: [LinkState] { pendingLinks(in: MirrorZone.home) }
 
     /// Whether everything was sent.
-    package var isIdle: Bool { history.isEmpty && zones.keys.allSatisfy { pendingRecords(in: $0).isEmpty && pendingLinks(in: $0).isEmpty } }
+    package var isIdle: Bool {
+        history.isEmpty && zones.numbers.allSatisfy { pendingRecords(in: $0).isEmpty && pendingLinks(in: $0).isEmpty }
+    }
 
     package mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits(), in zone: Int64 = MirrorZone.home) -> BatchPlan {
-        guard let metadata = zones[zone] else { preconditionFailure("no zone \(zone)") }
+        let metadata = zones[zone]
         let pending = pendingRecords(in: zone)
         var loaded = BatchPlan.Loaded()
         for state in pending where state.stage == .needsUpload {
@@ -97,7 +99,7 @@ extension Replica {
     package mutating func settle(
         _ batch: BatchPlan, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]], in zone: Int64 = MirrorZone.home
     ) -> BatchVerdict {
-        guard let metadata = zones[zone] else { return BatchVerdict() }
+        let metadata = zones[zone]
         var records: [String: RecordState] = [:]
         for item in batch.items where !item.isLink { records[item.recordName] = record(named: item.recordName, in: zone) }
         let settlement = ExportSettlement.settle(
@@ -107,57 +109,63 @@ extension Replica {
         write(settlement.changes, in: zone)
         deletedNames.formUnion(
             DeletedNames.decide(settlement.changes, records, isHome: zone == MirrorZone.home) { name in
-                zones.contains { $0.key != MirrorZone.home && $0.value.links[name] != nil }
+                zones.shares.contains { zones[$0].links[name] != nil }
             })
         return settlement.verdict
     }
 
     // MARK: Names that follow from unique values
 
-    private func uniqueNames(of keys: [RowKey]) -> [RowKey: String] {
+    private func uniqueNames(of keys: [RowKey], in zone: Int64) -> [RowKey: String] {
         var names: [RowKey: String] = [:]
         for key in keys {
-            guard let row = rows[key], let name = uniqueName(of: row, besides: Set(names.values)) else { continue }
+            guard let row = rows[key], let name = uniqueName(of: row, besides: Set(names.values), in: zone) else { continue }
             names[key] = name
         }
         return names
     }
 
-    func uniqueName(of row: Row, besides taken: Set<String> = []) -> String? {
+    func uniqueName(of row: Row, besides taken: Set<String> = [], in zone: Int64) -> String? {
         if mapping.uniqueValues(of: row).isEmpty { return nil }
-        let redirects = home.redirects, deferred = Set(parked.values)
-        return Rekeying.name(of: row, mapping: mapping) {
-            records[$0] == nil && !taken.contains($0) && !deferred.contains($0) && redirects[$0] == nil
+        let redirects = zones[zone].redirects, deferred = Set(zones[zone].parked.values)
+        return Rekeying.name(of: row, mapping: mapping) { name in
+            zones.numbers.allSatisfy { zones[$0].records[name] == nil } && !taken.contains(name)
+                && !deferred.contains(name) && redirects[name] == nil
         }
     }
 
     /// Renames objects that were never sent, and have the names of records of the page.
-    mutating func renameTaken(by page: ImportPage) {
+    mutating func renameTaken(by page: ImportPage, in zone: Int64) {
         for record in page.records {
-            guard let state = self.record(named: record.recordName, in: MirrorZone.home), mapping.isUnique(state.key.entityIndex),
+            guard let state = self.record(named: record.recordName, in: zone), mapping.isUnique(state.key.entityIndex),
                 let row = rows[state.key],
                 Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping), Rekeying.isRekeyable(state),
-                let name = uniqueName(of: row)
+                let name = uniqueName(of: row, in: zone)
             else { continue }
             var renamed = state
             renamed.recordName = name
             var changes = BookkeepingChanges()
             changes.removedRecords = [record.recordName]
             changes.records = [renamed]
+            let links = zones[zone].links(touching: [record.recordName])
+            for pair in Rekeying.pairsToUnlink(links) {
+                guard let link = mapping.links[pair.kind], let first = zones[zone].records[pair.first]?.key,
+                    let second = zones[zone].records[pair.second]?.key
+                else { continue }
+                pairs.remove(self.pair(link, link.first.relationship, first, second))
+            }
             changes.links = Rekeying.links(
-                home.links(touching: [record.recordName]), renaming: record.recordName, to: name, mark: lastTransaction, mapping: mapping
+                links, renaming: record.recordName, to: name, mark: lastTransaction, mapping: mapping
             ) {
                 lastName += 1
                 return "\(device)\(lastName)"
             }
-            for (key, other) in rows where other.values.contains(.reference(state.key)) {
-                guard let source = self.name(of: key), var referrer = self.record(named: source, in: MirrorZone.home),
-                    referrer.stage == .uploaded
-                else { continue }
+            for key in referrers(to: state.key) {
+                guard case (zone, var referrer)? = current(key), referrer.stage == .uploaded else { continue }
                 referrer.stage = .needsUpload
-                changes.records.append(referrer)
+                changes.records.append(stored(referrer))
             }
-            write(changes)
+            write(changes, in: zone)
         }
     }
 }

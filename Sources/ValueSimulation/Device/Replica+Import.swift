@@ -10,14 +10,14 @@ package import MirroringCore
 
 extension Replica {
     package mutating func startFullFetch(of zone: Int64 = MirrorZone.home) {
-        zones[zone]?.token = nil
-        zones[zone]?.generation += 1
-        zones[zone]?.isFullFetch = true
+        zones[zone].token = nil
+        zones[zone].generation += 1
+        zones[zone].isFullFetch = true
     }
 
     package func fetch(_ server: ServerModel, limit: Int, zone: Int64 = MirrorZone.home) -> ImportPage {
-        var page = server.page(after: zones[zone]?.token, limit: limit)
-        page.generation = (zones[zone] ?? ZoneMetadata()).fetchNumber
+        var page = server.page(after: zones[zone].token, limit: limit)
+        page.generation = zones[zone].fetchNumber
         return page
     }
 
@@ -25,39 +25,61 @@ extension Replica {
     @discardableResult
     package mutating func apply(_ page: ImportPage, from server: ServerModel, in zone: Int64 = MirrorZone.home) -> Bool {
         scan()
-        guard let metadata = zones[zone], page.follows(metadata.token, generation: metadata.fetchNumber) else { return false }
+        guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else { return false }
         var page = page
         releaseWithheld(in: &page, zone)
         if zone != MirrorZone.home {
             deleteAgain(in: &page, zone)
             prepareArrivals(in: &page, zone)
         }
-        page.conclude(missing: zones[zone]?.missingNames ?? [], unseen: page.generation == nil ? [] : zones[zone]?.unseenNames ?? [])
+        if !page.moreComing {
+            page.conclude(missing: zones[zone].missingNames, unseen: page.generation == nil ? [] : zones[zone].unseenNames)
+        }
         if zone == MirrorZone.home, zones.count > 1 {
             page = withoutRelocated(page)
             undoRelocations(of: page.deletions)
         }
-        if mapping.hasUniqueness { renameTaken(by: page) }
-        let before = rows
-        let plan = commit(plan(page, server, zone), in: zone)
-        zones[zone]?.suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: before, mapping: mapping))
+        if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
+        let (draft, loaded) = plan(page, server, zone)
+        let plan = commit(draft, in: zone)
+        zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
         arrange(listsTouched(by: plan, in: zone), in: zone)
+        completeOrWithhold(plan.incompleteElsewhere)
         if zone == MirrorZone.home { forwardEdits(plan) }
-        let receives = zones[zone]?.receives == true
-        zones[zone]?.token = page.token
+        let receives = zones[zone].receives
+        zones[zone].token = page.token
         if !page.moreComing {
             repairOneToOne(in: zone)
-            zones[zone]?.isFullFetch = false
-            zones[zone]?.receives = false
+            zones[zone].isFullFetch = false
+            zones[zone].receives = false
             if receives { gather(into: zone) }
             followDeferredReferences()
         }
         return true
     }
 
+    /// Decides on rows that lost required targets to a page of another zone.
+    private mutating func completeOrWithhold(_ incomplete: [RowKey]) {
+        for (zone, keys) in Dictionary(grouping: incomplete, by: { zone(of: $0) }).sorted(by: { $0.key ?? -1 < $1.key ?? -1 }) {
+            guard let zone else { continue }
+            let page = ImportPage(records: [], deletions: [], askedWith: nil, token: "", moreComing: true)
+            var loaded = ImportPlan.Loaded()
+            loaded.names = zones[zone].names
+            loaded.incomplete = keys
+            load(keys, zone, &loaded)
+            var draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+            while loadUniqueNeighbours(of: draft, zone, in: &loaded) { draft = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
+            let plan = commit(draft, in: zone)
+            zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping))
+            arrange(listsTouched(by: plan, in: zone), in: zone)
+            completeOrWithhold(plan.incompleteElsewhere)
+        }
+    }
+
     /// Adds the withheld records that a page releases.
     private func releaseWithheld(in page: inout ImportPage, _ zone: Int64) {
-        guard canary != .withheldForever, let metadata = zones[zone], !metadata.withheld.isEmpty else { return }
+        guard canary != .withheldForever, !zones[zone].withheld.isEmpty else { return }
+        let metadata = zones[zone]
         var names = page.records.map(\.recordName)
         if mapping.hasUniqueness {
             names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
@@ -65,13 +87,48 @@ extension Replica {
             if !page.moreComing { names += metadata.redirects.keys.sorted() }
         }
         let seen = Set(page.deletions).union(page.records.map(\.recordName))
-        page.records += metadata.withheldRecords(lacking: names).map(\.record).filter { !seen.contains($0.recordName) }
+        var released = metadata.withheldRecords(lacking: names).map(\.record)
+        if !page.moreComing { released += releasedRecords(of: zone) }
+        var added = seen
+        page.records += released.filter { added.insert($0.recordName).inserted }
+    }
+
+    /// Returns the withheld records of a zone with unique values that no row of another zone has any more, with records that require them.
+    private func releasedRecords(of zone: Int64) -> [Record] {
+        if zones.count == 1 { return [] }
+        let held = zones[zone].withheld.values.map(\.record).filter { record in
+            zones[zone].withheld[record.recordName]?.lacking.contains(IncompleteRecord.freeValues) == true
+                && !isTaken(record, elsewhereThan: zone)
+        }.sorted { $0.recordName < $1.recordName }
+        return held + zones[zone].withheldRecords(lacking: held.map(\.recordName)).map(\.record)
+    }
+
+    /// Whether another object, in another zone, has unique values of a withheld record.
+    private func isTaken(_ record: Record, elsewhereThan zone: Int64) -> Bool {
+        let source = RelocationStamp.ofHomeZone(record).flatMap { stamp in
+            zone == MirrorZone.home
+                ? nil : home.records[stamp.name].flatMap { !$0.isRelocated && stamp.names($0, mapping: mapping) ? $0.key : nil }
+        }
+        return mapping.uniqueValues(of: record).contains { unique in
+            keys(with: unique).contains { $0 != source && self.zone(of: $0) != zone }
+        }
+    }
+
+    /// Shows withheld records with unique values that are free since a change of this device, or in another zone.
+    package mutating func applyWithheld(from cloud: CloudModel) {
+        guard mapping.hasUniqueness, zones.count > 1 else { return }
+        scan()
+        for zone in zones.numbers where zones[zone].token != nil && !zones[zone].isFullFetch && !releasedRecords(of: zone).isEmpty {
+            guard let token = zones[zone].token else { continue }
+            apply(ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false), from: cloud[zone], in: zone)
+        }
     }
 
     // MARK: Loading
 
-    private func plan(_ page: ImportPage, _ server: ServerModel, _ zone: Int64) -> ImportPlan {
-        guard let metadata = zones[zone] else { preconditionFailure("no zone \(zone)") }
+    /// - Returns: The plan, and the rows before it.
+    private func plan(_ page: ImportPage, _ server: ServerModel, _ zone: Int64) -> (ImportPlan, [RowKey: Row]) {
+        let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
         for name in needs.names { loaded.records[name] = record(named: name, in: zone) }
@@ -80,7 +137,7 @@ extension Replica {
             let waiting = Set(needs.parked)
             loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         }
-        if mapping.hasUniqueness { loadRedirects(page, needs, metadata, references, &loaded) }
+        if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
         let details = needs.details(loaded)
@@ -104,7 +161,7 @@ extension Replica {
         for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
         var plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
         while loadUniqueNeighbours(of: plan, zone, in: &loaded) { plan = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
-        return plan
+        return (plan, loaded.rows)
     }
 
     private func loadLinks(
@@ -121,17 +178,14 @@ extension Replica {
         }
     }
 
-    private func referrers(to key: RowKey) -> [RowKey] {
-        rows.values.filter { $0.values.contains(.reference(key)) }.map(\.key).sorted {
-            ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey)
-        }
+    func referrers(to key: RowKey) -> [RowKey] {
+        rows.values.compactMap { row in row.values.contains { $0.reference == key } ? row.key : nil }
     }
 
     private func loadRedirects(
-        _ page: ImportPage, _ needs: ImportNeeds, _ metadata: ZoneMetadata, _ references: [ParkedRelationship],
-        _ loaded: inout ImportPlan.Loaded
+        _ page: ImportPage, _ needs: ImportNeeds, _ zone: Int64, _ references: [ParkedRelationship], _ loaded: inout ImportPlan.Loaded
     ) {
-        let redirects = metadata.redirects
+        let metadata = zones[zone], redirects = metadata.redirects
         var names = needs.names
         if !page.moreComing {
             loaded.parked += references.filter { redirects[$0.destination] != nil }
@@ -139,33 +193,39 @@ extension Replica {
         }
         for name in page.deletions {
             for other in metadata.records[name]?.merged.names.sorted() ?? [] {
-                loaded.records[other] = record(named: other, in: MirrorZone.home)
+                loaded.records[other] = record(named: other, in: zone)
                 loaded.parked += references.filter { $0.destination == other }
             }
         }
         while let name = names.popLast() {
-            loaded.records[name] = record(named: name, in: MirrorZone.home)
+            loaded.records[name] = record(named: name, in: zone)
             guard let survivor = redirects[name], loaded.successors[name] == nil else { continue }
             loaded.successors[name] = survivor
             names.append(survivor)
         }
     }
 
-    /// Loads rows with the same values as rows of a plan, with their referrers.
+    /// Loads rows with the same values as rows of a plan, with their referrers. Records with unique values of rows in other zones are
+    /// withheld.
     ///
     /// - Returns: Whether there were any that weren't loaded.
     private func loadUniqueNeighbours(of plan: ImportPlan, _ zone: Int64, in loaded: inout ImportPlan.Loaded) -> Bool {
         guard mapping.hasUniqueness || mapping.hasRequirements else { return false }
-        var found = Set(plan.takenBack)
-        let deleted = plan.deletedKeys
-        for (unique, key) in canary == .unmergedDuplicates ? [] : plan.unique {
-            let same = plan.unique.filter { $0.values == unique && $0.key != key }.map(\.key) + keys(with: unique, besides: key, deleted)
-            if !same.isEmpty { found.formUnion(same + [key]) }
+        let neighbours = UniqueNeighbours(
+            of: plan, in: zone, owners: { canary == .unmergedDuplicates ? [] : keys(with: $0) }, zoneOf: { self.zone(of: $0) })
+        let heldBack = neighbours.blocked.subtracting(loaded.heldBack)
+        loaded.heldBack.formUnion(heldBack)
+        let new = Set(neighbours.keys).filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted {
+            $0.primaryKey < $1.primaryKey
         }
-        for (unique, key) in plan.given { found.formUnion(keys(with: unique, besides: key, deleted)) }
-        let new = found.filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted { $0.primaryKey < $1.primaryKey }
-        if new.isEmpty { return false }
-        let references = zones[zone]?.deferredReferences ?? []
+        if new.isEmpty { return !heldBack.isEmpty }
+        load(new, zone, &loaded)
+        return true
+    }
+
+    /// Loads rows with their referrers, links and deferred references.
+    private func load(_ new: [RowKey], _ zone: Int64, _ loaded: inout ImportPlan.Loaded) {
+        let references = zones[zone].deferredReferences
         for key in new {
             loaded.rows[key] = rows[key]
             let referrers = referrers(to: key)
@@ -183,7 +243,6 @@ extension Replica {
         }
         for state in loaded.records.values where rows[state.key] != nil { loaded.existing.insert(state.key) }
         loaded.surrounded += new
-        return true
     }
 
     /// Loads the links of a record, and the required targets that the server has: if the target of this device is deleted, that is shown.
@@ -193,7 +252,7 @@ extension Replica {
             loaded.records[target] = record(named: target, in: zone)
         }
         let known = Set(loaded.links.map(\.recordName))
-        for link in zones[zone]?.links(touching: [state.recordName]) ?? [] where !known.contains(link.recordName) {
+        for link in zones[zone].links(touching: [state.recordName]) where !known.contains(link.recordName) {
             loaded.links.append(link)
             for end in [link.pair.first, link.pair.second] where loaded.records[end] == nil {
                 loaded.records[end] = record(named: end, in: zone)
@@ -201,12 +260,10 @@ extension Replica {
         }
     }
 
-    private func keys(with unique: UniqueValues, besides key: RowKey, _ deleted: Set<RowKey>) -> [RowKey] {
-        rows.values.filter {
-            mapping.isUnique($0.key.entityIndex) && $0.key != key && !deleted.contains($0.key)
-                && mapping.uniqueValues(of: $0).contains(unique)
+    func keys(with unique: UniqueValues) -> [RowKey] {
+        rows.values.compactMap { row in
+            mapping.isUnique(row.key.entityIndex) && mapping.uniqueValues(of: row).contains(unique) ? row.key : nil
         }
-        .map(\.key)
     }
 
     // MARK: Writing
@@ -241,9 +298,9 @@ extension Replica {
         }
         if !deleted.isEmpty {
             // The store clears references to deleted rows.
-            for (key, row) in rows {
+            for row in rows.values {
                 for (slot, value) in row.values.enumerated() {
-                    if let target = value.reference, deleted.contains(target) { rows[key]?.values[slot] = .null }
+                    if let target = value.reference, deleted.contains(target) { rows.set(.null, slot: slot, of: row.key) }
                 }
             }
         }
@@ -259,8 +316,9 @@ extension Replica {
 
     /// Makes the one-to-one relationships of an import two-sided, after its last page.
     private mutating func repairOneToOne(in zone: Int64) {
-        guard let suspects = zones[zone]?.suspects, !suspects.isEmpty else { return }
-        zones[zone]?.suspects = []
+        let suspects = zones[zone].suspects
+        if suspects.isEmpty { return }
+        zones[zone].suspects = []
         if canary == .oneSidedRelationships { return }
         let repair = OneToOneRepair.decide(suspects, mapping: mapping, row: { rows[$0] }) { current($0).map { stored($0.state) } }
         for case .update(var row, _) in repair.rows {
@@ -269,6 +327,7 @@ extension Replica {
         }
         for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? zone) }
         conflicts += repair.conflicts
+        follow(repair.connections)
     }
 
     /// Whether an update only clears a side of a one-to-one relationship.

@@ -46,10 +46,25 @@ extension Replica {
         importAll(from: server, pageSize: pageSize)
     }
 
+    /// Equal before and after a round in which nothing happened.
+    struct Progress: Equatable {
+        fileprivate let rows: [Row]
+        fileprivate let pairs: Set<Pair>
+        fileprivate let orders: [OrderedList: [RowKey]]
+        fileprivate let tokens: [String?]
+    }
+
+    var progress: Progress {
+        Progress(rows: rows.values, pairs: pairs, orders: orders, tokens: zones.numbers.map { zones[$0].token })
+    }
+
     /// The objects that a user sees, with record names for identities: equal for devices that converged.
-    package var dump: String {
+    package var dump: String { dumpText() }
+
+    /// - Parameter hidden: Objects to leave out.
+    package func dumpText(without hidden: Set<RowKey> = []) -> String {
         var lines: [String] = []
-        for key in liveKeys {
+        for key in liveKeys where !hidden.contains(key) {
             let entity = mapping.model.entities[key.entityIndex]
             var line = "\(entity.name) \(name(of: key) ?? "?")"
             for slot in entity.slots.indices {
@@ -59,13 +74,13 @@ extension Replica {
             }
             lines.append(line)
         }
-        for pair in pairs {
+        for pair in pairs where !hidden.contains(pair.first) && !hidden.contains(pair.second) {
             let ends = [name(of: pair.first) ?? "?", name(of: pair.second) ?? "?"]
             let isSymmetric = mapping.links[pair.kind]?.isSymmetric == true
             lines.append("\(pair.kind.relationships) \((isSymmetric ? ends.sorted() : ends).joined(separator: " – "))")
         }
-        for list in lists {
-            let members = destinations(of: list).map { name(of: $0) ?? "?" }
+        for list in lists where !hidden.contains(list.owner) {
+            let members = destinations(of: list).filter { !hidden.contains($0) }.map { name(of: $0) ?? "?" }
             if members.isEmpty { continue }
             let relationship = mapping.model.entities[list.owner.entityIndex].toMany[list.relationship].name
             lines.append("\(name(of: list.owner) ?? "?").\(relationship): \(members.joined(separator: " "))")
@@ -111,17 +126,17 @@ extension Replica {
 extension Replica {
     /// Learns of zones that other devices created.
     package mutating func learnZones(of cloud: CloudModel) {
-        for zone in cloud.zones.keys where zones[zone] == nil { zones[zone] = ZoneMetadata() }
+        for zone in cloud.zones.keys.sorted() where !zones.contains(zone) { zones.insert(zone) }
     }
 
     /// Returns all pages of a zone from the stored token on.
     package func fetchAll(_ server: ServerModel, limit: Int, zone: Int64) -> [ImportPage] {
-        guard let metadata = zones[zone] else { return [] }
+        let (first, generation) = (zones[zone].token, zones[zone].fetchNumber)
         var pages: [ImportPage] = []
-        var token = metadata.token
+        var token = first
         repeat {
             var page = server.page(after: token, limit: limit)
-            page.generation = metadata.fetchNumber
+            page.generation = generation
             token = page.token
             pages.append(page)
         } while pages.last?.moreComing == true
@@ -139,7 +154,7 @@ extension Replica {
     }
 
     package mutating func importShares(from cloud: CloudModel, pageSize: Int) {
-        for zone in zones.keys.sorted() where zone != MirrorZone.home {
+        for zone in zones.shares {
             apply(fetchAll(cloud[zone], limit: pageSize, zone: zone), from: cloud, in: zone)
         }
     }
@@ -168,6 +183,7 @@ extension Replica {
 
     package mutating func sync(_ cloud: inout CloudModel, pageSize: Int) {
         importAll(from: cloud, pageSize: pageSize)
+        applyWithheld(from: cloud)
         for _ in 0..<100 {
             guard let (zone, batch) = nextBatch(itemsMax: 200) else { break }
             var server = cloud[zone]

@@ -14,18 +14,26 @@ extension Replica {
         let relationship = mapping.model.entities[list.owner.entityIndex].toMany[list.relationship]
         var keys: [RowKey]
         if let link = mapping.link(entity: list.owner.entityIndex, toMany: list.relationship) {
-            keys = pairs.filter { $0.kind == link.kind }.compactMap { pair in
-                if self.pair(link, list.relationship, list.owner, pair.second) == pair, pair.first == list.owner { return pair.second }
-                if self.pair(link, list.relationship, list.owner, pair.first) == pair, pair.second == list.owner { return pair.first }
+            keys = pairs.compactMap { pair in
+                if pair.kind != link.kind { return nil }
+                if pair.first == list.owner, self.pair(link, list.relationship, list.owner, pair.second) == pair { return pair.second }
+                if pair.second == list.owner, self.pair(link, list.relationship, list.owner, pair.first) == pair { return pair.first }
                 return nil
             }
         } else if case .slot(let slot)? = relationship.inverse {
             let members = mapping.model.entities[relationship.destination].hierarchy
-            keys = rows.values.filter { members.contains($0.key.entityIndex) && $0.values[slot] == .reference(list.owner) }.map(\.key)
+            return arranged(
+                rows.values.compactMap { row in
+                    members.contains(row.key.entityIndex) && row.values[slot].reference == list.owner ? row.key : nil
+                }, in: list, relationship)
         } else {
             return []
         }
         keys.sort { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+        return arranged(keys, in: list, relationship)
+    }
+
+    private func arranged(_ keys: [RowKey], in list: OrderedList, _ relationship: ResolvedRelationship) -> [RowKey] {
         guard relationship.declaration.isOrdered, let order = orders[list] else { return keys }
         let members = Set(keys)
         let known = order.filter { members.contains($0) }
@@ -80,7 +88,7 @@ extension Replica {
                 state.stage = .needsUpload
                 state.mark = mark
                 state.failure = nil
-                zones[number]?.put(state)
+                zones[number].put(state)
             } else {
                 replaceLinks(of: state.recordName, rank, in: list, mark: mark, zone)
             }
@@ -89,9 +97,9 @@ extension Replica {
 
     /// Join records are immutable: a pair with a new position gets another one.
     private mutating func replaceLinks(of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ zone: Int64) {
-        guard let owner = zones[zone]?.names[list.owner], let pair = linkPair(in: list, owner: owner, member: member) else { return }
+        guard let owner = zones[zone].names[list.owner], let pair = linkPair(in: list, owner: owner, member: member) else { return }
         var changes = BookkeepingChanges()
-        let links = (zones[zone]?.links.values.filter { $0.pair == pair && $0.isLive } ?? []).sorted { $0.recordName < $1.recordName }
+        let links = zones[zone].links.values.filter { $0.pair == pair && $0.isLive }.sorted { $0.recordName < $1.recordName }
         guard var link = LinkState.decisive(links, inListOf: owner) else { return }
         // A link of the same scan was not sent yet.
         if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
@@ -121,7 +129,7 @@ extension Replica {
     /// Members of a list in the order of their keys, with their position keys. Members without a record, or with one in another zone, have
     /// no name.
     private func ranking(of keys: [RowKey], in list: OrderedList, zone: Int64) -> [Ranking.Member] {
-        guard let metadata = zones[zone] else { return [] }
+        let metadata = zones[zone]
         func memberName(_ key: RowKey) -> String? { metadata.names[key].flatMap { metadata.records[$0]?.isRelocated == false ? $0 : nil } }
         if let relationship = mapping.rankedName(list) {
             return keys.map { key in
@@ -161,7 +169,7 @@ extension Replica {
 
     /// Returns the lists that a pair belongs to.
     func lists(of pair: LinkPair, in zone: Int64) -> [OrderedList] {
-        [pair.first, pair.second].compactMap { zones[zone]?.records[$0]?.key }.flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
+        [pair.first, pair.second].compactMap { zones[zone].records[$0]?.key }.flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
     }
 
     /// Puts the members of lists in the order of their position keys.

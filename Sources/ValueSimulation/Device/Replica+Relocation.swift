@@ -56,7 +56,7 @@ extension Replica {
             guard self.zone(of: key) ?? MirrorZone.home == MirrorZone.home else { continue }
             connected.include(key, neighbours: neighbours(of: key, changed: nil))
         }
-        var names: [String] = []
+        var names: [(source: String, destination: String)] = []
         var unrecorded: [LocalChange] = []
         for key in connected.keys {
             guard let (_, current) = current(key) else {
@@ -65,33 +65,50 @@ extension Replica {
             }
             let state = stored(current)
             guard RelocatedRecord.isRelocatable(state) else { continue }
-            names.append(state.recordName)
-            let relocated = RelocatedRecord(state, mark: lastTransaction, keepsSource: true)
+            let name = destinationName(of: state, in: zone)
+            names.append((state.recordName, name))
+            let relocated = RelocatedRecord(state, as: name, mark: lastTransaction, keepsSource: true)
             moveRecord(named: state.recordName, to: zone, as: relocated.destination)
-            if let source = relocated.source { zones[MirrorZone.home]?.put(source) }
+            if let source = relocated.source { zones[MirrorZone.home].put(source) }
         }
         // First: a pair that is relocated may have been unlinked in history that is still to be read.
-        relate(arrived: names, in: zone)
-        for name in names { relocateLinks(of: name, to: zone) }
+        relate(arrived: names.map(\.destination), in: zone)
+        for name in names { relocateLinks(of: name.source, to: zone) }
         if !unrecorded.isEmpty { scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: unrecorded)], in: zone) }
+    }
+
+    /// Returns the record name of an object that is relocated.
+    private mutating func destinationName(of state: RecordState, in zone: Int64) -> String {
+        let name = state.recordName
+        guard mapping.hasUniqueness, let row = rows[state.key],
+            Rekeying.isNameTaken(
+                from: state, row, inDestination: zones[zone].records[name], withheld: zones[zone].withheld[name]?.record, mapping: mapping)
+        else { return name }
+        if let free = uniqueName(of: row, in: zone) { return free }
+        lastName += 1
+        return "\(device)\(lastName)"
     }
 
     /// Moves the record of a row from the home zone, with its deferred references.
     private mutating func moveRecord(named name: String, to zone: Int64, as state: RecordState) {
-        guard var destination = zones[zone] else { return }
-        zones[MirrorZone.home]?.removeRecord(named: name)
-        destination.put(state)
-        zones[MirrorZone.home]?.moveDeferredReferences(from: name, to: &destination, as: state.recordName)
-        zones[zone] = destination
+        zones[MirrorZone.home].removeRecord(named: name)
+        zones[zone].put(state)
+        let references = zones[MirrorZone.home].takeDeferredReferences(of: name)
+        zones[zone].addDeferredReferences(references, of: state.recordName)
     }
 
     /// Relocates the links of a record that have both ends in a zone now.
     private mutating func relocateLinks(of name: String, to zone: Int64) {
         for link in home.links(touching: [name]) {
-            let other = link.pair.end(opposite: name)
-            guard RelocatedLink.isRelocatable(link, isOtherEndAtDestination: zones[zone]?.records[other] != nil) else { continue }
+            let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
+            let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
+                RelocatedLink.destinationName(
+                    of: name, source: home.records[name], hasRecord: { zones[zone].records[$0] != nil }, nameOf: { zones[zone].names[$0] })
+            }
+            guard let pair else { continue }
             let relocated = RelocatedLink(
-                link, mark: lastTransaction, keepsSource: true, hasBothEndsAtSource: [name, other].allSatisfy { home.records[$0] != nil })
+                link, as: pair, mark: lastTransaction, keepsSource: true,
+                hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records[$0] != nil })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]
@@ -99,7 +116,7 @@ extension Replica {
             write(atDestination, in: zone)
             if relocated.isLinkedOnArrival {
                 join(relocated.destination, in: zone)
-                arrange(Set(lists(of: link.pair, in: zone)), in: zone)
+                arrange(Set(lists(of: pair, in: zone)), in: zone)
             }
         }
     }
@@ -110,7 +127,7 @@ extension Replica {
     private mutating func relate(arrived names: [String], in zone: Int64) {
         let arrived = Set(names)
         var lists: Set<OrderedList> = []
-        for reference in zones[zone]?.deferredReferences ?? []
+        for reference in zones[zone].deferredReferences
         where arrived.contains(reference.destination) || arrived.contains(reference.key.source) {
             let source = record(named: reference.key.source, in: zone)
             let row = source.flatMap { rows[$0.key] }
@@ -130,7 +147,7 @@ extension Replica {
             }
             write(changes, in: zone)
         }
-        for link in zones[zone]?.links(touching: arrived) ?? [] where link.isLive {
+        for link in zones[zone].links(touching: arrived) where link.isLive {
             join(link, in: zone)
             lists.formUnion(self.lists(of: link.pair, in: zone))
         }
@@ -157,19 +174,21 @@ extension Replica {
         let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
         relocate(nearby, to: zone)
         // Links that the device that shared the objects did not have.
-        for key in liveKeysOfRecords(in: zone) { if let name = zones[zone]?.names[key] { relocateLinks(of: name, to: zone) } }
+        for key in liveKeysOfRecords(in: zone) {
+            if let name = home.names[key] ?? zones[zone].names[key] { relocateLinks(of: name, to: zone) }
+        }
     }
 
     /// Relocates objects of the home zone that records of other zones refer to.
     mutating func followDeferredReferences() {
-        for zone in zones.keys.sorted() where zone != MirrorZone.home {
-            let references = zones[zone]?.deferredReferences ?? []
+        for zone in zones.shares {
+            let references = zones[zone].deferredReferences
             relocate(ParkedRelationship.followers(of: references) { record(named: $0, in: MirrorZone.home) }, to: zone)
         }
     }
 
     private func liveKeysOfRecords(in zone: Int64) -> [RowKey] {
-        (zones[zone]?.records.values.filter { !$0.isRelocated && $0.stage != .needsDelete } ?? []).map(\.key)
+        zones[zone].records.values.filter { !$0.isRelocated && $0.stage != .needsDelete }.map(\.key)
             .sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
     }
 
@@ -182,24 +201,32 @@ extension Replica {
             guard let (zone, state) = current(key), state.stage == .uploaded else { continue }
             var changed = state
             changed.stage = .needsUpload
-            zones[zone]?.put(changed)
+            zones[zone].put(changed)
         }
         for unapplied in edits.unapplied {
             guard let (zone, current) = current(unapplied.key), zone != MirrorZone.home, current.changeTag == nil else { continue }
             var state = current
             state.ancestor.unapplied = unapplied.fields
-            zones[zone]?.put(state)
+            zones[zone].put(state)
         }
-        for connection in edits.connections {
-            follow(connection.key, connection.references)
-            for key in connection.references { follow(key, [connection.key]) }
-        }
+        follow(edits.connections)
         for link in edits.links {
             let ends = [link.pair.first, link.pair.second].compactMap { record(named: $0, in: MirrorZone.home) }
             guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
             for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
             guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { continue }
             relocateLinks(of: link.pair.first, to: zone)
+            // The page of the home zone had no positions of relocated members.
+            arrange(Set(ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) }), in: zone)
+        }
+    }
+
+    /// Relocates objects of the home zone that were connected with objects of other zones.
+    mutating func follow(_ connections: [ForwardedEdits.Connection]) {
+        if zones.count == 1 { return }
+        for connection in connections {
+            follow(connection.key, connection.references)
+            for key in connection.references { follow(key, [connection.key]) }
         }
     }
 
@@ -220,7 +247,10 @@ extension Replica {
         page.records = page.recordsOfHome(
             isInHome: { isLink($0) ? home.links[$0.recordName] != nil : home.records[$0.recordName] != nil },
             isElsewhere: { record in
-                zones.values.contains { isLink(record) ? $0.links[record.recordName] != nil : $0.records[record.recordName] != nil }
+                zones.numbers.contains {
+                    if isLink(record) { return zones[$0].links[record.recordName] != nil }
+                    return zones[$0].records[record.recordName]?.isRelocation(of: record, mapping: mapping) == true
+                }
             })
         return page
     }
@@ -231,10 +261,10 @@ extension Replica {
             guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key)
             else { continue }
             let undone = UndoneRelocation(source: source, current: stored(current), mark: lastTransaction)
-            if let state = undone.destination { zones[zone]?.put(state) } else { zones[zone]?.removeRecord(named: current.recordName) }
-            zones[MirrorZone.home]?.put(undone.source)
+            if let state = undone.destination { zones[zone].put(state) } else { zones[zone].removeRecord(named: current.recordName) }
+            zones[MirrorZone.home].put(undone.source)
             var changes = BookkeepingChanges()
-            for var link in zones[zone]?.links(touching: [current.recordName]) ?? [] {
+            for var link in zones[zone].links(touching: [current.recordName]) {
                 if link.changeTag == nil {
                     changes.removedLinks.append(link.recordName)
                 } else {
@@ -243,14 +273,14 @@ extension Replica {
                 }
             }
             write(changes, in: zone)
-            zones[zone]?.removeDeferredReferences(from: current.recordName)
+            zones[zone].removeDeferredReferences(from: current.recordName)
         }
     }
 
     func loadTargetsElsewhere(_ needs: ImportNeeds, _ loaded: inout ImportPlan.Loaded) {
         guard loaded.records.values.contains(where: \.isRelocated) else { return }
         for name in needs.names where loaded.records[name] == nil {
-            for zone in zones.keys.sorted() {
+            for zone in zones.numbers {
                 guard let state = record(named: name, in: zone), !state.isRelocated, state.stage != .needsDelete else { continue }
                 loaded.targetsElsewhere[name] = state.key
                 loaded.existing.insert(state.key)
@@ -265,11 +295,10 @@ extension Replica {
         guard let (number, source) = source(of: row.key) else { return nil }
         if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
-        if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number]?.names[row.key] != nil
-        {
+        if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number].names[row.key] != nil {
             var names: [RowKey: String] = [:]
             for key in row.values.compactMap(\.reference) { names[key] = self.current(key)?.state.recordName }
-            let deferred = zones[zone]?.deferredReferences.filter { $0.key.source == current.recordName } ?? []
+            let deferred = zones[zone].deferredReferences.filter { $0.key.source == current.recordName }
             entity.note(source, row, names: names, parked: deferred, in: &stamp)
         }
         return stamp
@@ -300,15 +329,15 @@ extension Replica {
                 page.replace(at: index, with: completed)
                 adopted.append(record.recordName)
             case .reconciled(let state, let source, let completed):
-                zones[MirrorZone.home]?.removeRecord(named: source.recordName)
-                zones[zone]?.put(state)
+                zones[MirrorZone.home].removeRecord(named: source.recordName)
+                zones[zone].put(state)
                 page.replace(at: index, with: completed)
                 reconciled.append(record.recordName)
             }
         }
         for name in adopted + reconciled { resolveDeferredReferences(of: name, zone) }
         relate(arrived: adopted + reconciled, in: zone)
-        if !adopted.isEmpty { zones[zone]?.receives = true }
+        if !adopted.isEmpty { zones[zone].receives = true }
     }
 
     private func stored(_ record: Record, _ zone: Int64) -> RecordArrival.Stored {
@@ -322,8 +351,8 @@ extension Replica {
     }
 
     private mutating func prepareArrival(ofLink name: String, _ zone: Int64) {
-        guard zones[zone]?.links[name] == nil, let link = home.links[name] else { return }
-        let ends = [link.pair.first, link.pair.second].map { zones[zone]?.records[$0] ?? home.records[$0] }
+        guard zones[zone].links[name] == nil, let link = home.links[name] else { return }
+        let ends = [link.pair.first, link.pair.second].map { zones[zone].records[$0] ?? home.records[$0] }
         var isLinked = false
         if let first = ends[0]?.key, let second = ends[1]?.key, let relationship = mapping.links[link.pair.kind] {
             isLinked = self.isLinked(first, second, relationship)
@@ -343,7 +372,8 @@ extension Replica {
 
     /// Lets the next merge set references of an adopted record to targets that arrived before it.
     private mutating func resolveDeferredReferences(of name: String, _ zone: Int64) {
-        guard let metadata = zones[zone], let state = record(named: name, in: zone) else { return }
+        guard let state = record(named: name, in: zone) else { return }
+        let metadata = zones[zone]
         let deferred = metadata.deferredReferences.filter { $0.key.source == name }
         let resolved = DeferredReferenceArrival.resolvedFields(of: state, deferred, mapping: mapping) { metadata.records[$0] != nil }
         if resolved.isEmpty { return }
@@ -362,7 +392,7 @@ extension Replica {
             if let pair = mapping.pair(of: record) {
                 guard
                     RepeatedDeletions.isRepeated(
-                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone]?.links[name] != nil, isInHome: home.links[name] != nil
+                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone].links[name] != nil, isInHome: home.links[name] != nil
                     )
                 else { continue }
                 repeated.add(record, pair)
@@ -372,8 +402,8 @@ extension Replica {
             let source = self.record(named: stamp.name, in: MirrorZone.home)
             guard
                 RepeatedDeletions.isRepeated(
-                    source: source, wasDeleted: deletedNames.contains(stamp.name), isKnown: self.record(named: name, in: zone) != nil,
-                    mapping: mapping)
+                    source: source, isUnique: mapping.isUnique(entity.entity.index), wasDeleted: deletedNames.contains(stamp.name),
+                    isKnown: zones[zone].records[name] != nil || zones[zone].withheld[name] != nil)
             else { continue }
             lastPrimaryKey += 1
             repeated.add(

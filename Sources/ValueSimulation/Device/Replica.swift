@@ -16,7 +16,7 @@ package struct Replica: Sendable {
     package var cascades = false
     /// A planted defect.
     package var canary: ValueCanary?
-    package internal(set) var rows: [RowKey: Row] = [:]
+    package internal(set) var rows = RowTable()
     package internal(set) var pairs: Set<Pair> = []
     /// Members of ordered relationships in their order. Members that joined since are not in it.
     var orders: [OrderedList: [RowKey]] = [:]
@@ -27,7 +27,7 @@ package struct Replica: Sendable {
     var lastTransaction: Int64 = 0
     var lastPrimaryKey: Int64 = 0
     var lastName = 0
-    package internal(set) var zones: [Int64: ZoneMetadata] = [MirrorZone.home: ZoneMetadata()]
+    package internal(set) var zones = ZoneTable()
     package internal(set) var conflicts: [ConflictEntry] = []
     /// Names of records that this device deleted on the server.
     var deletedNames: Set<String> = []
@@ -48,7 +48,7 @@ package struct Replica: Sendable {
 
     // MARK: The home zone
 
-    var home: ZoneMetadata { zones[MirrorZone.home] ?? ZoneMetadata() }
+    var home: ZoneMetadata { _read { yield zones[MirrorZone.home] } }
     package var records: [String: RecordState] { home.records }
     package var links: [String: LinkState] { home.links }
     package var parked: [ParkedRelationship.Key: String] { home.parked }
@@ -58,13 +58,13 @@ package struct Replica: Sendable {
 
     /// Zones in the order in which they are exported: the source record of a relocated object is deleted after its destination record
     /// arrived.
-    package var zoneNumbers: [Int64] { zones.keys.sorted(by: >) }
+    package var zoneNumbers: [Int64] { zones.numbers.reversed() }
 
-    package var liveKeys: [RowKey] { rows.keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) } }
+    package var liveKeys: [RowKey] { rows.keys }
 
     package func keys(of entity: String) -> [RowKey] {
         guard let hierarchy = mapping.model.entity(named: entity)?.hierarchy else { return [] }
-        return liveKeys.filter { hierarchy.contains($0.entityIndex) }
+        return hierarchy.flatMap { rows.keys(of: $0) }
     }
 
     /// The name of the current record of a row.
@@ -74,16 +74,18 @@ package struct Replica: Sendable {
 
     /// The current record of a row, in any zone.
     func current(_ key: RowKey) -> (zone: Int64, state: RecordState)? {
-        for (number, zone) in zones {
-            if let name = zone.names[key], let state = zone.records[name], !state.isRelocated { return (number, state) }
+        for number in zones.numbers {
+            if let name = zones[number].names[key], let state = zones[number].records[name], !state.isRelocated { return (number, state) }
         }
         return nil
     }
 
     /// The record that a relocated row has in its source zone.
     func source(of key: RowKey) -> (zone: Int64, state: RecordState)? {
-        for (number, zone) in zones {
-            if let name = zone.names[key], let state = zone.records[name], state.isRelocated { return (number, stored(state)) }
+        for number in zones.numbers {
+            if let name = zones[number].names[key], let state = zones[number].records[name], state.isRelocated {
+                return (number, stored(state))
+            }
         }
         return nil
     }
@@ -101,7 +103,7 @@ package struct Replica: Sendable {
         return state
     }
 
-    func record(named name: String, in zone: Int64) -> RecordState? { zones[zone]?.records[name].map { stored($0) } }
+    func record(named name: String, in zone: Int64) -> RecordState? { zones[zone].records[name].map { stored($0) } }
 
     package func value(_ property: String, of key: RowKey) -> StoredValue? {
         guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else {
@@ -113,7 +115,7 @@ package struct Replica: Sendable {
     // MARK: Writing
 
     mutating func write(_ changes: BookkeepingChanges, in zone: Int64 = MirrorZone.home) {
-        zones[zone, default: ZoneMetadata()].write(changes)
+        zones[zone].write(changes)
         for state in changes.records where mapping.isRanked(state.key.entityIndex) {
             positions[state.key] = stored(state).hasRow ? state.ranks : nil
         }

@@ -31,6 +31,8 @@ package struct ZoneMetadata: Sendable {
             names[old.key] = nil
         }
         names[state.key] = state.recordName
+        // Redirects move with the current record.
+        if state.isRelocated { records[state.recordName]?.merged = MergedNames() }
     }
 
     mutating func removeRecord(named name: String) {
@@ -49,12 +51,17 @@ package struct ZoneMetadata: Sendable {
         for record in changes.incomplete { withheld[record.record.recordName] = record }
     }
 
-    /// Moves the deferred references of a record to another zone.
-    mutating func moveDeferredReferences(from source: String, to other: inout ZoneMetadata, as name: String) {
-        for (key, destination) in parked where key.source == source {
-            parked[key] = nil
-            other.parked[ParkedRelationship.Key(source: name, relationship: key.relationship)] = destination
-        }
+    /// Removes the deferred references of a record, and returns their targets by relationship.
+    mutating func takeDeferredReferences(of source: String) -> [String: String] {
+        if parked.isEmpty { return [:] }
+        var targets: [String: String] = [:]
+        for (key, destination) in parked where key.source == source { targets[key.relationship] = destination }
+        for relationship in targets.keys { parked[ParkedRelationship.Key(source: source, relationship: relationship)] = nil }
+        return targets
+    }
+
+    mutating func addDeferredReferences(_ targets: [String: String], of source: String) {
+        for (relationship, target) in targets { parked[ParkedRelationship.Key(source: source, relationship: relationship)] = target }
     }
 
     mutating func removeDeferredReferences(from source: String) { parked = parked.filter { $0.key.source != source } }

@@ -125,7 +125,7 @@ package struct DeviceWorld {
 
     /// - Returns: Rounds until the devices were idle.
     package mutating func heal(atMost limit: Int) -> Int {
-        func progress() -> [String?] { [first.dump, second.dump, first.token, second.token] }
+        func progress() -> [Replica.Progress] { [first.progress, second.progress] }
         var before = progress()
         for round in 0..<limit {
             first.sync(&server, pageSize: 7)

@@ -41,7 +41,7 @@ extension Replica {
                 "\(title) \($0.kind) \(text($0.key)) \($0.changedProperties.joined(separator: " "))"
             }
         }
-        for (number, zone) in zones { lines += zone.traceLines.map { "zone \(number) \($0)" } }
+        for number in zones.numbers { lines += zones[number].traceLines.map { "zone \(number) \($0)" } }
         return Set(lines)
     }
 

@@ -6,8 +6,18 @@ import ManagedModel
 import MirroringCore
 
 extension FeatureWorld {
-    /// Visible objects that lack a required value; must be empty after every step.
-    func incomplete(_ device: Replica) -> [String] {
+    /// Objects that no store may have; must be empty after every step.
+    func invalid(_ device: Replica) -> [String] {
+        var violations = incomplete(device)
+        if features.contains(.uniqueness) {
+            let names = device.keys(of: "Label").compactMap { device.value("name", of: $0) }.filter { !$0.isNull }
+            if Set(names).count < names.count { violations.append("\(device.device): two labels have one name") }
+        }
+        return violations
+    }
+
+    /// Visible objects that lack a required value.
+    private func incomplete(_ device: Replica) -> [String] {
         guard features.contains(.requirements) else { return [] }
         return device.keys(of: "Document").filter { key in
             ["title", "folder"].contains { device.value($0, of: key)?.isNull ?? true }
@@ -17,16 +27,36 @@ extension FeatureWorld {
     /// Violations after the devices converged.
     var finalViolations: [String] {
         var violations: [String] = []
-        let dumps = Set(devices.map(\.dump))
-        if dumps.count > 1 { violations.append("the devices differ:\n\(devices.map(\.dump).joined(separator: "\n--\n"))") }
+        let contested = namesInSeveralZones
+        let dumps = devices.map { device in
+            device.dumpText(without: Set(device.keys(of: "Label").filter { contested.contains(device.value("name", of: $0) ?? .null) }))
+        }
+        if Set(dumps).count > 1 { violations.append("the devices differ:\n\(dumps.joined(separator: "\n--\n"))") }
+        for device in devices {
+            let shown = Set(device.keys(of: "Label").compactMap { device.value("name", of: $0) })
+            for name in contested where !shown.contains(name) { violations.append("\(device.device): no label has the name \(name.text)") }
+        }
         for device in devices { violations += device.oneSided.map { "one-sided: \($0)" } + leftOver(on: device) + lost(on: device) }
         return violations + serverViolations
+    }
+
+    /// Unique names of labels in several zones. They are not merged, and a device shows the one that it received first.
+    private var namesInSeveralZones: Set<StoredValue> {
+        guard features.contains(.uniqueness), features.contains(.relocation), let mapping = devices.first?.mapping else { return [] }
+        var zones: [StoredValue: Int] = [:]
+        for zone in cloud.zones.values {
+            for name in Set(zone.records.values.flatMap { mapping.uniqueValues(of: $0) }.compactMap(\.values.first)) {
+                zones[name, default: 0] += 1
+            }
+        }
+        return Set(zones.filter { $0.value > 1 }.keys)
     }
 
     /// Sync metadata that must not remain.
     private func leftOver(on device: Replica) -> [String] {
         var found: [String] = []
-        for (number, zone) in device.zones {
+        for number in device.zones.numbers {
+            let zone = device.zones[number]
             let server = cloud[number].records
             for state in zone.records.values {
                 if state.stage != .uploaded || state.isRelocated {
@@ -40,6 +70,12 @@ extension FeatureWorld {
             let known = Set(zone.records.keys).union(zone.links.keys).union(zone.withheld.keys)
             found += known.symmetricDifference(server.keys).sorted().map { "\(device.device): \($0) is in zone \(number) of one side only" }
             for record in zone.withheld.values {
+                if record.lacking.contains(IncompleteRecord.freeValues) {
+                    let isFree = device.mapping.uniqueValues(of: record.record).allSatisfy { unique in
+                        device.keys(with: unique).allSatisfy { device.zone(of: $0) == number }
+                    }
+                    if isFree { found.append("\(device.device): \(record.record.recordName) is withheld, and its values are free") }
+                }
                 // A withheld object waits for something that the server does not have, or that is withheld itself.
                 let missing = record.lacking.filter { server[$0] == nil || zone.withheld[$0] != nil }
                 if missing.isEmpty, !record.lacking.isEmpty {
@@ -67,8 +103,6 @@ extension FeatureWorld {
             if deleted.contains(number) { found.append("\(device.device): object \(number) reappeared after its deletion") }
         }
         if features.contains(.uniqueness) {
-            let names = device.keys(of: "Label").compactMap { device.value("name", of: $0) }.filter { !$0.isNull }
-            if Set(names).count < names.count { found.append("\(device.device): two labels have one name") }
             return found
         }
         for number in inserted.subtracting(deleted) where shown[number] == nil {
@@ -98,6 +132,8 @@ extension FeatureWorld {
                         found.append("\(record.recordName) of zone \(number) refers to \(name) of zone \(other)")
                     }
                 }
+                // Names that follow from unique values may belong to two objects.
+                if let entity = mapping.entity(of: record), mapping.isUnique(entity.entity.index) { continue }
                 for (other, zone) in cloud.zones where other > number && zone.records[record.recordName] != nil {
                     found.append("\(record.recordName) is in zones \(number) and \(other)")
                 }

@@ -54,7 +54,7 @@ package struct UniqueWorld {
     }
 
     private func keys(_ entity: String, of replica: Replica) -> [RowKey] {
-        replica.liveKeys.filter { replica.mapping.model.entities[$0.entityIndex].name == entity }
+        replica.keys(of: entity)
     }
 
     private mutating func step() {
@@ -98,8 +98,7 @@ package struct UniqueWorld {
 
     /// - Returns: Rounds until the devices were idle.
     private mutating func heal(atMost limit: Int) -> Int {
-        func progress() -> [String] { replicas.map { $0.dump + ($0.token ?? "") } }
-        var before = progress()
+        var before = replicas.map(\.progress)
         for round in 0..<limit {
             for index in replicas.indices {
                 var replica = replicas[index].takeOut()
@@ -107,7 +106,7 @@ package struct UniqueWorld {
                 replicas[index] = replica
             }
             let isQuiet = replicas.allSatisfy { $0.pendingRecords.isEmpty }
-            let after = progress()
+            let after = replicas.map(\.progress)
             if isQuiet, before == after { return round }
             before = after
         }

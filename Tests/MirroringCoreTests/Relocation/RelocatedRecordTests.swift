@@ -207,13 +207,31 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func aJoinRecordIsRelocatedOnceBothEndsAreAtTheDestination() {
-        #expect(!RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: false))
-        #expect(RelocatedLink.isRelocatable(Fixture.link(), isOtherEndAtDestination: true))
+        #expect(RelocatedLink.pair(of: Fixture.link(), isSymmetric: false) { $0 == "tag-1" ? nil : $0 } == nil)
+        #expect(RelocatedLink.pair(of: Fixture.link(), isSymmetric: false) { $0 } == Fixture.link().pair)
+    }
+
+    @Test func aJoinRecordHasTheNamesOfTheDestinationZone() {
+        let pair = RelocatedLink.pair(of: Fixture.link(), isSymmetric: false) { $0 == "tag-1" ? "another" : $0 }
+        #expect(pair == Fixture.link(second: "another").pair)
+        #expect(RelocatedLink.pair(of: Fixture.link(), isSymmetric: true) { $0 == "tag-1" ? "another" : $0 }?.first == "another")
+    }
+
+    /// A name that follows from unique values may be another object's in the destination zone.
+    @Test func aDestinationNameBelongsToTheSameRow() {
+        let source = Fixture.source()
+        func name(_ source: RecordState?) -> String? {
+            RelocatedLink.destinationName(
+                of: "post-1", source: source, hasRecord: { $0 == "post-1" }, nameOf: { $0 == Fixture.key("Post", 1) ? "renamed" : nil })
+        }
+        #expect(name(source) == "renamed")
+        #expect(name(Fixture.uploaded()) == nil)
+        #expect(name(nil) == "post-1")
     }
 
     /// A pair was unlinked as one of its objects was relocated, and was linked again on another device.
     @Test func anUnlinkedJoinRecordIsNotRelocated() {
-        #expect(!RelocatedLink.isRelocatable(Fixture.link("l", .needsDelete), isOtherEndAtDestination: true))
+        #expect(RelocatedLink.pair(of: Fixture.link("l", .needsDelete), isSymmetric: false) { $0 } == nil)
     }
 
     @Test func theEndsOfALinkAreOpposite() {

@@ -11,8 +11,8 @@ private typealias Fixture = RelocationFixture
 
 /// One device deletes an object while another one relocates it.
 @Suite struct RepeatedDeletionTests {
-    private func isRepeated(_ source: RecordState?, wasDeleted: Bool = false, isKnown: Bool = false) -> Bool {
-        RepeatedDeletions.isRepeated(source: source, wasDeleted: wasDeleted, isKnown: isKnown, mapping: Fixture.mapping)
+    private func isRepeated(_ source: RecordState?, isUnique: Bool = false, wasDeleted: Bool = false, isKnown: Bool = false) -> Bool {
+        RepeatedDeletions.isRepeated(source: source, isUnique: isUnique, wasDeleted: wasDeleted, isKnown: isKnown)
     }
 
     private func pending() -> RecordState {
@@ -41,15 +41,11 @@ private typealias Fixture = RelocationFixture
     @Test func aRecordOfTheZoneIsNotDeletedAgain() { #expect(!isRepeated(pending(), wasDeleted: true, isKnown: true)) }
 
     /// Its name follows from its values, and may belong to another object.
-    @Test func pendingDeletionOfAnObjectWithUniqueValuesIsNotRepeated() throws {
-        var tag = Entity(name: "Tag", attributes: [Attribute(name: "name", type: .string)])
-        tag.uniquenessConstraints = [["name"]]
-        let mapping = RecordMapping(model: try ResolvedModel(Model(entities: [tag])), allowing: [.uniquenessConstraints])
-        var state = RecordState(recordName: "tag", key: RowKey(store: 0, entity: 0, primaryKey: 1), stage: .needsDelete)
-        #expect(!RepeatedDeletions.isRepeated(source: state, wasDeleted: false, isKnown: false, mapping: mapping))
-        #expect(RepeatedDeletions.isRepeated(source: state, wasDeleted: true, isKnown: false, mapping: mapping))
-        state.role = .source(isObjectDeleted: true)
-        #expect(RepeatedDeletions.isRepeated(source: state, wasDeleted: false, isKnown: false, mapping: mapping))
+    @Test func deletionOfAnObjectWithUniqueValuesIsNotRepeated() {
+        #expect(!isRepeated(pending(), isUnique: true))
+        #expect(!isRepeated(pending(), isUnique: true, wasDeleted: true))
+        #expect(!isRepeated(nil, isUnique: true, wasDeleted: true))
+        #expect(isRepeated(Fixture.source(isObjectDeleted: true), isUnique: true))
     }
 
     /// A link that was unlinked in a share came back with a device that learned late that its objects were there.

@@ -175,6 +175,19 @@ private typealias Fixture = RelocationFixture
 
     @Test func aJoinRecordOfAnotherDeviceKeepsItsObject() { #expect(links(link(.uploaded, changeTag: "a", mark: 0)).isEmpty) }
 
+    /// The row with the old name was linked as if it were the other object.
+    @Test func aRowLeavesAPairOfTheOtherObject() {
+        let foreign = link(.uploaded, changeTag: "a", mark: 0)
+        #expect(Rekeying.pairsToUnlink([foreign]) == [foreign.pair])
+    }
+
+    @Test func aRowStaysInAPairOfThisDevice() {
+        let own = link(.needsUpload, changeTag: nil, mark: 3)
+        var foreign = link(.uploaded, changeTag: "a", mark: 0)
+        foreign.recordName = "foreign"
+        #expect(Rekeying.pairsToUnlink([own, foreign]) == [])
+    }
+
     @Test func aJoinRecordWithAPendingDeletionIsNotReplaced() {
         let links = links(link(.needsDelete, changeTag: "a", mark: 3))
         #expect(links.map(\.recordName) == ["link"])

@@ -6,23 +6,40 @@ import ManagedModel
 
 /// Withholds rows that lack a required value, and rows that require those.
 ///
-/// All rows of the page are there at first, so that objects that require each other arrive together.
+/// All rows of the page are there at first, so that objects that require each other arrive together. A row with its current record in
+/// another zone is left to a plan for that zone.
 struct RequirementPass {
     static func run(_ work: inout ImportWorkspace) {
         guard work.mapping.hasRequirements else { return }
-        var open = work.rows.touchedKeys
+        var open = work.rows.touchedKeys + work.loaded.incomplete
         var index = 0
         while index < open.count {
             let key = open[index]
             index += 1
-            guard let row = work.rows[key], let entity = work.mapping.entities[key.entityIndex], let name = work.objects.name(of: key),
-                entity.required.contains(where: { row.values[$0.slot].isNull })
-            else { continue }
+            guard let row = work.rows[key], let entity = work.mapping.entities[key.entityIndex] else { continue }
+            let lacking = entity.required.filter { row.values[$0.slot].isNull }
+            if lacking.isEmpty { continue }
+            guard let name = work.objects.name(of: key), let state = work.objects[name], !state.isRelocated else {
+                if !restoreFormer(of: row, lacking, &work), !work.incompleteElsewhere.contains(key) { work.incompleteElsewhere.append(key) }
+                continue
+            }
             if restoreRequired(of: name, row, entity, &work) { continue }
-            let targets = entity.required.filter { row.values[$0.slot].isNull }.compactMap { work.deferred[name, $0.name] }
+            // What was set here instead of the server's target may be deleted, and that target may return.
+            let serverTargets = entity.requiredTargets(of: state)
+            let targets = lacking.compactMap { work.deferred[name, $0.name] ?? serverTargets[$0.name] }
             // Rows that referred to it lack it now.
             open += Withholding.withhold(name, row, entity, lacking: targets, in: &work)
         }
+    }
+
+    /// Gives a relocated row the required values from before the page. An edit of its source record that refers to an unknown object is
+    /// not forwarded.
+    private static func restoreFormer(of row: Row, _ lacking: [PropertyMapping], _ work: inout ImportWorkspace) -> Bool {
+        guard let former = work.loaded.rows[row.key] else { return false }
+        let values = lacking.map { former.values[$0.slot] }
+        guard values.allSatisfy({ !$0.isNull && $0.reference.map { !work.rows.isDeleted($0) } ?? true }) else { return false }
+        for (property, value) in zip(lacking, values) { work.rows.set(value, slot: property.slot, of: row.key) }
+        return true
     }
 
     /// Gives a row the required targets of the server's record, if those that were set here instead are deleted: other devices show the
@@ -46,14 +63,33 @@ struct RequirementPass {
     }
 }
 
-/// Withholds rows with unique values that belong to objects of other zones, before they are merged with objects of this zone.
+/// Withholds rows with unique values that belong to objects of other zones, before they are merged with objects of this zone. A relocated
+/// row, which another zone shows, gets its former values instead.
 struct BlockedValuesPass {
     static func run(_ work: inout ImportWorkspace) {
         for name in work.loaded.heldBack.sorted() {
-            guard let state = work.objects[name], let row = work.rows[state.key], let entity = work.mapping.entities[state.key.entityIndex] else {
+            guard let state = work.objects[name], let row = work.rows[state.key], let entity = work.mapping.entities[state.key.entityIndex]
+            else {
                 continue
             }
-            _ = Withholding.withhold(name, row, entity, lacking: [IncompleteRecord.freeValues], in: &work)
+            if state.isRelocated {
+                restoreFormer(row, state, entity, &work)
+            } else {
+                _ = Withholding.withhold(name, row, entity, lacking: [IncompleteRecord.freeValues], in: &work)
+            }
+        }
+    }
+
+    private static func restoreFormer(_ row: Row, _ state: RecordState, _ entity: EntityMapping, _ work: inout ImportWorkspace) {
+        guard let former = work.loaded.rows[row.key] else { return }
+        let slots = Set(entity.entity.uniqueness.flatMap(\.slots))
+        for property in entity.properties where slots.contains(property.slot) {
+            guard case .attribute(let attribute) = property.kind else { continue }
+            let (value, formerValue) = (row.values[property.slot], former.values[property.slot])
+            if value == formerValue { continue }
+            work.rows.set(formerValue, slot: property.slot, of: row.key)
+            work.log(
+                FieldCodec.encode(value, as: attribute.type), of: property, state, winner: .local, losing: state.modified, winning: nil)
         }
     }
 }
@@ -61,7 +97,8 @@ struct BlockedValuesPass {
 /// Removes a row and keeps its record, until the object has all that it requires.
 enum Withholding {
     /// - Returns: The rows that referred to it.
-    static func withhold(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String], in work: inout ImportWorkspace) -> [RowKey] {
+    static func withhold(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String], in work: inout ImportWorkspace) -> [RowKey]
+    {
         guard let state = work.objects[name] else { return [] }
         let isNew = row.key.isTemporary
         if !isNew {

@@ -26,6 +26,8 @@ struct ImportWorkspace {
     var conflicts: [ConflictEntry] = []
     /// Rows from before the page that are withheld or were merged. The rows that refer to them have to be loaded.
     var displaced: [RowKey] = []
+    /// Rows that lack a required value, with current records in other zones.
+    var incompleteElsewhere: [RowKey] = []
     /// Records of the page with withheld rows.
     var withheld: [IncompleteRecord] = []
     /// Records and deletions of the page that had an effect.
@@ -105,7 +107,9 @@ struct ImportWorkspace {
 
     /// Whether the record of an object that was merged here has other unique values by now: it is another object then.
     func isSeparate(_ record: Record, _ state: RecordState) -> Bool {
-        guard state.stage == .needsDelete, case .string(let values)? = state.ancestor.unapplied[MirrorNames.mergedFor]?.value else { return false }
+        guard state.stage == .needsDelete, case .string(let values)? = state.ancestor.unapplied[MirrorNames.mergedFor]?.value else {
+            return false
+        }
         return !mapping.uniqueValues(of: record).contains { mapping.recordName(for: $0) == values }
     }
 

@@ -30,6 +30,8 @@ struct WorkingRows {
         return working.isDeleted ? nil : working.row
     }
 
+    func isDeleted(_ key: RowKey) -> Bool { rows[key]?.isDeleted == true }
+
     func exists(_ key: RowKey) -> Bool {
         if let working = rows[key] { return !working.isDeleted }
         return loaded[key] != nil || existing.contains(key)
