@@ -23,7 +23,9 @@ extension Bench {
                 return try await read(call) { try $0.queryRecords(request, in: $1, $2) }
             } catch let missing as IndexesMissing {
                 var isDone = false
-                while !isDone { isDone = try await write(call) { engine, unit, _ in try engine.buildIndexes(missing.indexes, in: unit).isComplete } }
+                while !isDone {
+                    isDone = try await write(call) { engine, unit, _ in try engine.buildIndexes(missing.indexes, in: unit).isComplete }
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ extension NSPersistentCloudKitContainer {
     /// Shares objects with one user for editing. Returns the link to send.
     ///
     /// - Parameter store: The store of the private database.
-    func invite(_ emailAddress: String, to objects: [NSManagedObject], in store: NSPersistentStore) async throws -> URL? {
+    @MainActor func invite(_ emailAddress: String, to objects: [NSManagedObject], in store: NSPersistentStore) async throws -> URL? {
         let user = CKUserIdentity.LookupInfo(emailAddress: emailAddress)
         let participants = try await fetchParticipants(matching: [user], into: store)
         let (_, share, _) = try await share(objects, to: nil)
