@@ -3,6 +3,7 @@
 
 import AsyncHTTPClient
 import Foundation
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import TestBasics
