@@ -133,7 +133,6 @@ import Testing
         let added = (0..<1_001).map { EventTable.Row(identifier: UUID(), type: 1, started: Double($0), ended: Double($0), failure: nil) }
         try store.storage.write { writer in for row in added { try EventTable.insert(row, writer) } }
         #expect(try events(tablet).map(\.identifier) == added.dropFirst().map(\.identifier))
-        try await tablet.discard()
     }
 
     @Test func aStoreThatWasNeverSyncedHasNoEvents() throws {

@@ -90,7 +90,6 @@ import Testing
         #expect(try stage.phone.dump == everything)
         #expect(try stage.phone.container.conflicts().isEmpty)
         #expect(try stage.tablet.container.conflicts().isEmpty)
-        try await stage.discard()
     }
 
     /// A deletion that was not sent before the restore, of an object that the backup has.
@@ -106,7 +105,6 @@ import Testing
         try await stage.sync(stage.phone, stage.tablet)
         #expect(try stage.phone.dump.isEmpty)
         #expect(try stage.tablet.dump.isEmpty)
-        try await stage.discard()
     }
 
     /// The backup is older than the user's first contact with the app's container.

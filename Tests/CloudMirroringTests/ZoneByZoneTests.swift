@@ -7,10 +7,11 @@ import CloudMirroring
 import CoreData
 import Foundation
 import ObjectGraph
+import TestBasics
 import Testing
 
 /// A save that touches the zone of the user and that of a share: each zone's part arrives whole, one after the other.
-@Suite(.timeLimit(.minutes(10))) struct ZoneByZoneTests {
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct ZoneByZoneTests {
     private static let count = 30
 
     private func counts(of device: Device) -> Views {
@@ -54,6 +55,5 @@ import Testing
         // A participant of the share waits for no zone that it cannot see.
         #expect(others.all.filter { $0 != "0 0" } == ["\(Self.count) 0"])
         #expect(try phone.dump == tablet.dump)
-        for device in [tablet, phone, bo] { try await device.discard() }
     }
 }
