@@ -57,11 +57,11 @@ extension Limits {
         ),
         Setting("recordBytes", \.recordBytes, "bytes of one record without its files", most: 16_000_000),
         Setting(
-            "recordsPerLargePage", \.recordsPerLargePage, "records in one change page, for clients that request large pages",
-            most: 10_000),
-        Setting(
             "recordsIndexedPerQuery", \.recordsIndexedPerQuery, "records indexed before a query that needs a new index is answered",
             most: 100_000_000),
+        Setting(
+            "recordsPerLargePage", \.recordsPerLargePage, "records in one change page, for clients that request large pages",
+            most: 10_000),
         Setting("recordsPerResponse", \.recordsPerResponse, "records in one response", most: 2000),
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records scanned for one page of a query", most: 1_000_000),
         Setting("recordsTakenAlong", \.recordsTakenAlong, "records that the deletion of one record deletes by cascade", most: 100_000),

@@ -224,7 +224,7 @@ import Testing
         var controller = AdmissionController(AdmissionController.Rules(runningMax: 1, interval: .seconds(1)))
         _ = controller.arrive("ann", at: .zero)
         let bob = controller.arrive("bob", at: .zero).ticket, eve = controller.arrive("eve", at: .zero).ticket
-        let isCancelled = controller.cancel(bob, of: "bob"), isCancelledAgain = controller.cancel(bob, of: "bob")
+        let isCancelled = controller.cancel(bob, of: "bob", at: .zero), isCancelledAgain = controller.cancel(bob, of: "bob", at: .zero)
         #expect(isCancelled)
         #expect(!isCancelledAgain)
         let afterAnn = controller.finish("ann", at: .zero), afterEve = controller.finish("eve", at: .zero)

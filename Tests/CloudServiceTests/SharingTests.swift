@@ -130,8 +130,10 @@ import Testing
 
     @Test func aStrangerIsNotAskedToVerifyAnAddressOfAnotherAccount() async throws {
         let village = try Village()
-        let (bo, _) = (try await village.villager("bo"), try await village.villager("zoe"))
-        let (_, guid) = try await village.bed(with: [.invited("zoe")])
+        let (bo, zoe) = (try await village.villager("bo"), try await village.villager("zoe"))
+        var invited = ShareParticipant.invited("zoe")
+        invited.identity.userRecordName = zoe.name
+        let (_, guid) = try await village.bed(with: [invited])
         guard case .failure(_, let hidden) = try await bo.resolve(guid) else {
             Issue.record("the stranger came in")
             return

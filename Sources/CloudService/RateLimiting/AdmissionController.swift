@@ -11,8 +11,9 @@ package import CloudWire
 ///            │        └▶ refused after the interval, or after the target while the queue stands
 ///            └▶ refused at once, if the queue stands and more requests are ahead than end within the target
 ///
-/// Requesters with waiting requests take turns; one that had nothing waiting comes before those that had. A queue that was not
-/// empty for an interval stands: it no longer absorbs bursts, it only delays. Its requests then wait no longer than the target.
+/// Requesters with waiting requests take turns; one that had no request here comes before those that had. New requesters share a
+/// queue, and each of the others has its own: requesters with many requests do not shorten the time of those with few. A queue that was
+/// not empty for an interval stands: it no longer absorbs bursts, it only delays. Its requests then wait no longer than the target.
 /// It stands until no request was refused for an interval: a commit that ends many requests together empties it for a moment in the
 /// middle of an overload.
 ///
@@ -62,6 +63,10 @@ package struct AdmissionController: Sendable {
     private struct Lane {
         var waiting: [(ticket: Ticket, arrival: Duration)] = []
         var runningCount = 0
+        /// Number of its last request that began to run. A lane whose waiting requests were refused does not lose its turn by it.
+        var lastTurn = 0
+        /// Whether the requester had no other request when the first of those that wait arrived, and has not had its turn since.
+        var isNew = false
         /// Time since which a request of this requester has always been waiting; only meaningful while one is.
         var waitingSince = Duration.zero
         /// An interval after the last refusal of a request in this queue while it stood.
@@ -74,22 +79,25 @@ package struct AdmissionController: Sendable {
         var count = 0
         var countBefore = 0
 
-        mutating func advance(to now: Duration, _ length: Duration) {
-            guard now - start >= length else { return }
+        /// - Returns: Whether a new window began.
+        @discardableResult mutating func advance(to now: Duration, _ length: Duration) -> Bool {
+            guard now - start >= length else { return false }
             (countBefore, count) = (now - start < length * 2 ? count : 0, 0)
             start = now
+            return true
         }
     }
 
     package let rules: Rules
     private var lanes: [String: Lane] = [:]
-    /// Requesters with waiting requests, in their turn: those that had none before, and the others.
+    /// Requesters with waiting requests, in their turn: the new ones, and the others.
     private var newTurns: [String] = []
     private var oldTurns: [String] = []
     private var lastTicket: Ticket = 0
-    /// Time since which a request of a requester without a standing queue has always been waiting.
+    private var lastTurn = 0
+    /// Time since which a new requester has always been waiting.
     private var sharedSince: Duration?
-    /// An interval after the last refusal of one of their requests while their queue stood.
+    /// An interval after the last refusal of a new requester while their queue stood.
     private var sharedStandsUntil = Duration.zero
     private var ends = Ends()
     package private(set) var runningCount = 0
@@ -100,25 +108,28 @@ package struct AdmissionController: Sendable {
 
     package init(_ rules: Rules) { self.rules = rules }
 
+    private enum Refusal { case isFull, wouldWaitInVain }
+
     /// `true` if a request of the requester would be refused now. It costs its sender nothing to ask before the body is read.
     package func wouldRefuse(_ requester: String, at now: Duration) -> Bool { refusal(of: requester, at: now) != nil }
 
-    /// The queue that makes a new request of the requester wait in vain.
-    private enum Standing { case full, lane, shared }
-
-    private func refusal(of requester: String, at now: Duration) -> Standing? {
+    private func refusal(of requester: String, at now: Duration) -> Refusal? {
         guard rules.runningMax > 0 else { return nil }
         let lane = lanes[requester] ?? Lane()
-        guard lane.waiting.count < rules.waitingMaxPerRequester else { return .full }
+        guard lane.waiting.count < rules.waitingMaxPerRequester else { return .isFull }
         if runningCount < rules.runningMax, lane.runningCount < rules.runningMaxPerRequester, lane.waiting.isEmpty { return nil }
-        let laneStands = stands(lane, at: now)
-        guard laneStands || sharedStands(at: now) else { return nil }
-        // A new requester comes after the new ones before it. One that waits has its next turn after one turn of each.
-        let turns = newTurns.count + oldTurns.count
-        let ahead = lane.waiting.isEmpty ? newTurns.count : min(waitingCount, (lane.waiting.count + 1) * turns)
-        guard ahead >= endsPerTarget(at: now) else { return nil }
-        return laneStands ? .lane : .shared
+        guard waitStands(lane, at: now) else { return nil }
+        let turns = newTurns.count + oldTurns.count, ends = endsPerTarget(at: now)
+        // New requesters come first. Each of the others may have one request waiting, or the order in which they ask would decide who is
+        // served, unless they are twice as many as slots. One that waits has its next turn after one turn of each.
+        let isInVain =
+            isNew(lane) && lane.waiting.isEmpty
+            ? newTurns.count >= ends
+            : lane.waiting.isEmpty ? turns >= max(ends, rules.runningMax * 2) : min(waitingCount, (lane.waiting.count + 1) * turns) >= ends
+        return isInVain ? .wouldWaitInVain : nil
     }
+
+    private func isNew(_ lane: Lane) -> Bool { lane.waiting.isEmpty ? lane.runningCount == 0 : lane.isNew }
 
     /// Requests that ended recently in a time as long as the target; at least 1, so that a queue never stays empty.
     private func endsPerTarget(at now: Duration) -> Int {
@@ -138,28 +149,27 @@ package struct AdmissionController: Sendable {
         var others = refuseExpired(at: now)
         var lane = lanes[requester] ?? Lane()
         if runningCount < rules.runningMax, lane.runningCount < rules.runningMaxPerRequester, lane.waiting.isEmpty {
-            lane.runningCount += 1
-            runningCount += 1
+            begin(&lane)
             lanes[requester] = lane
-            // Nothing waits but requests of requesters at their own limit.
-            if waitingCount == 0 { sharedSince = nil }
+            updateSharedQueue(at: now)
             return (ticket, .run, others)
         }
-        if let standing = refusal(of: requester, at: now) {
-            note(standing, of: &lane, at: now)
+        if let refusal = refusal(of: requester, at: now) {
+            if refusal == .wouldWaitInVain { keepStanding(&lane, at: now) }
             if lanes[requester] != nil { lanes[requester] = lane }
             refusedCount += 1
             return (ticket, .refuse, others)
         }
-        if waitingCount >= rules.waitingMax { others.refuse += refuseOldestOfLongest() }
+        if waitingCount >= rules.waitingMax { others.refuse += refuseOldestOfLongest(at: now) }
         if lane.waiting.isEmpty {
             lane.waitingSince = now
-            newTurns.append(requester)
+            lane.isNew = isNew(lane)
+            if lane.isNew { newTurns.append(requester) } else { oldTurns.append(requester) }
         }
         lane.waiting.append((ticket, now))
         lanes[requester] = lane
         waitingCount += 1
-        sharedSince = sharedSince ?? now
+        updateSharedQueue(at: now)
         let limit = now + rules.target
         deadline = min(deadline ?? limit, limit)
         return (ticket, .wait, others)
@@ -168,23 +178,24 @@ package struct AdmissionController: Sendable {
     /// Counts a request that was refused before it arrived, since ``wouldRefuse(_:at:)`` said so.
     package mutating func noteRefusal(_ requester: String, at now: Duration) {
         refusedCount += 1
-        guard let standing = refusal(of: requester, at: now) else { return }
+        guard refusal(of: requester, at: now) == .wouldWaitInVain else { return }
         var lane = lanes[requester] ?? Lane()
-        note(standing, of: &lane, at: now)
+        keepStanding(&lane, at: now)
         if lanes[requester] != nil { lanes[requester] = lane }
     }
 
     /// Gives the slot of a request that ended to the next in turn.
     package mutating func finish(_ requester: String, at now: Duration) -> Decisions {
         guard rules.runningMax > 0 else { return Decisions() }
-        ends.advance(to: now, rules.interval)
+        if ends.advance(to: now, rules.interval) { lanes = lanes.filter { !Self.isForgotten($0.value, at: now) } }
         ends.count += 1
         if var lane = lanes[requester] {
             lane.runningCount -= 1
             runningCount -= 1
-            put(lane, for: requester)
+            put(lane, for: requester, at: now)
         }
-        var decisions = refuseExpired(at: now)
+        // A slot that is free at the limit of a request is for that request.
+        var decisions = refuseExpired(at: now, includesLimit: false)
         while runningCount < rules.runningMax, let ticket = takeNext(at: now) { decisions.run.append(ticket) }
         return decisions
     }
@@ -195,11 +206,11 @@ package struct AdmissionController: Sendable {
     /// Forgets a waiting request whose client disconnected.
     ///
     /// - Returns: `false` if it does not wait any more.
-    package mutating func cancel(_ ticket: Ticket, of requester: String) -> Bool {
+    package mutating func cancel(_ ticket: Ticket, of requester: String, at now: Duration) -> Bool {
         guard var lane = lanes[requester], let index = lane.waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
         lane.waiting.remove(at: index)
         waitingCount -= 1
-        put(lane, for: requester)
+        put(lane, for: requester, at: now)
         return true
     }
 
@@ -210,29 +221,46 @@ package struct AdmissionController: Sendable {
         let requester: String
         if let index = newTurns.firstIndex(where: hasSlot) {
             requester = newTurns.remove(at: index)
-        } else if let index = oldTurns.firstIndex(where: hasSlot) {
+        } else if let index = oldTurns.indices.filter({ hasSlot(oldTurns[$0]) }).min(by: { lastTurn(oldTurns[$0]) < lastTurn(oldTurns[$1]) }
+        ) {
             requester = oldTurns.remove(at: index)
         } else {
             return nil
         }
         guard var lane = lanes[requester], !lane.waiting.isEmpty else { return nil }
         let ticket = lane.waiting.removeFirst().ticket
-        lane.runningCount += 1
-        runningCount += 1
+        begin(&lane)
         waitingCount -= 1
-        if !lane.waiting.isEmpty { oldTurns.append(requester) }
+        if !lane.waiting.isEmpty {
+            lane.isNew = false
+            oldTurns.append(requester)
+        }
         lanes[requester] = lane
         updateSharedQueue(at: now)
         return ticket
     }
 
+    private mutating func begin(_ lane: inout Lane) {
+        lastTurn += 1
+        lane.lastTurn = lastTurn
+        lane.runningCount += 1
+        runningCount += 1
+    }
+
+    private func lastTurn(_ requester: String) -> Int { lanes[requester]?.lastTurn ?? 0 }
+
     private func hasSlot(_ requester: String) -> Bool { (lanes[requester]?.runningCount ?? 0) < rules.runningMaxPerRequester }
 
-    private mutating func put(_ lane: Lane, for requester: String) {
-        lanes[requester] = lane.waiting.isEmpty && lane.runningCount == 0 ? nil : lane
+    /// Stores a lane, or removes one that says nothing any more: its requester has no request here, and its queue does not stand.
+    private mutating func put(_ lane: Lane, for requester: String, at now: Duration) {
+        lanes[requester] = Self.isForgotten(lane, at: now) ? nil : lane
         guard lane.waiting.isEmpty else { return }
         newTurns.removeAll { $0 == requester }
         oldTurns.removeAll { $0 == requester }
+    }
+
+    private static func isForgotten(_ lane: Lane, at now: Duration) -> Bool {
+        lane.waiting.isEmpty && lane.runningCount == 0 && now >= lane.standsUntil
     }
 
     // MARK: Delays
@@ -240,39 +268,36 @@ package struct AdmissionController: Sendable {
     private func stands(_ since: Duration, at now: Duration) -> Bool { now - since >= rules.interval }
 
     private func stands(_ lane: Lane, at now: Duration) -> Bool {
-        now < lane.standsUntil || !lane.waiting.isEmpty && stands(lane.waitingSince, at: now)
+        now < lane.standsUntil || !isNew(lane) && !lane.waiting.isEmpty && stands(lane.waitingSince, at: now)
     }
 
     private func sharedStands(at now: Duration) -> Bool {
         now < sharedStandsUntil || sharedSince.map { stands($0, at: now) } == true
     }
 
-    private mutating func note(_ standing: Standing, of lane: inout Lane, at now: Duration) {
-        switch standing {
-        case .full: break
-        case .lane: lane.standsUntil = now + rules.interval
-        case .shared: sharedStandsUntil = now + rules.interval
+    /// Whether a request in the lane waits no longer than the target. If the queue of new requesters stands, so does each other one.
+    private func waitStands(_ lane: Lane, at now: Duration) -> Bool { sharedStands(at: now) || stands(lane, at: now) }
+
+    /// Lets a queue stand for another interval, since it was in vain to wait in it.
+    private mutating func keepStanding(_ lane: inout Lane, at now: Duration) {
+        if isNew(lane), now >= lane.standsUntil {
+            sharedStandsUntil = now + rules.interval
+        } else {
+            lane.standsUntil = now + rules.interval
         }
     }
 
-    /// Follows the queue of requesters that do not have a standing queue of their own. One with a standing queue must not shorten
-    /// the time of the others.
-    private mutating func updateSharedQueue(at now: Duration) {
-        // Refusals do not end an overload: only a queue that ran empty does.
-        let isEmpty = !lanes.values.contains { !$0.waiting.isEmpty && !stands($0, at: now) }
-        sharedSince = isEmpty ? nil : sharedSince ?? now
-    }
+    private mutating func updateSharedQueue(at now: Duration) { sharedSince = newTurns.isEmpty ? nil : sharedSince ?? now }
 
-    private mutating func refuseExpired(at now: Duration) -> Decisions {
+    private mutating func refuseExpired(at now: Duration, includesLimit: Bool = true) -> Decisions {
         guard let due = deadline, due <= now else { return Decisions() }
         updateSharedQueue(at: now)
-        let sharedStands = sharedStands(at: now)
         var refused: [Ticket] = []
         var next: Duration?
         for (requester, lane) in lanes where !lane.waiting.isEmpty {
-            let laneStands = stands(lane, at: now)
-            let limit = sharedStands || laneStands ? rules.target : rules.interval
-            let kept = lane.waiting.drop { now - $0.arrival >= limit }
+            let isStanding = waitStands(lane, at: now)
+            let limit = isStanding ? rules.target : rules.interval
+            let kept = lane.waiting.drop { includesLimit ? now - $0.arrival >= limit : now - $0.arrival > limit }
             refused += lane.waiting.prefix(lane.waiting.count - kept.count).map(\.ticket)
             if let first = kept.first {
                 // The queue may stand before the request's limit is reached.
@@ -281,9 +306,9 @@ package struct AdmissionController: Sendable {
             }
             guard kept.count < lane.waiting.count else { continue }
             var lane = lane
+            if isStanding { keepStanding(&lane, at: now) }
             lane.waiting = Array(kept)
-            if laneStands || sharedStands { note(laneStands ? .lane : .shared, of: &lane, at: now) }
-            put(lane, for: requester)
+            put(lane, for: requester, at: now)
         }
         waitingCount -= refused.count
         refusedCount += refused.count
@@ -291,13 +316,13 @@ package struct AdmissionController: Sendable {
         return Decisions(refuse: refused.sorted())
     }
 
-    private mutating func refuseOldestOfLongest() -> [Ticket] {
+    private mutating func refuseOldestOfLongest(at now: Duration) -> [Ticket] {
         let longest = lanes.max { ($0.value.waiting.count, $1.key) < ($1.value.waiting.count, $0.key) }
         guard let requester = longest?.key, var lane = longest?.value, !lane.waiting.isEmpty else { return [] }
         let ticket = lane.waiting.removeFirst().ticket
         waitingCount -= 1
         refusedCount += 1
-        put(lane, for: requester)
+        put(lane, for: requester, at: now)
         return [ticket]
     }
 }

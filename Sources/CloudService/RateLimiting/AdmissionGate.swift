@@ -106,7 +106,7 @@ package final class AdmissionGate: Sendable {
             await withCheckedContinuation { continuation in
                 let early = state.withLock { state -> Outcome? in
                     if let early = state.early.removeValue(forKey: ticket) { return early }
-                    if Task.isCancelled, state.controller.cancel(ticket, of: requester) { return .cancelled }
+                    if Task.isCancelled, state.controller.cancel(ticket, of: requester, at: now) { return .cancelled }
                     state.waiters[ticket] = continuation
                     return nil
                 }
@@ -115,7 +115,7 @@ package final class AdmissionGate: Sendable {
         } onCancel: {
             let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
                 // Before the continuation is stored, the task notices the cancellation itself.
-                guard let waiter = state.waiters[ticket], state.controller.cancel(ticket, of: requester) else { return nil }
+                guard let waiter = state.waiters[ticket], state.controller.cancel(ticket, of: requester, at: now) else { return nil }
                 state.waiters[ticket] = nil
                 return waiter
             }

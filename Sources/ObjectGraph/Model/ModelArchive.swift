@@ -31,7 +31,8 @@ enum ModelArchive {
     }
 
     static func texts(from coder: NSCoder) -> [String: String]? {
-        coder.decodeObject(of: [NSDictionary.self, NSString.self], forKey: textsKey) as? [String: String]
+        guard coder.containsValue(forKey: textsKey) else { return nil }
+        return coder.decodeObject(of: [NSDictionary.self, NSString.self], forKey: textsKey) as? [String: String]
     }
 
     static func model(from coder: NSCoder) -> Model? {

@@ -28,7 +28,7 @@ import Testing
     @Test func aSearchForAnOperatorReadsOneAccount() async throws {
         let folder = TemporaryFolder()
         let recording = StatementRecording(URL(fileURLWithPath: folder.path))
-        let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 1)
+        let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
         #expect(try await store.addFirstOperator(named: "a", password: "correct horse", now: 0))
         for number in 0..<200 { _ = try await store.addUser(name: "user\(number)", deviceLabel: "d", now: 0) }
         let before = recording.steps
