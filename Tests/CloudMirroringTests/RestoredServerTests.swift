@@ -89,7 +89,6 @@ import Testing
         #expect(try stage.tablet.dump == everything)
         #expect(try stage.phone.dump == everything)
         #expect(try stage.phone.container.conflicts().isEmpty)
-        #expect(try stage.tablet.container.conflicts().isEmpty)
     }
 
     /// A deletion that was not sent before the restore, of an object that the backup has.

@@ -11,9 +11,23 @@ struct SyncWatch: Service {
     let feed: PostFeed
 
     func run() async throws {
-        for await status in container.syncStatusUpdates.cancelOnGracefulShutdown() {
-            await feed.show(SyncMessage(status))
+        let own = container.store(.own).map { container.syncStatusUpdates(of: $0) }
+        await withTaskGroup { group in
+            for updates in [container.syncStatusUpdates] + [own].compactMap(\.self) {
+                group.addTask { for await _ in updates.cancelOnGracefulShutdown() { await feed.show(message) } }
+            }
         }
+    }
+
+    /// The status of all stores. Without an account the public store can still be read, so an error of the user's own store comes first.
+    private var message: SyncMessage {
+        let status = container.syncStatus
+        guard let own = container.store(.own).map({ container.syncStatus(of: $0) }), case .error = own.activity else {
+            return SyncMessage(status)
+        }
+        var message = SyncMessage(own)
+        message.pending = status.pendingCount
+        return message
     }
 }
 

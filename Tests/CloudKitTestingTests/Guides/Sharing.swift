@@ -43,6 +43,8 @@ extension NSPersistentCloudKitContainer {
         let notes = try await mia.notes().map { mia.viewContext.object(with: $0) }
         let address = try await mia.invite(
             TestCloud.emailAddress(of: "ben"), to: notes, in: mia.persistentStoreCoordinator.persistentStores[0])
+        // Until then the objects are not in the share.
+        try await mia.sync(timeout: .seconds(600))
         let invitation = try await bensDevice.container.shareMetadata(for: try #require(address))
         let sharedStore = ben.persistentStoreCoordinator.persistentStores[1]
         _ = try await ben.acceptShareInvitations(from: [invitation], into: sharedStore)

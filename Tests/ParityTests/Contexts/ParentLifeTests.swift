@@ -38,7 +38,7 @@ import Testing
         try root.save()
         // Each level adopts the IDs at the end of its event.
         for context in [child, grandchild] { await context.perform(schedule: .enqueued) {} }
-        let above = try #require(root.registeredObjects.first)
+        let above = try #require(try root.fetch(NSFetchRequest<NSManagedObject>(entityName: "Card")).first)
         #expect(!card.objectID.isTemporaryID)
         #expect(card.objectID == above.objectID)
         #expect(try grandchild.existingObject(with: above.objectID) === card)
