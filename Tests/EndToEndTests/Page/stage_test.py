@@ -62,8 +62,8 @@ class Stage:
         self.in_step()
 
     def journeys(self):
-        write_post(self.ipad, "Bread, the dark one", "Two loaves, and a postcard.")
-        expect(card(self.iphone, "Bread, the dark one")).to_be_visible()
+        write_post(self.ipad, "A loaf for the hut", "Two loaves, and a postcard.")
+        expect(card(self.iphone, "A loaf for the hut")).to_be_visible()
         newest = self.page.locator("#journeys .journey").first
         expect(newest).to_contain_text("on the iPad")
         for step in ("save", "export", "commit", "push", "import on iPhone"):
@@ -75,7 +75,7 @@ class Stage:
         self.page.locator("summary").click()
 
     def changed_elsewhere(self):
-        card(self.iphone, "Bread, the dark one").click()
+        card(self.iphone, "A loaf for the hut").click()
         self.ipad.get_by_label("Text", exact=True).fill("Three loaves, and a postcard.")
         expect(self.iphone.locator("#changed")).to_contain_text("Changed on another device while you looked: text")
         expect(self.iphone.get_by_label("Text", exact=True)).to_have_value("Three loaves, and a postcard.")
