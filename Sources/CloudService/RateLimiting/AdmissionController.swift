@@ -9,7 +9,7 @@ package import CloudWire
 ///     arrive ─▶ a slot is free ──────────────▶ run ─▶ finish ─▶ next in turn
 ///            ├▶ queue of its requester ─▶ turn ─┘
 ///            │        └▶ refused after the interval, or after the target while the queue stands
-///            └▶ refused at once, if the queue stands and more requests are ahead than end within the target
+///            └▶ refused immediately, if the queue stands and more requests are ahead than end within the target
 ///
 /// Requesters with waiting requests take turns; one that had no request here comes before those that had. New requesters share a
 /// queue, and each of the others has its own: requesters with many requests do not shorten the time of those with few. A queue that was
@@ -63,7 +63,7 @@ package struct AdmissionController: Sendable {
     private struct Lane {
         var waiting: [(ticket: Ticket, arrival: Duration)] = []
         var runningCount = 0
-        /// Number of its last request that began to run. A lane whose waiting requests were refused does not lose its turn by it.
+        /// Number of its last request that began to run. A refusal of waiting requests does not change the turn.
         var lastTurn = 0
         /// Whether the requester had no other request when the first of those that wait arrived, and has not had its turn since.
         var isNew = false
@@ -120,8 +120,8 @@ package struct AdmissionController: Sendable {
         if runningCount < rules.runningMax, lane.runningCount < rules.runningMaxPerRequester, lane.waiting.isEmpty { return nil }
         guard waitStands(lane, at: now) else { return nil }
         let turns = newTurns.count + oldTurns.count, ends = endsPerTarget(at: now)
-        // New requesters come first. Each of the others may have one request waiting, or the order in which they ask would decide who is
-        // served, unless they are twice as many as slots. One that waits has its next turn after one turn of each.
+        // New requesters come first. Each of the others may have one request waiting, or the order in which they ask would decide about
+        // them, unless they are twice as many as slots. One that waits has its next turn after one turn of each.
         let isInVain =
             isNew(lane) && lane.waiting.isEmpty
             ? newTurns.count >= ends

@@ -11,14 +11,14 @@ package final class AdmissionGate: Sendable {
     private struct State {
         var controller: AdmissionController
         var waiters: [AdmissionController.Ticket: CheckedContinuation<Outcome, Never>] = [:]
-        /// Decisions on requests whose continuation is not stored yet.
+        /// Decisions on requests without a stored continuation.
         var early: [AdmissionController.Ticket: Outcome] = [:]
         var hasTimer = false
         /// Requesters by a hash of the credential that they sent before. The hash has a seed of the process.
         var requesters: [Int: String] = [:]
     }
 
-    /// Credentials whose requesters are remembered.
+    /// Credentials with known requesters.
     private static let requestersMax = 10_000
 
     private enum Outcome { case run, refused, cancelled }
@@ -46,7 +46,7 @@ package final class AdmissionGate: Sendable {
         if state.withLock({ Self.refuses(requester, &$0.controller, now) }) { throw Self.overloaded(0) }
     }
 
-    /// Remembers whose credential a request brought, for ``refusal(ofCredential:)``.
+    /// Stores the requester of a credential, for ``refusal(ofCredential:)``.
     func remember(_ requester: String, credential: String) {
         let hash = credential.hashValue
         state.withLock { state in
