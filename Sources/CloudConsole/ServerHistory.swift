@@ -53,10 +53,10 @@ final class ServerHistory: Sendable {
             minute.milliseconds += note.milliseconds
             if note.status >= 500 { minute.errors += 1 }
         }
-        guard let place = note.place else { return }
+        guard let container = note.container else { return }
         state.withLock { state in
             if state.lastUses.count >= Self.containersMax { state.lastUses.removeAll() }
-            state.lastUses[place.container] = note.time
+            state.lastUses[container] = note.time
         }
     }
 
@@ -91,11 +91,18 @@ final class ServerHistory: Sendable {
 }
 
 extension RequestNote {
+    /// The container of the request's path; nil for other paths. Each request is asked for it, so the rest is not parsed.
+    var container: String? {
+        guard path.hasPrefix("/database/") else { return nil }
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3)
+        guard parts.count > 2, let container = String(parts[2]), PathSegments.isContainerIdentifier(container) else { return nil }
+        return container
+    }
+
     /// The container, environment and database of the request's path; nil for other paths.
     var place: (container: String, text: String)? {
-        guard path.hasPrefix("/database/") else { return nil }
+        guard let container else { return nil }
         let parts = path.split(separator: "/").dropFirst(2).prefix(3).map(String.init)
-        guard let container = parts.first, PathSegments.isContainerIdentifier(container) else { return nil }
         // What follows the environment is a database, or an operation of devices.
         let scope = parts.count > 2 && DatabaseScope(rawValue: parts[2]) != nil ? " " + parts[2] : ""
         let environment = parts.count > 1 && CloudEnvironment(rawValue: parts[1]) != nil ? " " + parts[1] : ""

@@ -140,12 +140,15 @@ extension PostgresServerStore: AccountStorage {
 
     private static let userNamesKeptMax = 10_000
 
-    package func userRecordName(account: Int64, containerIdentifier: String, proposal: String) async throws -> String {
+    package func userRecordName(
+        account: Int64, containerIdentifier: String, proposal: @autoclosure @Sendable () -> String
+    ) async throws -> String {
         let key = "\(account) \(containerIdentifier)"
         if let name = userNames.withLock({ $0[key] }) { return name }
         let sql = "SELECT name FROM user_names WHERE container = $1 AND account = $2"
         var name: String? = try await reading { try $0.value(sql, [containerIdentifier, account]) }
         if name == nil {
+            let proposal = proposal()
             name = try await writing { connection in
                 try connection.send(
                     "INSERT INTO user_names (container, account, name) VALUES ($1, $2, $3) ON CONFLICT (container, account) DO NOTHING",

@@ -26,13 +26,14 @@ extension SQLiteServerStore: AccountStorage {
     }
 
     package func userRecordName(
-        account: Int64, containerIdentifier: String, proposal: String
+        account: Int64, containerIdentifier: String, proposal: @autoclosure @Sendable () -> String
     ) async throws -> String {
         let key = UserNameKey(account: account, containerIdentifier: containerIdentifier)
         if let name = userNames.withLock({ $0[key] }) { return name }
         let sql = "SELECT name FROM user_names WHERE container = ? AND account = ?"
         var name = try await reading { try String.fetchOne($0, sql: sql, arguments: [containerIdentifier, account]) }
         if name == nil {
+            let proposal = proposal()
             name = try await writing { db in
                 try db.execute(
                     sql: "INSERT OR IGNORE INTO user_names (container, account, name) VALUES (?, ?, ?)",

@@ -22,7 +22,7 @@ package protocol AccountStorage: CredentialStorage, AuditStorage {
     /// The account's record name in a container.
     ///
     /// - Parameter proposal: Kept if the account has no name there yet.
-    func userRecordName(account: Int64, containerIdentifier: String, proposal: String) async throws -> String
+    func userRecordName(account: Int64, containerIdentifier: String, proposal: @autoclosure @Sendable () -> String) async throws -> String
 
     /// Whether the processing of a user's data is paused.
     func isRestricted(user userRecordName: String, containerIdentifier: String, environment: CloudEnvironment) async throws -> Bool
