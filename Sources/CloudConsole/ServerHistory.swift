@@ -43,6 +43,9 @@ final class ServerHistory: Sendable {
         /// Oldest first; minutes without requests are missing.
         var minutes: [Minute] = []
         var lastUses: [String: Int64] = [:]
+        /// Of the last request: most are for the same path as the one before.
+        var lastPath = ""
+        var lastContainer: String?
     }
 
     private let state = Mutex(State())
@@ -53,8 +56,9 @@ final class ServerHistory: Sendable {
             minute.milliseconds += note.milliseconds
             if note.status >= 500 { minute.errors += 1 }
         }
-        guard let container = note.container else { return }
         state.withLock { state in
+            if note.path != state.lastPath { (state.lastPath, state.lastContainer) = (note.path, note.container) }
+            guard let container = state.lastContainer else { return }
             if state.lastUses.count >= Self.containersMax { state.lastUses.removeAll() }
             state.lastUses[container] = note.time
         }
@@ -91,7 +95,7 @@ final class ServerHistory: Sendable {
 }
 
 extension RequestNote {
-    /// The container of the request's path; nil for other paths. Each request is asked for it, so the rest is not parsed.
+    /// The container of the request's path; nil for other paths.
     var container: String? {
         guard path.hasPrefix("/database/") else { return nil }
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3)

@@ -16,6 +16,12 @@ package final class RequestMetrics: Sendable {
         var buckets = [Int](repeating: 0, count: RequestMetrics.seconds.count)
         var count = 0
         var sum = 0.0
+
+        mutating func add(_ seconds: Double) {
+            count += 1
+            sum += seconds
+            if let bucket = RequestMetrics.seconds.firstIndex(where: { seconds <= $0 }) { buckets[bucket] += 1 }
+        }
     }
 
     private struct State {
@@ -37,11 +43,8 @@ package final class RequestMetrics: Sendable {
         let took = duration / .seconds(1)
         state.withLock { state in
             state.answered[Answered(endpoint: endpoint, status: status), default: 0] += 1
-            var times = state.times[endpoint] ?? Times()
-            times.count += 1
-            times.sum += took
-            if let bucket = Self.seconds.firstIndex(where: { took <= $0 }) { times.buckets[bucket] += 1 }
-            state.times[endpoint] = times
+            // In place: a copy would copy the buckets.
+            state.times[endpoint, default: Times()].add(took)
         }
     }
 

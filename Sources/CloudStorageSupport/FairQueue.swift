@@ -30,14 +30,25 @@ package struct FairQueue<Job> {
         var waitingCount: Int { jobs.count - head }
         var isIdle: Bool { waitingCount == 0 && runningCount == 0 }
 
+        mutating func add(_ job: Job, arrival: Int, servedTime: Int64) {
+            if isIdle { start = max(start, servedTime) }
+            jobs.append((arrival, job))
+        }
+
         mutating func takeFirst() -> Job {
             let job = jobs[head].job
             head += 1
+            runningCount += 1
             if head > 32, head * 2 > jobs.count {
                 jobs.removeFirst(head)
                 head = 0
             }
             return job
+        }
+
+        mutating func end(charge: Int64) {
+            runningCount -= 1
+            start += charge
         }
     }
 
@@ -52,12 +63,10 @@ package struct FairQueue<Job> {
     package func waitingCount(of requester: String) -> Int { lanes[requester]?.waitingCount ?? 0 }
 
     package mutating func add(_ job: Job, for requester: String) {
-        var lane = lanes[requester] ?? Lane(start: servedTime)
-        if lane.isIdle { lane.start = max(lane.start, servedTime) }
-        lane.jobs.append((arrivals, job))
+        // In place: a copy of a lane would copy its jobs.
+        lanes[requester, default: Lane(start: servedTime)].add(job, arrival: arrivals, servedTime: servedTime)
         arrivals += 1
         waitingCount += 1
-        lanes[requester] = lane
     }
 
     /// Takes the next job out.
@@ -70,12 +79,9 @@ package struct FairQueue<Job> {
             let candidate = (requester, lane.start, lane.jobs[lane.head].arrival)
             if best.map({ (candidate.1, candidate.2) < ($0.start, $0.arrival) }) ?? true { best = candidate }
         }
-        guard let best, var lane = lanes[best.requester] else { return nil }
-        let job = lane.takeFirst()
-        lane.runningCount += 1
-        lanes[best.requester] = lane
+        guard let best, let job = lanes[best.requester]?.takeFirst() else { return nil }
         waitingCount -= 1
-        servedTime = max(servedTime, lane.start)
+        servedTime = max(servedTime, best.start)
         return (best.requester, job)
     }
 
@@ -83,10 +89,8 @@ package struct FairQueue<Job> {
     ///
     /// - Parameter nanoseconds: Processor time that it took.
     package mutating func end(_ requester: String, nanoseconds: Int64) {
-        guard var lane = lanes[requester] else { return }
-        lane.runningCount -= 1
-        lane.start += Self.jobCharge + max(0, nanoseconds) / Self.slice * Self.slice
-        lanes[requester] = lane.isIdle && lane.start <= servedTime ? nil : lane
+        lanes[requester]?.end(charge: Self.jobCharge + max(0, nanoseconds) / Self.slice * Self.slice)
+        if let lane = lanes[requester], lane.isIdle, lane.start <= servedTime { lanes[requester] = nil }
         guard lanes.count > Self.idleLanesMax else { return }
         lanes = lanes.filter { !$0.value.isIdle }
     }

@@ -7,18 +7,27 @@
 ///
 /// Source: IETF draft *The FNV Non-Cryptographic Hash Algorithm*.
 package struct Fingerprint: Hashable, Sendable {
-    @usableFromInline static let prime: UInt64 = 0x0000_0100_0000_01b3
+    private static let prime: UInt64 = 0x0000_0100_0000_01b3
 
-    @usableFromInline var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
     package var value: UInt64 { hash }
 
-    @inlinable package init() {}
+    package init() {}
 
-    @inlinable package init(_ bytes: some Sequence<UInt8>) { combine(bytes) }
+    package init(_ bytes: some Sequence<UInt8>) { combine(bytes) }
 
-    @inlinable package mutating func combine(_ bytes: some Sequence<UInt8>) {
+    package mutating func combine(_ bytes: some Sequence<UInt8>) {
+        // Other modules call this without specialization. Bytes in memory are folded by a loop that needs none: it takes a fifteenth.
+        let wasInMemory: Void? = bytes.withContiguousStorageIfAvailable { combine(buffer: $0) }
+        guard wasInMemory == nil else { return }
         for byte in bytes { fold(UInt64(byte)) }
+    }
+
+    private mutating func combine(buffer: UnsafeBufferPointer<UInt8>) {
+        var hash = hash
+        for byte in buffer { hash = (hash ^ UInt64(byte)) &* Self.prime }
+        self.hash = hash
     }
 
     /// Combines a whole number in one step. Not the hash of its eight bytes: it costs an eighth of that, and a shift spreads the
@@ -28,7 +37,7 @@ package struct Fingerprint: Hashable, Sendable {
         hash ^= hash >> 29
     }
 
-    @inlinable mutating func fold(_ number: UInt64) { hash = (hash ^ number) &* Self.prime }
+    private mutating func fold(_ number: UInt64) { hash = (hash ^ number) &* Self.prime }
 }
 
 /// A 128-bit FNV-1a hash. Good against accidents, not against constructed collisions.

@@ -12,7 +12,7 @@ struct OverloadCommand: ParsableCommand {
             Measures how many requests per second a server serves, half of them saves of 20 records and half pages of 200 records, of \
             several users. Then it sends that many, and four times as many, whether or not the server keeps up, and prints the latency of \
             accepted and of refused requests, that of accepted ones inside of the server (the bound of a bucket), the processors that server \
-            and client use, and resident memory. Ends with 1 if the overload lets the 99th percentile of accepted requests \
+            and client use, and resident memory. The client has a processor of its own, and the server the others. Ends with 1 if the overload lets the 99th percentile of accepted requests \
             grow by more than --growth, if a refusal takes longer than --refusal at the 99th percentile, if memory grows by more than \
             --memory, or if a response has another status.
             """)
@@ -52,7 +52,10 @@ struct OverloadCommand: ParsableCommand {
         let limits = (["requestsPerMinute=0"] + limit).flatMap { ["--limit", $0] } + ["--operations-access", "local"]
         let server = try StressServer(tarn: tarn, folder: scratch.newFile().deletingPathExtension(), arguments: limits)
         let tokens = try (0..<users).map { try server.newUser("u\($0)") }
+        let split = ProcessorSplit()
+        if let split { server.shellLimits.append(split.shellCommand) }
         try server.start()
+        split?.keepClient()
         defer { server.stop() }
         let setup = StressConnection(port: server.port, timeout: 60)
         for token in tokens {

@@ -31,7 +31,8 @@ final class GroupCommit: Sendable {
 
     /// Runs a unit and returns a function to be called once its commit succeeded or failed.
     private struct Unit: Sendable {
-        let run: @Sendable (Database) -> @Sendable ((any Error)?) -> Void
+        /// Takes the processor time at which it begins, in nanoseconds.
+        let run: @Sendable (Database, Int64) -> @Sendable ((any Error)?) -> Void
         let abandon: @Sendable (any Error) -> Void
     }
 
@@ -71,8 +72,8 @@ final class GroupCommit: Sendable {
         return try await withCheckedThrowingContinuation { continuation in
             enqueue(
                 Unit(
-                    run: { db in
-                        let outcome = Self.run(body, terms, db, memory)
+                    run: { db, started in
+                        let outcome = Self.run(body, UnitClock(terms, UnitClock.Cancellation(), started: started), db, memory)
                         return { failure in
                             if let failure, case .success = outcome {
                                 continuation.resume(throwing: failure)
@@ -86,9 +87,8 @@ final class GroupCommit: Sendable {
     }
 
     private static func run<Value: Sendable>(
-        _ body: (Database, WriterMemory, UnitClock) throws -> Value, _ terms: WorkTerms, _ db: Database, _ memory: WriterMemory
+        _ body: (Database, WriterMemory, UnitClock) throws -> Value, _ clock: UnitClock, _ db: Database, _ memory: WriterMemory
     ) -> Result<Value, any Error> {
-        let clock = UnitClock(terms, UnitClock.Cancellation())
         do {
             try db.run("SAVEPOINT unit")
             let value = try clock.watch(db) { try body(db, memory, clock) }
@@ -139,12 +139,13 @@ final class GroupCommit: Sendable {
                     try db.inTransaction(.immediate) {
                         try memory.begin(db)
                         let started = UnitClock.threadTime
+                        var before = started
                         var unit: (requester: String, job: Unit)? = first
                         while let (requester, job) = unit {
-                            let before = UnitClock.threadTime
-                            finishers.append(job.run(db))
-                            let after = UnitClock.threadTime
-                            state.withLock { $0.queue.end(requester, nanoseconds: after - before) }
+                            finishers.append(job.run(db, before))
+                            let after = UnitClock.threadTime, used = after - before
+                            before = after
+                            state.withLock { $0.queue.end(requester, nanoseconds: used) }
                             // SQLite gives a transaction up for some failures, such as a full disk, with all that was in it.
                             guard db.isInsideTransaction else { throw StorageFailure(.busy, "the transaction was given up") }
                             let isFull = finishers.count >= Self.unitsPerCommit || after - started > Self.commitTime

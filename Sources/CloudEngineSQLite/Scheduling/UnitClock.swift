@@ -38,28 +38,43 @@ final class UnitClock {
     /// Instructions of SQLite's virtual machine between two looks at the clock; about a tenth of a millisecond.
     private static let instructionsPerCheck: Int32 = 10_000
 
-    private let started = UnitClock.threadTime
+    private let started: Int64
     private let nanoseconds: Int64?
     private let cancellation: Cancellation
+    /// Wall time before which the processor time cannot be used up: a thread uses no more of it than time passes. The clock of a thread
+    /// takes a system call, about a microsecond, and a unit asks before each statement and row.
+    private var timeOfNextLook: Int64
     /// Whether the statement that runs now must not be interrupted.
     var isWriting = false
 
-    init(_ terms: WorkTerms, _ cancellation: Cancellation) {
-        nanoseconds = terms.milliseconds.map { Int64($0) * 1_000_000 }
+    /// - Parameter started: Processor time of the calling thread at which the unit begins.
+    init(_ terms: WorkTerms, _ cancellation: Cancellation, started: Int64 = UnitClock.threadTime) {
+        self.started = started
+        let nanoseconds = terms.milliseconds.map { Int64($0) * 1_000_000 }
+        self.nanoseconds = nanoseconds
         self.cancellation = cancellation
+        timeOfNextLook = Self.wallTime + (nanoseconds ?? 0)
     }
 
     /// Processor time of the calling thread in nanoseconds.
-    static var threadTime: Int64 {
+    static var threadTime: Int64 { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+    private static var wallTime: Int64 { time(of: CLOCK_MONOTONIC) }
+
+    private static func time(of clock: clockid_t) -> Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Nanoseconds of processor time since the unit began.
-    var used: Int64 { Self.threadTime - started }
-
-    private var isTimeUp: Bool { nanoseconds.map { used > $0 } ?? false }
+    private var isTimeUp: Bool {
+        guard let nanoseconds else { return false }
+        let now = Self.wallTime
+        guard now >= timeOfNextLook else { return false }
+        let remaining = nanoseconds - (Self.threadTime - started)
+        timeOfNextLook = now + max(0, remaining)
+        return remaining < 0
+    }
 
     /// - Throws: ``TimeIsUp``, or `CancellationError` if the client is gone.
     func check() throws {

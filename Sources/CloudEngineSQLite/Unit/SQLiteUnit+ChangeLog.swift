@@ -48,6 +48,9 @@ extension SQLiteUnit {
                 """,
                 [writtenPart, last, entry.time, entry.userRecordName, entry.deviceID, entry.requestUUID, total, changes])
         }
+        // Each 256th of the limit: most entries look at no row at the other end, and the log has at most that much more.
+        let step = max(1, bytesMax / 256)
+        guard (before ?? 0) / step != total / step else { return }
         while let first = try row("SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1", [writtenPart]),
             total - first[1] > bytesMax
         {

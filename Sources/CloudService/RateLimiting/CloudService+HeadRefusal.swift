@@ -23,7 +23,7 @@ package struct RequestHead: Sendable {
 
     /// The credential as the head names it; nil for web tokens, which change with each response.
     var credential: String? {
-        if query.contains("ckAPIToken=") { return nil }
+        if !query.isEmpty, query.contains("ckAPIToken=") { return nil }
         if let authorization { return "token \(authorization)" }
         return keyID.map { "key \($0)" } ?? "network \(network)"
     }

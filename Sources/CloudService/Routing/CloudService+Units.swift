@@ -64,6 +64,8 @@ extension CloudService {
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }
+        // Computed while others write.
+        let fingerprint = exchange.storedKey == nil ? 0 : exchange.fingerprint
         let (stored, outcome) = try await write(call, parts: parts) { [engine] unit -> ([UInt8]?, Outcome<Response>?) in
             // What need not be stored is encoded while others write.
             guard let key = exchange.storedKey else {
@@ -71,7 +73,6 @@ extension CloudService {
                 try engine.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
                 return (nil, outcome)
             }
-            let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
                     throw WireError(.badRequest, "the idempotency key was used for another request")

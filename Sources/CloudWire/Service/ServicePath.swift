@@ -160,7 +160,9 @@ package enum PathSegments {
 
     /// Whether a text is a valid container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no
     /// encoding in a path and no quoting in a file name.
-    package static func isContainerIdentifier(_ text: some StringProtocol) -> Bool {
+    package static func isContainerIdentifier(_ text: String) -> Bool { isContainerIdentifier(text[...]) }
+
+    package static func isContainerIdentifier(_ text: Substring) -> Bool {
         let bytes = text.utf8
         guard !bytes.isEmpty, bytes.count <= containerCharacters, bytes.first != UInt8(ascii: ".") else { return false }
         return bytes.allSatisfy { byte in
