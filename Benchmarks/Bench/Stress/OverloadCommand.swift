@@ -55,7 +55,7 @@ struct OverloadCommand: ParsableCommand {
         let split = ProcessorSplit()
         if let split { server.shellLimits.append(split.shellCommand) }
         try server.start()
-        split?.keepClient()
+        try split?.keepClient()
         defer { server.stop() }
         let setup = StressConnection(port: server.port, timeout: 60)
         for token in tokens {

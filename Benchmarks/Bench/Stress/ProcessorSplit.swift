@@ -2,12 +2,11 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
-import Glibc
 
 /// Which processors a server and its load use. Each has its own: otherwise a load that grows takes from the server what it is measured by.
 struct ProcessorSplit {
-    let server: [Int]
-    let client: Int
+    private let server: [Int]
+    private let client: Int
 
     /// The last processor for the client, all others for the server.
     ///
@@ -22,18 +21,22 @@ struct ProcessorSplit {
     /// The command of a shell that keeps what follows on the server's processors.
     var shellCommand: String { "taskset -cp \(server.map(String.init).joined(separator: ",")) $$ > /dev/null" }
 
-    /// Keeps the calling thread on the client's processor.
-    func keepClient() {
-        var set = cpu_set_t()
-        withUnsafeMutableBytes(of: &set) { $0[client / 8] = 1 << UInt8(client % 8) }
-        _ = sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &set)
+    /// Keeps this process on the client's processor.
+    ///
+    /// - Throws: `Program.Failure` if `taskset` is missing.
+    func keepClient() throws {
+        let id = ProcessInfo.processInfo.processIdentifier
+        _ = try Program("/bin/sh", ["-c", "taskset -acp \(client) \(id)"], log: URL(fileURLWithPath: "/dev/null")).line()
     }
 
+    /// Source: Linux, *proc_pid_status(5)*: `Cpus_allowed_list: 0-3,8`.
     private static var usable: [Int] {
-        var set = cpu_set_t()
-        guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else { return [] }
-        return withUnsafeBytes(of: &set) { bytes in
-            bytes.indices.flatMap { byte in (0..<8).filter { bytes[byte] >> UInt8($0) & 1 == 1 }.map { byte * 8 + $0 } }
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Cpus_allowed_list:") })
+        else { return [] }
+        return line.dropFirst("Cpus_allowed_list:".count).split(separator: ",").flatMap { part in
+            let ends = part.split(separator: "-").compactMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+            return ends.count == 2 && ends[0] <= ends[1] ? Array(ends[0]...ends[1]) : ends
         }
     }
 }
