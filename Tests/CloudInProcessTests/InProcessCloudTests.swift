@@ -181,7 +181,7 @@ import Testing
             _ = try await client.modifyRecords(mint, idempotencyKey: "k2")
             let token = try await changes(client, since: nil, saved: nil).get().syncToken
             try await cloud.restore(from: backup)
-            // What the backup has is known, whichever of its histories the token is of.
+            // Tokens up to the last change of the backup stay valid, also those of earlier restores.
             for known in tokens { #expect(try await changes(client, since: known, saved: nil).get().records.isEmpty) }
             tokens.append(try await changes(client, since: first, saved: nil).get().syncToken)
             guard case .failure(let error) = try await changes(client, since: token, saved: nil) else {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    /// Two backups of one history: of the two, the older one has what is common. The history of a backup of a restored server is another one.
+    /// Two backups of one history share the changes of the older one. A backup of a restored server belongs to another history.
     @Test func aTokenOfARestoredHistoryIsComparedWithOtherBackups() async throws {
         let (cloud, tablet, _) = try await devices()
         let client = client(tablet)

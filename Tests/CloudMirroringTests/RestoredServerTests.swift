@@ -194,7 +194,8 @@ import Testing
         try await stage.sync(stage.tablet)
         let client = CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: stage.transport)
-        var record = try #require(try await stage.cloud.records(ofType: "CD_Post").first { $0.fields["CD_title"]?.value == .string("After") })
+        var record = try #require(
+            try await stage.cloud.records(ofType: "CD_Post").first { $0.fields["CD_title"]?.value == .string("After") })
         record.fields = ["CD_mood": Field(.string("good"))]
         _ = try await client.modifyRecords(
             ModifyRecordsRequest(

@@ -44,7 +44,8 @@ import ValueSimulation
         }
 
         func value(_ property: String, on number: Int) -> String? {
-            guard let key = devices[number].keys(of: "Post").first, case .string(let text)? = devices[number].value(property, of: key) else { return nil }
+            guard let key = devices[number].keys(of: "Post").first, case .string(let text)? = devices[number].value(property, of: key)
+            else { return nil }
             return text
         }
 
