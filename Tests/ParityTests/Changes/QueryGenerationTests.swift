@@ -37,6 +37,20 @@ import Testing
         }
     }
 
+    @Test func askingForTheTokenPinsAContextThatWaitsForItsFirstRead() throws {
+        try Notes.withFile { url in
+            let container = try Notes.container(at: url)
+            try Notes.save(container) { _ = Notes.insert("a", into: $0) }
+            let context = container.newBackgroundContext()
+            try context.performAndWait {
+                try context.setQueryGenerationFrom(.current)
+                #expect(context.queryGenerationToken != nil)
+            }
+            try Notes.save(container) { _ = Notes.insert("b", into: $0) }
+            try context.performAndWait { #expect(try Notes.titles(in: context) == ["a"]) }
+        }
+    }
+
     @Test func faultsFireIntoThePinnedState() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
