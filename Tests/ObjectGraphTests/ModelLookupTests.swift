@@ -54,6 +54,19 @@ import Testing
         #expect(NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: [:]) == nil)
     }
 
+    @Test func aTemplateWithAnUnreadablePredicateIsAnErrorWhenTheModelIsUsed() throws {
+        let template = #"<fetchRequest name="Short" entity="Note" predicateString="title.length &lt;"/>"#
+        let place = try folder(["Notes": [("Notes", Self.entity("Note", "title") + template)]])
+        defer { try? FileManager.default.removeItem(at: place) }
+        let model = try #require(NSManagedObjectModel(contentsOf: place.appending(path: "Notes.xcdatamodeld")))
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        let error = #expect(throws: CocoaError.self) {
+            try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+        }
+        #expect(error?.code.rawValue == 134_020)
+        #expect(error?.localizedDescription.contains("Short") == true)
+    }
+
     @Test func everyVersionOfAFileHasAChecksum() throws {
         let place = try folder(["Notes": [("Notes 2", Self.entity("Note", "title", "text")), ("Notes", Self.entity("Note", "title"))]])
         defer { try? FileManager.default.removeItem(at: place) }
