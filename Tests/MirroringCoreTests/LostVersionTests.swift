@@ -190,11 +190,11 @@ import ValueSimulation
         device.loseHistory(after: RestoredVersion(changeTag: "4"))
         device.apply(page("other", number: number, tag: "bb", version: "5", fetch: 2), from: ServerModel())
         let key = try #require(device.liveKeys.first)
-        #expect(device.value("x", of: key) == own.map { .string($0) } ?? .null)
+        #expect(device.value("x", of: key) == own.map { StoredValue.string($0) } ?? .null)
         #expect(device.conflicts.map(\.losing) == [.string("other")])
         #expect(device.records["t"]?.encrypted.hasQuarantined == false)
         let sent = try #require(device.planBatch().items.first)
-        #expect(sent.record.fields["CD_x"]?.value == own.map { .string($0) })
+        #expect(sent.record.fields["CD_x"]?.value == own.map { FieldValue.string($0) })
         #expect(sent.versions == ["CD_x": 7])
     }
 }

@@ -25,21 +25,22 @@ extension ZoneMetadata {
         }
         var changes = BookkeepingChanges()
         for var state in records.values {
-            let isLost = isLost(state.changeTag)
-            if isLost, state.stage == .needsDelete || state.isRelocated && state.stage == .missing {
+            let isUnknown = isLost(state.changeTag)
+            if isUnknown, state.stage == .needsDelete || state.isRelocated && state.stage == .missing {
                 changes.removedRecords.append(state.recordName)
-            } else if isLost || state.changeTag == nil && state.stage == .uploaded {
+            } else if isUnknown || state.changeTag == nil && state.stage == .uploaded {
                 state.changeTag = nil
-                (state.ancestor.fields, state.ancestor.digests, state.modified) = ([:], [:], nil)
+                state.ancestor = Ancestor(unapplied: state.ancestor.unapplied)
+                state.modified = nil
                 (state.stage, state.failure) = (.needsUpload, nil)
                 changes.records.append(state)
             }
         }
         for var link in links.values {
-            let isLost = isLost(link.changeTag)
-            if isLost, link.stage == .needsDelete {
+            let isUnknown = isLost(link.changeTag)
+            if isUnknown, link.stage == .needsDelete {
                 changes.removedLinks.append(link.recordName)
-            } else if isLost || link.changeTag == nil && link.stage == .uploaded {
+            } else if isUnknown || link.changeTag == nil && link.stage == .uploaded {
                 (link.changeTag, link.stage, link.failure) = (nil, .needsUpload, nil)
                 changes.links.append(link)
             }
