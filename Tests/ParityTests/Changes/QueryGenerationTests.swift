@@ -47,7 +47,8 @@ import Testing
                 #expect(context.queryGenerationToken != nil)
             }
             try Notes.save(container) { _ = Notes.insert("b", into: $0) }
-            try context.performAndWait { #expect(try Notes.titles(in: context) == ["a"]) }
+            let titles = try context.performAndWait { try Notes.titles(in: context) }
+            #expect(titles == ["a"])
         }
     }
 
