@@ -17,6 +17,9 @@ package struct ServerModel: Sendable {
 
     package init() {}
 
+    /// The change tag of the last change.
+    package var lastChangeTag: String { String(counter, radix: 36) }
+
     package mutating func upload(_ bytes: [UInt8]) -> AssetValue {
         let asset = AssetValue(fileChecksum: ContentDigest(bytes).text, size: Int64(bytes.count), receipt: "receipt")
         assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)] = bytes

@@ -93,7 +93,9 @@ import Testing
 
     @Test(arguments: [
         ("", "saved"), ("p", "saved"), (String(repeating: "p", count: 255), "saved"),
-        (String(repeating: "p", count: 256), "BAD_REQUEST"), ("grün", "BAD_REQUEST"),
+        (String(repeating: "p", count: 256), "BAD_REQUEST"), ("grün", "BAD_REQUEST"), ("_p", "BAD_REQUEST"), ("p_", "saved"),
+        ("a/b", "saved"),
+        ("a\u{1}b", "saved"),
     ])
     func recordNamesAreChecked(_ name: String, _ expected: String) async throws {
         let bench = try await Bench.withGarden()

@@ -160,7 +160,8 @@ import Testing
         }
     }
 
-    /// Change tags up to that of the backup's last change are not lost. A second restore cannot know which ones the first one's history has.
+    /// Change tags up to that of the backup's last change are not lost. After a second restore of the backup, the tokens of the first one's
+    /// history say which changes they have in common with it.
     @Test func aLostTokenComesWithTheLastChangeOfTheBackup() async throws {
         let (cloud, tablet, _) = try await devices()
         let client = client(tablet)
@@ -174,17 +175,56 @@ import Testing
         try await cloud.backUp(to: backup)
         var mint = sage
         mint.operations[0].record.recordName = "p2"
-        for expected in [known.recordChangeTag, nil] {
+        let first = try await changes(client, since: nil, saved: nil).get().syncToken
+        var tokens = [first]
+        for _ in 1...3 {
             _ = try await client.modifyRecords(mint, idempotencyKey: "k2")
             let token = try await changes(client, since: nil, saved: nil).get().syncToken
             try await cloud.restore(from: backup)
+            // Tokens up to the last change of the backup stay valid, also those of earlier restores.
+            for known in tokens { #expect(try await changes(client, since: known, saved: nil).get().records.isEmpty) }
+            tokens.append(try await changes(client, since: first, saved: nil).get().syncToken)
             guard case .failure(let error) = try await changes(client, since: token, saved: nil) else {
                 Issue.record("the token is of a history that the server lost")
                 return
             }
             #expect(error.isHistoryLost)
-            #expect(error.restoredChangeTag == expected)
+            #expect(error.restoredChangeTag == known.recordChangeTag)
         }
+    }
+
+    /// Two backups of one history share the changes of the older one. A backup of a restored server belongs to another history.
+    @Test func aTokenOfARestoredHistoryIsComparedWithOtherBackups() async throws {
+        let (cloud, tablet, _) = try await devices()
+        let client = client(tablet)
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        var tags: [String?] = [], paths: [String] = []
+        for name in ["p1", "p2"] {
+            var request = sage
+            request.operations[0].record.recordName = name
+            guard case .record(let record) = try await client.modifyRecords(request, idempotencyKey: name).results[0] else {
+                Issue.record("the record was rejected")
+                return
+            }
+            tags.append(record.recordChangeTag)
+            paths.append(folder.url.appendingPathComponent(name).path)
+            try await cloud.backUp(to: paths[paths.count - 1])
+        }
+        let oldest = try await changes(client, since: nil, saved: nil).get().syncToken
+        func lostTag(after path: String, since token: String? = nil) async throws -> String? {
+            let present = try await changes(client, since: nil, saved: nil).get().syncToken
+            try await cloud.restore(from: path)
+            guard case .failure(let error) = try await changes(client, since: token ?? present, saved: nil) else { return "known" }
+            return error.restoredChangeTag
+        }
+        #expect(try await lostTag(after: paths[1]) == "known")
+        #expect(try await lostTag(after: paths[0]) == tags[0])
+        #expect(try await lostTag(after: paths[1]) == "known")
+        let copy = folder.url.appendingPathComponent("copy").path
+        try await cloud.backUp(to: copy)
+        #expect(try await lostTag(after: copy) == "known")
+        #expect(try await lostTag(after: copy, since: oldest) == nil)
     }
 
     /// A copy of a request may arrive after a restore, and the restored server does not know that it was executed.

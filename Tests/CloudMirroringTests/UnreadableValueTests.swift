@@ -230,4 +230,34 @@ import Testing
         try await watch.sync()
         #expect(try watch.text("content", of: "a") == "two")
     }
+
+    /// Devices that send different lost versions of a record again number its values independently.
+    @Test func differentVersionsAfterABackupAreLogged() async throws {
+        let stage = try await HostileStage()
+        let tablet = try await stage.device("tablet"), phone = try await stage.device("phone")
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": "one"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await stage.cloud.backUp(to: backup)
+        try tablet.set("content", of: "a", to: "two")
+        for device in [tablet, phone] { try await device.sync() }
+        phone.container.pauseSyncing()
+        for text in ["three", "four"] {
+            try tablet.set("content", of: "a", to: text)
+            try await tablet.sync()
+        }
+        try phone.set("content", of: "a", to: "of the phone")
+        tablet.container.pauseSyncing()
+        try await stage.cloud.restore(from: backup)
+        for device in [phone, tablet] {
+            device.container.resumeSyncing()
+            try await device.sync()
+        }
+        try await phone.sync()
+        for device in [tablet, phone] {
+            #expect(try device.text("content", of: "a") == "four")
+            #expect(try device.unreadable == [])
+        }
+        #expect(try tablet.container.conflicts().contains { $0.losingValue as? String == "of the phone" })
+    }
 }

@@ -78,6 +78,20 @@ import Testing
         #expect(answer.body.isEmpty)
     }
 
+    /// A heartbeat comes every 15 seconds.
+    @Test(arguments: [(20, true), (21, false)]) func notificationsAreKeptForFiveMinutes(beats: Int, areKept: Bool) async throws {
+        let (village, mia, courier) = try await Self.page()
+        try await mia.modify([RecordOperation(.create, .plant("sage"))])
+        for _ in 0..<beats { village.hub.beat() }
+        async let answer = Self.poll(village, courier)
+        if !areKept {
+            // The poll finds nothing, and waits for the next save.
+            while village.hub.waiting == 0 { await Task.yield() }
+            try await mia.modify([RecordOperation(.create, .plant("mint"))])
+        }
+        #expect(try PushNotification(json: await answer.body).subscriptionID == "all")
+    }
+
     @Test func aSecondWaitEndsTheFirst() async throws {
         let (village, mia, courier) = try await Self.page()
         async let first = Self.poll(village, courier)

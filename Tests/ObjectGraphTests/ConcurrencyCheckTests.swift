@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ObjectGraph
@@ -20,6 +21,28 @@ import Testing
         context.processPendingChanges()
         try context.save()
         #expect(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note")).isEmpty)
+    }
+
+    /// The context's queue ends no event for such a use.
+    @Test func usesOffTheQueueAreReportedByTheNextFetchSaveOrProcessing() throws {
+        let container = try Library.container()
+        let context = container.newBackgroundContext()
+        let reports = Mutex(0)
+        let name = NSManagedObjectContext.didChangeObjectsNotification
+        let observer = NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { _ in
+            reports.withLock { $0 += 1 }
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        let ends: [() throws -> Void] = [
+            context.processPendingChanges, { _ = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note")) }, context.save,
+        ]
+        for (number, end) in ends.enumerated() {
+            let note = NSEntityDescription.insertNewObject(forEntityName: "Note", into: context)
+            note.setValue("off the queue", forKey: "text")
+            #expect(reports.withLock { $0 } == number)
+            try end()
+            #expect(reports.withLock { $0 } == number + 1)
+        }
     }
 
     @Test func useOffTheQueueTrapsIfEnabled() async throws {

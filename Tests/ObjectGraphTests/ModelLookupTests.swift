@@ -54,6 +54,16 @@ import Testing
         #expect(NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: [:]) == nil)
     }
 
+    @Test(arguments: [("title.length &lt; 9", true), ("title.length &lt;", false)])
+    func aModelFileNeedsReadablePredicatesInItsTemplates(predicate: String, isRead: Bool) throws {
+        let template = #"<fetchRequest name="Short" entity="Note" predicateString="\#(predicate)"/>"#
+        let place = try folder(["Notes": [("Notes", Self.entity("Note", "title") + template)]])
+        defer { try? FileManager.default.removeItem(at: place) }
+        let model = NSManagedObjectModel(contentsOf: place.appending(path: "Notes.xcdatamodeld"))
+        #expect(model?.fetchRequestTemplate(forName: "Short")?.predicate?.description == (isRead ? "title.length < 9" : nil))
+        #expect((model != nil) == isRead)
+    }
+
     @Test func everyVersionOfAFileHasAChecksum() throws {
         let place = try folder(["Notes": [("Notes 2", Self.entity("Note", "title", "text")), ("Notes", Self.entity("Note", "title"))]])
         defer { try? FileManager.default.removeItem(at: place) }

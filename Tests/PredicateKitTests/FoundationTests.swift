@@ -17,6 +17,21 @@ import class PredicateKit.NSCompoundPredicate
         #expect(NSPredicate(format: "age == %i", argumentArray: [7]).evaluate(with: people[1] as NSDictionary))
     }
 
+    private class Person {
+        let name = "Ada"
+        var age = 36
+    }
+
+    private final class Pupil: Person {
+        let grade = 3
+    }
+
+    /// Linux has no key-value coding.
+    @Test func objectsAnswerWithTheirStoredProperties() {
+        #expect(NSPredicate(format: "name == 'Ada' AND age > 30 AND grade == 3").evaluate(with: Pupil()))
+        #expect(NSPredicate(format: "grade == nil").evaluate(with: Person()))
+    }
+
     @Test func everyKindOfArgumentIsTaken() throws {
         let date = Date(timeIntervalSinceReferenceDate: 5)
         let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))

@@ -7,8 +7,8 @@ import SystemSupport
 /// A point in the history of a database or of a zone.
 ///
 /// Opaque to clients. Contents: a format version, its subject, the partition's epoch, the zone's key,
-/// the number of the last change seen, for a walk from newest to oldest where it began and where it ends, and a code
-/// over these and the partition.
+/// the number of the last change seen, for a walk from newest to oldest where it began and where it ends, for a history that began
+/// with a restore its origin, and a code over these and the partition.
 struct ChangeToken: Hashable, Sendable {
     /// Never renumbered.
     enum Subject: Hashable, Sendable {
@@ -26,13 +26,29 @@ struct ChangeToken: Hashable, Sendable {
         var bottom: Int64?
     }
 
+    /// Where a restored history left the one that its backup is of.
+    ///
+    /// A server that is restored from another copy of that backup, or from another backup of that history, finds here which changes both
+    /// have: it knows nothing of the history that the first restore began.
+    struct Origin: Hashable, Sendable {
+        var epoch: Int64
+        /// The last change in the backup.
+        var number: Int64
+    }
+
     private static let version: UInt8 = 1
+    /// With an origin.
+    private static let originVersion: UInt8 = 2
     private static let plainBytes = 1 + 1 + 8 + 8 + 8
     private static let walkBytes = 8 + 8
+    private static let originBytes = 8 + 8
+    private static let lengths = [0, walkBytes, originBytes, walkBytes + originBytes].map { 2 * (plainBytes + $0 + Sealer.codeBytes) }
 
     var subject: Subject
     var epoch: Int64
     var number: Int64
+    /// nil for a history that did not begin with a restore.
+    var origin: Origin?
 
     func sealed(for partition: Partition, by sealer: Sealer) -> String {
         let plain = bytes
@@ -43,13 +59,18 @@ struct ChangeToken: Hashable, Sendable {
     ///
     /// - Throws: `expired` for anything else: a client that starts again is right in every such case.
     init(opening text: String, for partition: Partition, by sealer: Sealer) throws(WireError) {
-        let lengths = [Self.plainBytes, Self.plainBytes + Self.walkBytes].map { 2 * ($0 + Sealer.codeBytes) }
-        guard lengths.contains(text.utf8.count), let bytes = Hex.bytes(text), bytes[0] == Self.version else { throw Self.expired }
+        guard Self.lengths.contains(text.utf8.count), let bytes = Hex.bytes(text), [Self.version, Self.originVersion].contains(bytes[0])
+        else { throw Self.expired }
         let plain = bytes.dropLast(Sealer.codeBytes)
         guard sealer.isCode(bytes[plain.endIndex...], of: Array(plain) + Array(partition.seed.utf8), purpose: .changeToken)
         else { throw Self.expired }
         let key = Self.integer(bytes[10..<18])
-        switch (bytes[1], plain.count) {
+        let hasOrigin = bytes[0] == Self.originVersion
+        if hasOrigin {
+            let start = plain.count - Self.originBytes
+            origin = Origin(epoch: Self.integer(bytes[start..<start + 8]), number: Self.integer(bytes[start + 8..<start + 16]))
+        }
+        switch (bytes[1], plain.count - (hasOrigin ? Self.originBytes : 0)) {
         case (1, Self.plainBytes): subject = .database
         case (2, Self.plainBytes): subject = .zone(key: key)
         case (3, Self.plainBytes + Self.walkBytes):
@@ -61,10 +82,11 @@ struct ChangeToken: Hashable, Sendable {
         number = Self.integer(bytes[18..<26])
     }
 
-    init(subject: Subject, epoch: Int64, number: Int64) {
+    init(subject: Subject, epoch: Int64, number: Int64, origin: Origin? = nil) {
         self.subject = subject
         self.epoch = epoch
         self.number = number
+        self.origin = origin
     }
 
     /// Source: the documents name no wire code for this; the native code is that of `CKError.changeTokenExpired`.
@@ -80,8 +102,7 @@ struct ChangeToken: Hashable, Sendable {
     /// A token from before the restore stays valid up to the last change that the backup has.
     func isKnown(to state: PartitionState, _ view: any PartitionReader) throws -> Bool {
         if epoch == state.epoch { return newestChange <= state.counter }
-        guard let point = try view.restorePoint(), point.nextEpoch == state.epoch else { return false }
-        return epoch == point.epoch && newestChange <= point.counter
+        return try lastCommonChange(state, view).map { newestChange <= $0 } ?? false
     }
 
     /// The refusal of a point that the history does not contain. It names the last change that both have, if that is known.
@@ -89,10 +110,21 @@ struct ChangeToken: Hashable, Sendable {
         var error = WireError(
             .badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
         error.isHistoryLost = true
-        if let point = try view.restorePoint(), point.nextEpoch == state.epoch, point.epoch == epoch {
-            error.restoredChangeTag = RecordBatch.changeTag(point.counter)
-        }
+        error.restoredChangeTag = try lastCommonChange(state, view).map { RecordBatch.changeTag($0) }
         return error
+    }
+
+    /// The last change that the token's history and the present one have in common, where the present one began with a restore; nil if it
+    /// is unknown.
+    ///
+    ///     epoch 1   1 ─ 2 ─ 3 ─ 4 ─ 5       lost with the first restore
+    ///     epoch 2               └─ 5 ─ 6    lost with the second one; its tokens have the origin (1, 4)
+    ///     epoch 3               └─ 5        began from the same backup: changes up to 4 are common to all three
+    private func lastCommonChange(_ state: PartitionState, _ view: any PartitionReader) throws -> Int64? {
+        guard let present = try view.origin(of: state) else { return nil }
+        if epoch == present.epoch { return present.number }
+        guard epoch != state.epoch, let origin, origin.epoch == present.epoch else { return nil }
+        return min(origin.number, present.number)
     }
 
     private var bytes: [UInt8] {
@@ -102,9 +134,11 @@ struct ChangeToken: Hashable, Sendable {
             case .zone(let key): (2, key)
             case .zoneReversed(let key, _): (3, key)
             }
-        let plain = [Self.version, kind] + Self.bytes(of: epoch) + Self.bytes(of: key) + Self.bytes(of: number)
-        guard case .zoneReversed(_, let walk) = subject else { return plain }
-        return plain + Self.bytes(of: walk.top) + Self.bytes(of: walk.bottom ?? -1)
+        var bytes = [origin == nil ? Self.version : Self.originVersion, kind]
+        bytes += Self.bytes(of: epoch) + Self.bytes(of: key) + Self.bytes(of: number)
+        if case .zoneReversed(_, let walk) = subject { bytes += Self.bytes(of: walk.top) + Self.bytes(of: walk.bottom ?? -1) }
+        if let origin { bytes += Self.bytes(of: origin.epoch) + Self.bytes(of: origin.number) }
+        return bytes
     }
 
     private static func bytes(of value: Int64) -> [UInt8] {
@@ -113,5 +147,14 @@ struct ChangeToken: Hashable, Sendable {
 
     private static func integer(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+    }
+}
+
+extension PartitionReader {
+    /// Where the present history began; nil unless it began with a restore.
+    func origin(of state: PartitionState) throws -> ChangeToken.Origin? {
+        // No storage is asked for a database that was never restored.
+        guard state.epoch > PartitionState().epoch, let point = try restorePoint(), point.nextEpoch == state.epoch else { return nil }
+        return ChangeToken.Origin(epoch: point.epoch, number: point.counter)
     }
 }

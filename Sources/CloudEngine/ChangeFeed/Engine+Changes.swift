@@ -29,18 +29,19 @@ extension Engine {
         let moreComing = zones.count > limit
         zones = Array(zones.prefix(limit))
         let number = moreComing ? zones[zones.count - 1].change : state.counter
+        let origin = try view.origin(of: state)
         let changes = zones.compactMap { zone -> ZoneChange? in
             guard zone.isDeleted else {
                 return ZoneChange(
                     zoneID: zoneID(of: zone, call),
-                    syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, call.partition))
+                    syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, origin, call.partition))
             }
             return request.syncToken == nil
                 ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true, deletionReason: zone.deletionReason)
         }
         return DatabaseChangesResponse(
             zones: changes,
-            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number)
+            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number, origin: origin)
                 .sealed(for: call.partition, by: sealer),
             moreComing: moreComing)
     }

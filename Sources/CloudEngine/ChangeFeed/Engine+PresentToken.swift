@@ -11,6 +11,6 @@ extension Engine {
         let zone = try liveZone(zoneID, in: view, call)
         var rights = RecordAccess(view, call)
         let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
-        return token(of: zone, try view.state(), feed)
+        return try token(of: zone, in: view, feed)
     }
 }

@@ -7,6 +7,7 @@ import CloudWire
 struct ZoneWalk {
     private let zone: StoredZone
     private let epoch: Int64
+    private let origin: ChangeToken.Origin?
     /// Of a walk from newest to oldest.
     private let reversed: ChangeToken.Walk?
     /// The part of the history that is still to come.
@@ -23,6 +24,7 @@ struct ZoneWalk {
     ) throws {
         self.zone = zone
         epoch = state.epoch
+        origin = try view.origin(of: state)
         let token: ChangeToken? =
             if let text = query.syncToken { try ChangeToken(opening: text, for: feed, by: sealer) } else { nil }
         let saved = query.savedSyncToken.flatMap { try? ChangeToken(opening: $0, for: feed, by: sealer) }
@@ -66,13 +68,13 @@ struct ZoneWalk {
     var isAtEnd: Bool { slice.isNewestFirst ? slice.before <= slice.after + 1 : slice.after >= zone.change }
 
     func token(moreComing: Bool) -> ChangeToken {
-        switch (reversed, moreComing) {
-        case (let walk?, true):
-            ChangeToken(subject: .zoneReversed(key: zone.key, walk), epoch: epoch, number: slice.before)
-        case (let walk?, false): ChangeToken(subject: .zone(key: zone.key), epoch: epoch, number: walk.top)
-        case (nil, true): ChangeToken(subject: .zone(key: zone.key), epoch: epoch, number: slice.after)
-        case (nil, false):
-            ChangeToken(subject: .zone(key: zone.key), epoch: epoch, number: max(slice.after, zone.change))
-        }
+        let (subject, number): (ChangeToken.Subject, Int64) =
+            switch (reversed, moreComing) {
+            case (let walk?, true): (.zoneReversed(key: zone.key, walk), slice.before)
+            case (let walk?, false): (.zone(key: zone.key), walk.top)
+            case (nil, true): (.zone(key: zone.key), slice.after)
+            case (nil, false): (.zone(key: zone.key), max(slice.after, zone.change))
+            }
+        return ChangeToken(subject: subject, epoch: epoch, number: number, origin: origin)
     }
 }

@@ -127,7 +127,7 @@ extension Engine {
         guard let known = try? ChangeToken(opening: text, for: feed, by: sealer), known.subject == .zone(key: zone.key),
             known.epoch == state.epoch, known.number >= max(zone.change, zone.floor), let last = batch.lastOwnChange
         else { return nil }
-        return token(of: zone, at: last, state, feed)
+        return token(of: zone, at: last, state, try unit.origin(of: state), feed)
     }
 
     /// Source: Apple's documentation of `CKModifyRecordsOperation.clientChangeTokenData`, which is small by its purpose; the
@@ -189,7 +189,7 @@ extension Engine {
         guard call.wantsSyncToken || isOwed, call.partition.scope == .private, !zone.isDefault,
             let zone = try view.zone(named: zone.name)
         else { return nil }
-        return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
+        return try token(of: zone, in: view, call.feed(of: zone, in: view))
     }
 }
 

@@ -18,14 +18,16 @@ extension Engine {
         var reader = call
         reader.form = AnswerForm()
         reader.capabilities = []
-        let start = token(of: zone, before, call.partition)
+        let origin = try view.origin(of: before)
+        let start = token(of: zone, before, origin, call.partition)
         var query = ZoneChangesQuery(zoneID: zoneID(of: zone, call), syncToken: start)
         query.resultsLimit = PushedChanges.recordsMax
         guard case .changes(let page)? = try zoneChanges(ZoneChangesRequest(zones: [query]), asTexts: true, in: view, reader).zones.first,
             let texts = page.texts, texts.byteCount <= PushedChanges.bytesMax, !texts.hasAssets, !page.moreComing
         else { return nil }
         let points = [before, try view.state()].map {
-            ChangeToken(subject: .database, epoch: $0.epoch, number: $0.counter).sealed(for: call.partition, by: sealer)
+            ChangeToken(subject: .database, epoch: $0.epoch, number: $0.counter, origin: origin)
+                .sealed(for: call.partition, by: sealer)
         }
         return PushedChanges(previousSyncToken: start, page: page, previousDatabaseToken: points[0], databaseToken: points[1])
     }

@@ -9,7 +9,7 @@ extension Engine {
         let state = try view.state()
         var zones = try view.zones()
         if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
-        let token = ChangeToken(subject: .database, epoch: state.epoch, number: state.counter)
+        let token = ChangeToken(subject: .database, epoch: state.epoch, number: state.counter, origin: try view.origin(of: state))
         return ZonesResponse(
             zones: try zones.map { .zone(try described($0, state, view, call)) },
             syncToken: call.partition.scope == .public ? nil : token.sealed(for: call.partition, by: sealer), moreComing: false)
@@ -122,9 +122,9 @@ extension Engine {
     ) throws -> Zone {
         let isOwn = !zone.isDefault && call.partition.scope == .private
         let isShared = try isOwn && view.share(ofRoot: nil, in: zone.key) != nil
+        let hasToken = !zone.isDefault && call.partition.scope != .shared, origin = try view.origin(of: state)
         return Zone(
-            zoneID: zoneID(of: zone, call),
-            syncToken: zone.isDefault || call.partition.scope == .shared ? nil : token(of: zone, state, call.partition),
+            zoneID: zoneID(of: zone, call), syncToken: hasToken ? token(of: zone, state, origin, call.partition) : nil,
             atomic: !zone.isDefault, shareName: isShared ? ShareDetails.zoneShareName : nil)
     }
 
@@ -133,12 +133,20 @@ extension Engine {
     /// - Throws: `WireError` with `.zoneNotFound` if the caller has no part in it.
     package func sharedToken(of zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> String {
         let zone = try liveZone(zoneID, in: view, call)
-        return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
+        return try token(of: zone, in: view, call.feed(of: zone, in: view))
     }
 
     /// The present point of a zone's history.
-    func token(of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ feed: Partition) -> String {
-        ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change)
+    func token(of zone: StoredZone, in view: any PartitionReader, _ feed: Partition) throws -> String {
+        let state = try view.state()
+        return token(of: zone, state, try view.origin(of: state), feed)
+    }
+
+    /// A point of a zone's history: the present one, or that of a change.
+    func token(
+        of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ origin: ChangeToken.Origin?, _ feed: Partition
+    ) -> String {
+        ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change, origin: origin)
             .sealed(for: feed, by: sealer)
     }
 }

@@ -10,6 +10,9 @@ import SQLiteStore
 extension SyncMetadataWriter {
     /// Marks records and links to be sent whose versions a restored server lacks, as ``markEverythingUnsent()`` does. Deletions of lost
     /// versions are not sent.
+    ///
+    /// Several devices may have different lost versions of a record, and none of them knows which one is the latest. Without a merge base the
+    /// values of the device that sends last win, and it logs those that it replaces.
     func markUnsent(after version: RestoredVersion) throws {
         // Numbers in base 36, whose digits are in the order of their characters.
         let isLost = "(LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)"
@@ -23,8 +26,7 @@ extension SyncMetadataWriter {
             try writer.execute(
                 "DELETE FROM \(table) WHERE zone = ?1 AND stage = \(MirrorStage.needsDelete.rawValue) AND \(isLost)", arguments)
         }
-        try writer.execute(
-            "UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE \(isUnsent)", arguments)
+        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, digests = NULL WHERE \(isUnsent)", arguments)
         for table in ["TARN_RECORD", "TARN_LINK"] {
             try writer.execute(
                 "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue) WHERE \(isUnsent)", arguments)

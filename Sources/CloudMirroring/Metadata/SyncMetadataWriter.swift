@@ -84,7 +84,8 @@ struct SyncMetadataWriter {
             try writer.execute(
                 "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL WHERE zone = ?", [.int(zone)])
         }
-        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = ?", [.int(zone)])
+        // Fields that this version of the model lacks stay: a record that the server does not have is sent with them.
+        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, digests = NULL WHERE zone = ?", [.int(zone)])
     }
 
     /// Removes records and links of the zone that the server had, or that are not to be sent.

@@ -11,6 +11,9 @@ package import CloudWire
 //     opens                 smaller, or another value of it     nothing          quarantined, stale
 //     absent                any was accepted                    nothing          quarantined, stale
 //     does not open         –                                   nothing          quarantined
+//
+// A record that is sent again after the server was restored has no merge base: other devices that send it again number its values
+// independently. The merge sees such a value and puts it in the conflict log, the row keeps its own, and the next export sends that.
 
 extension Record {
     /// What the border found out about the record's encrypted values, in a field that never is on the server: it travels with the record
@@ -39,18 +42,29 @@ extension Record {
     /// Replaces values that are unreadable, or older than the accepted ones, by those of the merge base.
     ///
     /// - Parameter state: The stored metadata of the record; nil for a new one.
-    /// - Returns: The versions and quarantined values from now on.
-    mutating func withholdQuarantined(_ entity: EntityMapping, since state: RecordState?) -> EncryptedFields {
+    /// - Returns: The versions and quarantined values from now on, and the inline fields of ``RecordMerge/unordered``.
+    mutating func withholdQuarantined(
+        _ entity: EntityMapping, since state: RecordState?
+    ) -> (versions: EncryptedFields, unordered: Set<String>) {
         let found = encryption
         encryption = EncryptedFields()
         let known = state?.encrypted ?? EncryptedFields()
         let base = state?.ancestor ?? Ancestor()
+        let isSentAgain = state?.changeTag == nil && base.fields.isEmpty
         var settled = EncryptedFields()
+        var unordered: Set<String> = []
         for property in entity.properties where property.isEncrypted {
             let field = property.fieldName
             let accepted = known[field]
             var problem = found[field]?.problem
             if problem == nil, let accepted, accepted.version > 0, !isFresh(found[field], property, since: accepted, base) {
+                if isSentAgain {
+                    var entry = EncryptedFields.Entry(version: max(accepted.version, found[field]?.version ?? 0), tag: accepted.tag)
+                    entry.isReplacing = true
+                    settled[field] = entry
+                    unordered.insert(field)
+                    continue
+                }
                 problem = .stale
             }
             guard let problem else {
@@ -66,7 +80,7 @@ extension Record {
             entry.isReplacing = accepted?.isReplacing ?? false
             settled[field] = entry
         }
-        return settled
+        return (settled, unordered)
     }
 
     private func isFresh(

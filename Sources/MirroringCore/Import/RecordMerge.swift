@@ -47,6 +47,8 @@ struct RecordMerge {
     var former: Ancestor?
     /// Whether local changes give way, because the server rejected them.
     var isReverting = false
+    /// Encrypted inline fields with a remote value that may be older than this device's: it never replaces that one, cleared or not.
+    var unordered: Set<String> = []
 
     /// Assets to load before the merge: those that differ from the merge base.
     var assetsNeeded: [PropertyMapping] {
@@ -69,7 +71,7 @@ struct RecordMerge {
             let digestThere = there == before ? digestBefore : newDigest(of: there)
             if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
 
-            let isLocallyChanged = !property.isSame(here, as: before, digest: digestBefore)
+            let isLocallyChanged = unordered.contains(property.fieldName) || !property.isSame(here, as: before, digest: digestBefore)
             if isReverting {
                 if property.isSame(here, as: there, digest: digestThere) { continue }
                 outcome.taken.append((property, there))

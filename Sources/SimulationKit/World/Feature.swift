@@ -32,6 +32,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case rejections
     /// The server is restored from a backup that lacks saves of the devices. Drawn without shares.
     case restores
+    /// The same backup is restored again and again. Needs `restores`.
+    case repeatedRestores
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -58,6 +60,8 @@ package enum Feature: String, CaseIterable, Sendable {
         var restores = SeededNumbers(seed: ~seed &+ 13)
         let isRestorable = !features.isPublic && !features.contains(.sharing)
         if restores.percent(20), isRestorable { features.insert(.restores) }
+        var repeated = SeededNumbers(seed: ~seed &+ 15)
+        if repeated.percent(40), features.contains(.restores) { features.insert(.repeatedRestores) }
         return features
     }
 }

@@ -5,13 +5,18 @@ import CloudInProcess
 import Foundation
 
 extension Simulation {
-    /// Enters a backup of the server and one or two restores of it, while devices save and sync.
+    /// Enters a backup of the server and one or two restores of it, or up to five, while devices save and sync.
     func planRestores(_ span: Double) {
         var random = SeededNumbers(seed: ~seed &+ 11)
         let start = random.seconds(0...span / 2)
         agenda.after(start) { self.attempt { try self.backUp() } }
         for _ in 0..<Int.random(in: 1...2, using: &random) {
             agenda.after(start + random.seconds(1...span / 2)) { self.attempt { try self.restoreServer() } }
+        }
+        guard features.contains(.repeatedRestores) else { return }
+        var repeated = SeededNumbers(seed: ~seed &+ 14)
+        for _ in 0..<Int.random(in: 1...3, using: &repeated) {
+            agenda.after(start + repeated.seconds(1...span / 2)) { self.attempt { try self.restoreServer() } }
         }
     }
 

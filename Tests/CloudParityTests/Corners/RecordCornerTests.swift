@@ -214,6 +214,11 @@ import Testing
         let stale = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
         let old = try #require(CKRecord(coder: stale))
         old["x"] = 3
-        #expect(await failure { try await database.save(old) }?.code == .serverRecordChanged)
+        let conflict = await failure { try await database.save(old) }
+        #expect(conflict?.code == .serverRecordChanged)
+        #expect(conflict?.serverRecord?["x"] == 2)
+        // The archive has no fields.
+        #expect(conflict?.ancestorRecord?.recordChangeTag == saved.recordChangeTag)
+        #expect(conflict?.ancestorRecord?.allKeys() == [])
     }
 }

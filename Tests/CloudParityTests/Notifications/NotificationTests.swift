@@ -71,6 +71,9 @@ import Testing
         #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: zone)?.recordZoneID?.zoneName == "Garden")
         #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: database)?.databaseScope == .shared)
         #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: [:]) == nil)
+        for push in [zone, database] { #expect(CKQueryNotification(fromRemoteNotificationDictionary: push) == nil) }
+        for push in [query, database] { #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: push) == nil) }
+        for push in [query, zone] { #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: push) == nil) }
         let id = try #require(deletion.notificationID)
         #expect(try archived(id) == id)
     }

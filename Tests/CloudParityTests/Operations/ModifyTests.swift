@@ -48,6 +48,28 @@ import Testing
         #expect(log.all == ["record a true", #"["a"] ["gone"] true"#])
     }
 
+    @Test func bothFormsOfABlockAreCalledOneAtATime() async throws {
+        let (database, zoneID) = try await garden()
+        let log = CallbackLog()
+        let running = Mutex(0)
+        let note: @Sendable (String) -> Void = { name in
+            let count = running.withLock { count in
+                count += 1
+                return count
+            }
+            log.add("\(name) \(count)")
+            running.withLock { $0 -= 1 }
+        }
+        let operation = CKModifyRecordsOperation(recordsToSave: (0..<20).map { plant("p\($0)", in: zoneID) }, recordIDsToDelete: nil)
+        operation.perRecordSaveBlock = { _, _ in note("save") }
+        operation.perRecordCompletionBlock = { _, _ in note("completion") }
+        operation.modifyRecordsResultBlock = { _ in note("result") }
+        operation.modifyRecordsCompletionBlock = { _, _, _ in note("end") }
+        await finish(operation, on: database)
+        let all = Array(repeating: "completion 1", count: 20) + ["end 1", "result 1"] + Array(repeating: "save 1", count: 20)
+        #expect(log.all.sorted() == all)
+    }
+
     @Test func anAtomicZoneFailsAsAWhole() async throws {
         let (database, zoneID) = try await garden()
         try await database.save(plant("there", in: zoneID))

@@ -122,6 +122,29 @@ import Testing
         }
     }
 
+    /// A child context, and a fetch of objects that are no faults, need the rows with the fetch.
+    @Test func aBatchSizeHasNoEffectWhereRowsAreNeededAtOnce() throws {
+        func readsLater(_ context: NSManagedObjectContext, _ request: NSFetchRequest<LibraryBook>) throws -> Int {
+            let books = try context.fetch(request)
+            #expect(books.count == 100)
+            return try statements { for book in books { _ = book.title } }
+        }
+        try context.performAndWait {
+            let filled = books(batch: 20), refreshed = books(batch: 20)
+            filled.returnsObjectsAsFaults = false
+            refreshed.shouldRefreshRefetchedObjects = true
+            for request in [filled, refreshed] {
+                let later = try readsLater(context, request)
+                #expect(later == 0)
+                context.reset()
+            }
+        }
+        let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+        child.parent = context
+        let later = try child.performAndWait { try readsLater(child, books(batch: 20)) }
+        #expect(later == 0)
+    }
+
     @Test func aBatchPrefetchesForItself() throws {
         try context.performAndWait {
             let books = try context.fetch(self.books(["shelf"], batch: 20))

@@ -37,6 +37,21 @@ import Testing
         }
     }
 
+    @Test func askingForTheTokenPinsAContextThatWaitsForItsFirstRead() throws {
+        try Notes.withFile { url in
+            let container = try Notes.container(at: url)
+            try Notes.save(container) { _ = Notes.insert("a", into: $0) }
+            let context = container.newBackgroundContext()
+            try context.performAndWait {
+                try context.setQueryGenerationFrom(.current)
+                #expect(context.queryGenerationToken != nil)
+            }
+            try Notes.save(container) { _ = Notes.insert("b", into: $0) }
+            let titles = try context.performAndWait { try Notes.titles(in: context) }
+            #expect(titles == ["a"])
+        }
+    }
+
     @Test func faultsFireIntoThePinnedState() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)

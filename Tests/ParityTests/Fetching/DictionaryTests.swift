@@ -202,6 +202,50 @@ import Testing
         }
     }
 
+    @Test func requestsThatAStoreCannotAnswerThrow() throws {
+        let context = try FetchRequestTests.filled()
+        context.performAndWait {
+            #expect(Depot.code { _ = try context.fetch(request(["marks"])) } == 134_070)
+            #expect(Depot.code { _ = try context.fetch(request(["nothing"])) } == 134_070)
+            let block = NSExpressionDescription()
+            block.name = "block"
+            block.expression = NSExpression(block: { value, _, _ in value ?? 0 }, arguments: [NSExpression(forKeyPath: "amount")])
+            #expect(Depot.code { _ = try context.fetch(request([block])) } == 134_070)
+            let ungrouped = request(["kind"])
+            ungrouped.havingPredicate = NSPredicate(format: "kind != 'toy'")
+            #expect(Depot.code { _ = try context.fetch(ungrouped) } == 134_070)
+        }
+    }
+
+    /// Values of several stores are listed, and not added up.
+    @Test func totalsOverSeveralStoresThrow() throws {
+        let container = try Shelves.container()
+        let file = try Depot.folder().appendingPathComponent("second.sqlite")
+        let second = try container.persistentStoreCoordinator.addPersistentStore(
+            ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
+        let context = container.newBackgroundContext()
+        try context.performAndWait {
+            for number in 1...2 { Shelves.insert("Item", ["amount": number], into: context) }
+            context.assign(Shelves.insert("Item", ["amount": 3], into: context), to: second)
+            try context.save()
+            #expect(try context.fetch(request(["amount"], by: "amount")).map { $0["amount"] as? Int } == [1, 2, 3])
+            let total = request([computed("total", "sum:", of: "amount", .integer32AttributeType)])
+            #expect(Depot.code { _ = try context.fetch(total) } == 134_070)
+            total.affectedStores = [second]
+            #expect(try context.fetch(total).map { $0["total"] as? Int } == [3])
+        }
+    }
+
+    @Test func aStoreWithoutSQLHasNoDictionaries() throws {
+        let context = Depot.context(over: try Depot.coordinator(NSBinaryStoreType, at: Depot.folder().appendingPathComponent("depot")))
+        context.performAndWait {
+            let request = NSFetchRequest<NSDictionary>(entityName: "Item")
+            request.resultType = .dictionaryResultType
+            request.propertiesToFetch = ["name"]
+            #expect(Depot.code { _ = try context.fetch(request) } == 134_091)
+        }
+    }
+
     @Test func dictionariesHoldComputedValues() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait { () throws in

@@ -28,6 +28,15 @@ import Testing
         }
     }
 
+    @Test(arguments: ["shelf.owner", "name", "nothing"]) func aKeyPathWithoutARelationshipIsAnError(_ keyPath: String) throws {
+        let context = try FetchRequestTests.filled()
+        context.performAndWait {
+            let request = Shelves.sorted("Item", by: "amount")
+            request.relationshipKeyPathsForPrefetching = ["shelf", keyPath]
+            #expect(Depot.code { _ = try context.fetch(request) } == 134_070)
+        }
+    }
+
     @Test func toOneRelationshipsArePrefetchedAcrossTwoSteps() throws {
         let context = try FetchRequestTests.filled()
         try context.performAndWait {

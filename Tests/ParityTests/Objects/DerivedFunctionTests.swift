@@ -55,6 +55,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["length:(name)", "size + 1", "list.entries.@count", "nothing"])
+    func anExpressionThatAStoreCannotComputeIsRefused(_ expression: String) throws {
+        try Versions.withFolder { folder in
+            let model = Self.model([("Entry", "form", .integer64AttributeType, expression)])
+            let error = #expect(throws: CocoaError.self) { try Versions.open(folder.appendingPathComponent("a.sqlite"), model) { _ in } }
+            #expect(error?.code.rawValue == 134_100)
+            #expect(error?.localizedDescription.contains("Entry.form") == true)
+        }
+    }
+
     @Test(arguments: [
         ("lowercase:(name)", "ÉCLAIR x", "éclair x"), ("uppercase:(name)", "éclair x", "ÉCLAIR X"),
         ("canonical:(name)", "ÉClair", "eclair"),

@@ -37,9 +37,10 @@ struct RecordPass {
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
         let known = work.objects[received.recordName]
         var record = received
-        encrypted =
+        let withheld =
             named.hasEncryptedFields
             ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
+        encrypted = withheld?.versions
         let isReverted = work.isReverted(record.recordName)
         if isReverted, let state = work.objects[record.recordName], state.stage == .needsDelete, work.rows[state.key] == nil {
             return insert(record, named, &work)
@@ -64,6 +65,7 @@ struct RecordPass {
             entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
             former: work.loaded.former[record.recordName])
         merge.isReverting = isReverted
+        merge.unordered = withheld?.unordered ?? []
         work.recordsApplied += 1
         guard let row = work.rows[state.key] else { return applyToDeleted(record, state, merge, &work) }
         self.merge(record, merge, into: row, &state, &work)
