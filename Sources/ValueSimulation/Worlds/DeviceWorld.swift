@@ -8,8 +8,12 @@ import MirroringCore
 /// Two devices with the model of posts.
 package struct DeviceWorld {
     /// Runs one seed until the devices converge.
-    package static func violations(seed: UInt64) -> [String] {
+    ///
+    /// - Parameter atEnd: Receives the final state.
+    /// - Returns: Violations of invariants.
+    package static func violations(seed: UInt64, atEnd: (DeviceWorld) -> Void = { _ in }) -> [String] {
         var world = DeviceWorld(seed: seed)
+        defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         let rounds = world.heal(atMost: 30)
         return (rounds < 30 ? [] : ["not idle after 30 rounds"]) + world.differences + world.first.oneSided + world.second.oneSided

@@ -45,12 +45,15 @@ package struct FeatureWorld {
     ///   - features: nil for those that the seed decides.
     ///   - canary: A planted defect.
     ///   - output: Prints the events of the run.
+    ///   - atEnd: Receives the final state.
     /// - Returns: Violations of invariants.
     package static func violations(
-        seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, output: (@Sendable (String) -> Void)? = nil
+        seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, output: (@Sendable (String) -> Void)? = nil,
+        atEnd: (FeatureWorld) -> Void = { _ in }
     ) -> [String] {
         var world = FeatureWorld(seed: seed, features: features, canary: canary)
         world.trace = output.map { FeatureTrace(output: $0) }
+        defer { atEnd(world) }
         for _ in 0..<world.steps where world.violations.isEmpty { world.step() }
         if !world.violations.isEmpty { return world.violations }
         let rounds = world.heal(atMost: 40)

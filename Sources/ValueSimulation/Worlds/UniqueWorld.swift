@@ -7,8 +7,12 @@ import MirroringCore
 /// Three devices with tags that have unique names, and notes.
 package struct UniqueWorld {
     /// Runs one seed until the devices converge.
-    package static func violations(seed: UInt64) -> [String] {
+    ///
+    /// - Parameter atEnd: Receives the final state.
+    /// - Returns: Violations of invariants.
+    package static func violations(seed: UInt64, atEnd: (UniqueWorld) -> Void = { _ in }) -> [String] {
         var world = UniqueWorld(seed: seed)
+        defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         var violations = world.heal(atMost: 30) < 30 ? [] : ["not idle after 30 rounds"]
         let dumps = Set(world.replicas.map(\.dump))
@@ -25,8 +29,8 @@ package struct UniqueWorld {
     }
 
     private var random: SeededRandom
-    private var server = ServerModel()
-    private var replicas: [Replica] = []
+    private(set) var server = ServerModel()
+    private(set) var replicas: [Replica] = []
     private let steps: Int
     private let deletes: Bool
     private var made = 0
