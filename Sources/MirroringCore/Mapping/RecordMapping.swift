@@ -12,8 +12,7 @@ package import ManagedModel
 /// Source: *Reading CloudKit Records for Core Data*.
 package struct RecordMapping: Sendable {
     package let model: ResolvedModel
-    /// By index of the entity.
-    package let entities: [Int: EntityMapping]
+    package let entities: EntityMappings
     package let links: [LinkKind: LinkMapping]
     /// By index of the entity, and by index into its `toMany`: names of a link kind are too long to be made at each lookup.
     private let linksOfEntities: [[LinkMapping?]]
@@ -41,7 +40,7 @@ package struct RecordMapping: Sendable {
             }
             entities[entity.index] = mapping
         }
-        self.entities = entities
+        self.entities = EntityMappings(entities, count: model.entities.count)
         self.links = links
         linksOfEntities = model.entities.map { entity in
             entity.toMany.indices.map { Self.link(of: entity, at: $0, in: model, extensions).flatMap { links[$0.kind] } }
@@ -57,8 +56,10 @@ package struct RecordMapping: Sendable {
         guard let root = roots[record.recordType] else { return nil }
         var index = root
         if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value {
-            guard let named = model.entity(named: name), named.root == root else { return nil }
-            index = named.index
+            if name != model.entities[root].name {
+                guard let named = model.entity(named: name), named.root == root else { return nil }
+                index = named.index
+            }
         }
         guard let mapping = entities[index], !mapping.entity.isAbstract else { return nil }
         return mapping
@@ -73,7 +74,7 @@ package struct RecordMapping: Sendable {
     /// another fingerprint may hold what this model understands and that one did not: they are to be fetched again.
     package var fingerprint: String {
         var lines: [String] = []
-        for (_, mapping) in entities {
+        for mapping in entities.values {
             lines.append(mapping.entity.name)
             for property in mapping.properties {
                 var type = "→"
@@ -102,6 +103,19 @@ package struct RecordMapping: Sendable {
             isOrdered: keepsOrder && model.entities[inverseOwner].toMany[inverseIndex].declaration.isOrdered)
         return LinkMapping(near, far)
     }
+}
+
+/// The mapped entities, by index.
+package struct EntityMappings: Sendable {
+    private let mappings: [EntityMapping?]
+
+    /// - Parameter count: The number of entities of the model.
+    fileprivate init(_ mappings: [Int: EntityMapping], count: Int) { self.mappings = (0..<count).map { mappings[$0] } }
+
+    /// nil for an entity that is not mapped.
+    package subscript(index: Int) -> EntityMapping? { mappings.indices.contains(index) ? mappings[index] : nil }
+
+    package var values: [EntityMapping] { mappings.compactMap { $0 } }
 }
 
 /// How one entity's objects become records.
