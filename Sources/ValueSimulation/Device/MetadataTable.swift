@@ -14,7 +14,7 @@ package struct MetadataTable<State: Sendable>: Sendable {
 
     package var isEmpty: Bool { boxes.isEmpty }
     package var keys: some Collection<String> { boxes.keys }
-    package var values: [State] { boxes.values.map(\.state) }
+    package var values: [State] { filter { _ in true } }
 
     package subscript(name: String) -> State? { boxes[name]?.state }
 

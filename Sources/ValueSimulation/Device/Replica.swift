@@ -45,15 +45,6 @@ package struct Replica: Sendable {
         self.mapping = mapping
     }
 
-    private static let empty = Replica("")
-
-    /// Leaves an empty device here, so that the returned one is changed in place and not copied.
-    mutating func takeOut() -> Replica {
-        var device = Self.empty
-        swap(&device, &self)
-        return device
-    }
-
     // MARK: The home zone
 
     var home: ZoneMetadata { _read { yield zones[MirrorZone.home] } }
@@ -71,7 +62,8 @@ package struct Replica: Sendable {
     package var liveKeys: [RowKey] { rows.keys }
 
     package func keys(of entity: String) -> [RowKey] {
-        guard let hierarchy = mapping.model.entity(named: entity)?.hierarchy else { return [] }
+        // Models of simulations have five entities at most: to compare their names takes less time than to hash one.
+        guard let hierarchy = mapping.model.entities.first(where: { $0.name == entity })?.hierarchy else { return [] }
         return hierarchy.flatMap { rows.keys(of: $0) }
     }
 
@@ -154,4 +146,29 @@ package struct Replica: Sendable {
         for list in orders.keys { orders[list]?.removeAll { $0 == key } }
         orders = orders.filter { $0.key.owner != key }
     }
+}
+
+/// The devices of a world. A device that acts is taken out, so that it is changed in place and not copied.
+struct DeviceTable: Sendable {
+    private var places: [Replica?]
+
+    init(_ devices: [Replica]) { places = devices }
+
+    var indices: Range<Int> { places.indices }
+    var count: Int { places.count }
+
+    /// Copies of the devices, without one that acts.
+    var present: [Replica] { places.compactMap { $0 } }
+
+    subscript(index: Int) -> Replica {
+        guard let device = places[index] else { preconditionFailure("device \(index) acts") }
+        return device
+    }
+
+    mutating func takeOut(_ index: Int) -> Replica {
+        guard let device = places[index].take() else { preconditionFailure("device \(index) acts already") }
+        return device
+    }
+
+    mutating func putBack(_ device: consuming Replica, at index: Int) { places[index] = device }
 }
