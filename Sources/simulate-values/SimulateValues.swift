@@ -26,32 +26,23 @@ struct SimulateValues: ParsableCommand {
             """)
     var features: String?
 
+    @Flag(help: "Prints a digest of all final states, which a change of speed alone must not change.") var digest = false
+
     private struct Tally {
         var next: UInt64
         var failed = 0
-    }
-
-    private struct Run: Sendable {
-        var features: Set<ValueFeature>?
-        var canary: ValueCanary?
-
-        /// Without features and canary, a seed runs all worlds.
-        func violations(seed: UInt64) -> [String] {
-            if let canary { return FeatureWorld.violations(seed: seed, features: features ?? canary.features, canary: canary) }
-            if let features { return FeatureWorld.violations(seed: seed, features: features) }
-            return FeatureWorld.violations(seed: seed) + DeviceWorld.violations(seed: seed) + UniqueWorld.violations(seed: seed)
-        }
+        var digest = StateDigest()
     }
 
     func run() throws {
-        let run = Run(features: try features.map(Self.parsed), canary: try canary.map { try Self.parsed($0, "canary") })
+        let features = try self.features.map(Self.parsed)
+        let canary: ValueCanary? = try self.canary.map { try Self.parsed($0, "canary") }
         if let seed {
-            let violations = FeatureWorld.violations(
-                seed: seed, features: run.features ?? run.canary?.features, canary: run.canary, output: Self.say)
+            let violations = FeatureWorld.violations(seed: seed, features: features ?? canary?.features, canary: canary, output: Self.say)
             for violation in violations { Self.say("seed \(seed): \(violation)") }
             throw ExitCode(violations.isEmpty ? 0 : 1)
         }
-        try runAll(run)
+        try runAll { [digest] in ValueRunner(features: features, canary: canary, digests: digest) }
     }
 
     private static func parsed(_ names: String) throws -> Set<ValueFeature> {
@@ -65,24 +56,28 @@ struct SimulateValues: ParsableCommand {
         return value
     }
 
-    private func runAll(_ run: Run) throws {
+    /// - Parameter makeRunner: Called once by each thread.
+    private func runAll(_ makeRunner: @Sendable () -> ValueRunner) throws {
         let tally = Mutex(Tally(next: first))
         let end = first + seeds
         let start = ContinuousClock.now
         DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { _ in
+            var runner = makeRunner()
             while let seed = tally.withLock({ tally -> UInt64? in
                 guard tally.next < end else { return nil }
                 defer { tally.next += 1 }
                 return tally.next
             }) {
-                guard let violation = run.violations(seed: seed).first else { continue }
+                guard let violation = runner.violations(seed: seed).first else { continue }
                 tally.withLock { tally in
                     tally.failed += 1
                     if tally.failed <= 20 { Self.say("seed \(seed): \(violation)") }
                 }
             }
+            if let digest = runner.digest { tally.withLock { $0.digest.add(digest) } }
         }
-        let failed = tally.withLock { $0.failed }
+        let (failed, states) = tally.withLock { ($0.failed, $0.digest) }
+        if digest { Self.say("digest: \(String(states.value, radix: 16))") }
         let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
         Self.say("seeds run: \(seeds), failed: \(failed), \(Int(Double(seeds) / max(seconds, 0.001) * 60)) seeds a minute")
         throw ExitCode(failed == 0 ? 0 : 1)

@@ -30,16 +30,18 @@ package struct SHA256 {
             let second = rotated(b, 17) ^ rotated(b, 19) ^ (b >> 10)
             words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
         }
-        var work = state
+        // Variables, since an array for each round would be allocated.
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         for index in 0..<64 {
-            let (a, e) = (work[0], work[4])
-            let choice = (e & work[5]) ^ (~e & work[6])
-            let majority = (a & work[1]) ^ (a & work[2]) ^ (work[1] & work[2])
-            let first = work[7] &+ (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) &+ choice &+ Self.constants[index] &+ words[index]
+            let choice = (e & f) ^ (~e & g)
+            let majority = (a & b) ^ (a & c) ^ (b & c)
+            let first = h &+ (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) &+ choice &+ Self.constants[index] &+ words[index]
             let second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) &+ majority
-            work = [first &+ second, a, work[1], work[2], work[3] &+ first, e, work[5], work[6]]
+            (h, g, f, e) = (g, f, e, d &+ first)
+            (d, c, b, a) = (c, b, a, first &+ second)
         }
-        for index in 0..<8 { state[index] &+= work[index] }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
     }
 
     private func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }

@@ -40,44 +40,93 @@ package struct RecordState: Hashable, Sendable {
     package var key: RowKey
     /// nil until the server accepted or delivered the record.
     package var changeTag: String?
-    package var ancestor: Ancestor { didSet { written = nil } }
-    package var modified: RecordStamp? { didSet { written = nil } }
-    /// ``ancestor`` and ``modified`` in their stored form, if they were encoded before.
-    private var written: KeptAncestor?
     package var stage: MirrorStage
     /// The number of the history transaction that last changed the object. A response to an older change does not make the record
     /// ``MirrorStage/uploaded``.
     package var mark: Int64
-    /// The reason of a permanent rejection. The record is sent again after a change on either side.
-    package var failure: String?
     /// The number of the last full fetch that returned the record.
     package var generation: Int64
-    /// System fields of the record.
-    package var system = RecordSystemFields()
     package var role = RecordRole.current
     /// Whether the record is not stored yet, as far as its creator knows: a hint for writing it.
     package var isNew = true
-    /// The position keys of the object in ordered relationships, by to-one relationship.
-    package var ranks: [String: String] = [:]
-    /// Names of records that this one supersedes.
-    package var merged = MergedNames()
-    /// Versions of encrypted values, and the quarantined ones.
-    package var encrypted = EncryptedFields()
+    private var details = SharedValue(Details())
+
+    /// Properties that most steps only hand on. Import and export copy a state about ten times.
+    private struct Details: Hashable, Sendable {
+        var ancestor = Ancestor()
+        var modified: RecordStamp?
+        /// ``ancestor`` and ``modified`` in their stored form, if they were encoded before.
+        var written: KeptAncestor?
+        var failure: String?
+        var system = RecordSystemFields()
+        var ranks: [String: String] = [:]
+        var merged = MergedNames()
+        var encrypted = EncryptedFields()
+    }
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName
         self.key = key
         self.stage = stage
         self.mark = mark
-        ancestor = Ancestor()
         generation = 0
     }
 
+    package var ancestor: Ancestor {
+        _read { yield details.value.ancestor }
+        _modify {
+            details.value.written = nil
+            yield &details.value.ancestor
+        }
+    }
+
+    package var modified: RecordStamp? {
+        _read { yield details.value.modified }
+        _modify {
+            details.value.written = nil
+            yield &details.value.modified
+        }
+    }
+
+    /// The reason of a permanent rejection. The record is sent again after a change on either side.
+    package var failure: String? {
+        _read { yield details.value.failure }
+        _modify { yield &details.value.failure }
+        set {
+            // Most states have none, and get none.
+            if newValue != nil || details.value.failure != nil { details.value.failure = newValue }
+        }
+    }
+
+    /// System fields of the record.
+    package var system: RecordSystemFields {
+        _read { yield details.value.system }
+        _modify { yield &details.value.system }
+    }
+
+    /// The position keys of the object in ordered relationships, by to-one relationship.
+    package var ranks: [String: String] {
+        _read { yield details.value.ranks }
+        _modify { yield &details.value.ranks }
+    }
+
+    /// Names of records that this one supersedes.
+    package var merged: MergedNames {
+        _read { yield details.value.merged }
+        _modify { yield &details.value.merged }
+    }
+
+    /// Versions of encrypted values, and the quarantined ones.
+    package var encrypted: EncryptedFields {
+        _read { yield details.value.encrypted }
+        _modify { yield &details.value.encrypted }
+    }
+
     /// The merge base with its modification date, in stored form; nil if both are empty.
-    package var keptAncestor: KeptAncestor? { written ?? KeptAncestor(ancestor, modified) }
+    package var keptAncestor: KeptAncestor? { details.value.written ?? KeptAncestor(ancestor, modified) }
 
     /// - Parameter kept: The stored form of ``ancestor`` and ``modified``.
-    mutating func keep(_ kept: KeptAncestor?) { written = kept }
+    mutating func keep(_ kept: KeptAncestor?) { details.value.written = kept }
 }
 
 /// The sync metadata of one join record. It may arrive before its objects.

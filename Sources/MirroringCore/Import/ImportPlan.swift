@@ -148,6 +148,7 @@ package struct ImportPlan: Sendable {
 
     /// Replaces temporary keys by keys that the store allocated.
     package func assigning(_ keys: [RowKey: RowKey]) -> ImportPlan {
+        if keys.isEmpty { return self }
         func assigned(_ key: RowKey) -> RowKey {
             guard key.isTemporary else { return key }
             guard let real = keys[key] else { preconditionFailure("every new row of a plan gets a key from the store") }

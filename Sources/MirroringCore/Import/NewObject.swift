@@ -29,7 +29,7 @@ struct NewObject: Sendable {
         for property in entity.properties {
             let content = property.content(in: record.fields)
             if let field = property.assetFieldName, let digest = merge.newDigest(of: content) { ancestor.digests[field] = digest }
-            switch property.kind {
+            switch property.form {
             case .attribute: values[property.slot] = merge.stored(content, for: property)
             case .toOne: references.append((property, property.target(content)))
             case .rank, .merged: own.append((property, content))

@@ -134,7 +134,7 @@ package struct OneToOneRepair: Hashable, Sendable {
 
         /// - Parameters:
         ///   - side: The relationship by which `key` names `target`.
-        mutating func repair(_ key: RowKey, _ side: RecordMapping.OneToOneSide, _ target: RowKey) {
+        mutating func repair(_ key: RowKey, _ side: OneToOneSide, _ target: RowKey) {
             guard let state = records[key], let other = records[target], state.stage.isLive, other.stage.isLive else { return }
             let date = date(of: side.name, state), otherDate = self.date(of: side.inverseName, other)
             let isLater = date == otherDate ? state.recordName > other.recordName : date > otherDate
@@ -179,26 +179,30 @@ extension MirrorStage {
     fileprivate var isLive: Bool { self == .uploaded || self == .needsUpload }
 }
 
-extension RecordMapping {
-    /// A one-to-one relationship with an inverse, seen from one entity.
-    struct OneToOneSide: Hashable {
-        let name: String
-        let slot: Int
-        let inverseName: String
-        /// The slot of the inverse in rows of the destination.
-        let inverse: Int
-    }
+/// A one-to-one relationship with an inverse, seen from one entity.
+struct OneToOneSide: Hashable, Sendable {
+    let name: String
+    let slot: Int
+    let inverseName: String
+    /// The slot of the inverse in rows of the destination.
+    let inverse: Int
 
-    func oneToOneSides(of entity: Int) -> [OneToOneSide] {
-        (entities[entity]?.properties ?? []).compactMap { property in
-            guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
-                case .slot(let inverse)? = relationship.inverse,
-                let inverseName = relationship.inverseName
-            else { return nil }
-            return OneToOneSide(name: property.name, slot: property.slot, inverseName: inverseName, inverse: inverse)
-        }
+    /// nil for another property than a one-to-one relationship with an inverse.
+    init?(_ property: PropertyMapping) {
+        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
+            case .slot(let inverse)? = relationship.inverse,
+            let inverseName = relationship.inverseName
+        else { return nil }
+        name = property.name
+        slot = property.slot
+        self.inverseName = inverseName
+        self.inverse = inverse
     }
+}
+
+extension RecordMapping {
+    func oneToOneSides(of entity: Int) -> [OneToOneSide] { entities[entity]?.oneToOneSides ?? [] }
 
     /// Whether a mirrored entity has a one-to-one relationship.
-    package var hasOneToOne: Bool { entities.keys.contains { !oneToOneSides(of: $0).isEmpty } }
+    package var hasOneToOne: Bool { entities.values.contains { !$0.oneToOneSides.isEmpty } }
 }

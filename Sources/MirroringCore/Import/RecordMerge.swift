@@ -103,7 +103,7 @@ struct RecordMerge {
     ///
     /// - Returns: nil for a property that isn't a position, and for an object in the same list on both sides.
     private func sideOfList(of rank: PropertyMapping, _ local: LocalRecord) -> Side? {
-        guard case .rank(let relationship) = rank.kind, let list = entity.properties.first(where: { $0.isToOne && $0.name == relationship.name })
+        guard case .rank(let relationship) = rank.form, let list = entity.properties.first(where: { $0.isToOne && $0.name == relationship })
         else { return nil }
         let before = list.content(in: ancestor.fields), there = list.content(in: remote), here = local.content(of: list)
         if list.isSame(here, as: there, digest: nil) { return nil }
@@ -126,7 +126,7 @@ struct RecordMerge {
             if before == .absent { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
             return
         }
-        if case .merged = property.kind {
+        if case .merged = property.form {
             let names = local.merged.merged(with: PropertyMapping.mergedNames(there), since: PropertyMapping.mergedNames(before))
             outcome.mergedNames = names
             if names != PropertyMapping.mergedNames(there) { outcome.isLocalAhead = true }

@@ -28,6 +28,12 @@ package struct LinkPair: Hashable, Sendable {
         self.first = first
         self.second = second
     }
+
+    /// Few pairs of objects are linked by two relationships: the texts of the kind cost more than those of the names.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(first)
+        hasher.combine(second)
+    }
 }
 
 /// A many-to-many relationship. Its pairs are join records of type `CDMR`.
@@ -87,7 +93,7 @@ extension RecordMapping {
             case .string(let kind)? = record.fields[MirrorNames.linkEntityNames]?.value
         else { return nil }
         // Names of entities have neither.
-        let separators: [Character] = kind.contains(":") ? [":", ";"] : [";", ":"]
+        let separators = kind.utf8.contains(UInt8(ascii: ":")) ? ":;" : ";:"
         guard let entities = Self.parts(record.fields[MirrorNames.linkEntityNames], separators),
             let names = Self.parts(record.fields[MirrorNames.linkRecordNames], separators),
             let relationships = Self.parts(record.fields[MirrorNames.linkRelationships], separators)
@@ -114,11 +120,22 @@ extension RecordMapping {
         return fields
     }
 
+    /// Splits the text of a field at its only separator.
+    ///
     /// - Parameter separators: The likelier one first.
-    private static func parts(_ field: Field?, _ separators: [Character]) -> (String, String)? {
-        guard case .string(let text)? = field?.value, let separator = separators.first(where: { text.contains($0) }) else { return nil }
-        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
-        return (String(parts[0]), String(parts[1]))
+    private static func parts(_ field: Field?, _ separators: String) -> (String, String)? {
+        guard case .string(let text)? = field?.value else { return nil }
+        // To break a text into characters takes longer than all else that a join record needs.
+        let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
+        return isASCII
+            ? halves(of: text.utf8, separators.utf8).map { (String(Substring($0)), String(Substring($1))) }
+            : halves(of: text, separators).map { (String($0), String($1)) }
+    }
+
+    private static func halves<Text: Collection>(of text: Text, _ separators: Text) -> (Text.SubSequence, Text.SubSequence)?
+    where Text.Element: Equatable {
+        guard let separator = separators.first(where: { text.contains($0) }), let end = text.firstIndex(of: separator) else { return nil }
+        let first = text[..<end], second = text[text.index(after: end)...]
+        return first.isEmpty || second.isEmpty || second.contains(separator) ? nil : (first, second)
     }
 }

@@ -69,16 +69,16 @@ struct LocalRecord {
 
     func content(of property: PropertyMapping) -> LocalContent {
         let value = row.values[property.slot]
-        switch property.kind {
-        case .attribute(let attribute):
-            if let long = LongValue(value, as: attribute.type) { return .long(long) }
+        switch property.form {
+        case .attribute(let type):
+            if let long = LongValue(value, as: type) { return .long(long) }
             // A missing required value counts as its default, as on other devices.
-            let encoded = FieldCodec.encode(value, as: attribute.type) ?? FieldCodec.encode(property.absentValue, as: attribute.type)
+            let encoded = FieldCodec.encode(value, as: type) ?? FieldCodec.encode(property.absentValue, as: type)
             return encoded.map { .value($0) } ?? .absent
         case .toOne:
             if let key = value.reference { return names[key].map { .value(.string($0)) } ?? .unnamed(key) }
             return parked[property.name].map { .value(.string($0)) } ?? .absent
-        case .rank(let relationship): return ranks[relationship.name].map { .value(.string($0)) } ?? .absent
+        case .rank(let relationship): return ranks[relationship].map { .value(.string($0)) } ?? .absent
         case .merged: return merged.text.map { .value(.string($0)) } ?? .absent
         }
     }
@@ -94,35 +94,26 @@ extension PropertyMapping {
         return .inline(inline)
     }
 
-    /// The value of a property without a field in the record.
-    ///
-    /// Nil is absent on the wire, so an optional property is cleared by absence, and only one that cannot be
-    /// nil takes its default value.
-    var absentValue: StoredValue {
-        guard case .attribute(let attribute) = kind, !attribute.isOptional else { return .null }
-        return attribute.defaultValue
-    }
-
     /// The row's value for an attribute's inline field; the absent value if the field is of a foreign kind.
     func stored(_ value: FieldValue) -> StoredValue {
-        guard case .attribute(let attribute) = kind else { return .null }
-        return FieldCodec.decode(value, as: attribute.type) ?? absentValue
+        guard case .attribute(let type) = form else { return .null }
+        return FieldCodec.decode(value, as: type) ?? absentValue
     }
 
     func stored(contentsOfAsset bytes: Data) -> StoredValue {
-        guard case .attribute(let attribute) = kind else { return .null }
-        return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type) ?? absentValue
+        guard case .attribute(let type) = form else { return .null }
+        return FieldCodec.decode(contentsOfAsset: bytes, as: type) ?? absentValue
     }
 
     /// The content of a row that equals the record: a difference is a local change.
     ///
     /// Never the remote content itself, since a value may not survive the way into a row unchanged.
     func mirrored(_ content: RemoteContent) -> LocalContent {
-        switch (kind, content) {
-        case (.attribute(let attribute), .inline(let value)):
-            FieldCodec.encode(stored(value), as: attribute.type).map { .value($0) } ?? .absent
-        case (.attribute(let attribute), .absent):
-            FieldCodec.encode(absentValue, as: attribute.type).map { .value($0) } ?? .absent
+        switch (form, content) {
+        case (.attribute(let type), .inline(let value)):
+            FieldCodec.encode(stored(value), as: type).map { .value($0) } ?? .absent
+        case (.attribute(let type), .absent):
+            FieldCodec.encode(absentValue, as: type).map { .value($0) } ?? .absent
         case (.toOne, .inline(.string(let name))): name.isEmpty ? .absent : .value(.string(name))
         case (.rank, .inline(.string(let rank))): Rank(rank).map { .value(.string($0.text)) } ?? .absent
         case (.merged, .inline): Self.mergedNames(content).text.map { .value(.string($0)) } ?? .absent

@@ -20,7 +20,7 @@ extension PropertyMapping {
         }
     }
 
-    package var isToOne: Bool { if case .toOne = kind { true } else { false } }
+    package var isToOne: Bool { if case .toOne = form { true } else { false } }
 }
 
 extension EntityMapping {

@@ -12,9 +12,10 @@ package import ManagedModel
 /// Source: *Reading CloudKit Records for Core Data*.
 package struct RecordMapping: Sendable {
     package let model: ResolvedModel
-    /// By index of the entity.
-    package let entities: [Int: EntityMapping]
+    package let entities: EntityMappings
     package let links: [LinkKind: LinkMapping]
+    /// By index of the entity, and by index into its `toMany`: names of a link kind are too long to be made at each lookup.
+    private let linksOfEntities: [[LinkMapping?]]
     private let roots: [String: Int]
     package let hasEncryptedFields: Bool
     /// What of the model goes beyond Apple's rules; the server has to offer it.
@@ -39,8 +40,11 @@ package struct RecordMapping: Sendable {
             }
             entities[entity.index] = mapping
         }
-        self.entities = entities
+        self.entities = EntityMappings(entities, count: model.entities.count)
         self.links = links
+        linksOfEntities = model.entities.map { entity in
+            entity.toMany.indices.map { Self.link(of: entity, at: $0, in: model, extensions).flatMap { links[$0.kind] } }
+        }
         hasEncryptedFields = entities.values.contains(where: \.hasEncryptedFields)
         roots = Dictionary(
             included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].name), $0.root) },
@@ -52,8 +56,10 @@ package struct RecordMapping: Sendable {
         guard let root = roots[record.recordType] else { return nil }
         var index = root
         if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value {
-            guard let named = model.entity(named: name), named.root == root else { return nil }
-            index = named.index
+            if name != model.entities[root].name {
+                guard let named = model.entity(named: name), named.root == root else { return nil }
+                index = named.index
+            }
         }
         guard let mapping = entities[index], !mapping.entity.isAbstract else { return nil }
         return mapping
@@ -61,14 +67,14 @@ package struct RecordMapping: Sendable {
 
     /// - Returns: How a to-many relationship of an entity is mirrored by records of its own; nil for one-to-many.
     package func link(entity: Int, toMany index: Int) -> LinkMapping? {
-        Self.link(of: model.entities[entity], at: index, in: model, extensions).flatMap { links[$0.kind] }
+        linksOfEntities[entity][index]
     }
 
     /// Changes when the model gains, loses or retypes something that is mirrored. Records that were imported under
     /// another fingerprint may hold what this model understands and that one did not: they are to be fetched again.
     package var fingerprint: String {
         var lines: [String] = []
-        for (_, mapping) in entities {
+        for mapping in entities.values {
             lines.append(mapping.entity.name)
             for property in mapping.properties {
                 var type = "→"
@@ -99,6 +105,19 @@ package struct RecordMapping: Sendable {
     }
 }
 
+/// The mapped entities, by index.
+package struct EntityMappings: Sendable {
+    private let mappings: [EntityMapping?]
+
+    /// - Parameter count: The number of entities of the model.
+    fileprivate init(_ mappings: [Int: EntityMapping], count: Int) { self.mappings = (0..<count).map { mappings[$0] } }
+
+    /// nil for an entity that is not mapped.
+    package subscript(index: Int) -> EntityMapping? { mappings.indices.contains(index) ? mappings[index] : nil }
+
+    package var values: [EntityMapping] { mappings.compactMap { $0 } }
+}
+
 /// How one entity's objects become records.
 package final class EntityMapping: Sendable {
     package let entity: ResolvedEntity
@@ -109,6 +128,9 @@ package final class EntityMapping: Sendable {
     package let ranks: [PropertyMapping]
     /// The required ``properties``: an object without them is withheld.
     let required: [PropertyMapping]
+    let oneToOneSides: [OneToOneSide]
+    /// Constraints whose values make objects the same thing: those of the root entity first.
+    let uniqueKeys: [UniqueKey]
     /// Fields that this model understands, among them those of assets.
     let knownFields: Set<String>
     package let hasEncryptedFields: Bool
@@ -119,6 +141,8 @@ package final class EntityMapping: Sendable {
         properties = PropertyMapping.all(of: entity, in: model, extensions)
         ranks = properties.filter(\.isRank)
         required = extensions.contains(.requiredValues) ? properties.filter(\.isRequired) : []
+        oneToOneSides = properties.compactMap { OneToOneSide($0) }
+        uniqueKeys = extensions.contains(.uniquenessConstraints) ? UniqueKey.all(of: entity) : []
         hasEncryptedFields = properties.contains(where: \.isEncrypted)
         knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }
@@ -152,9 +176,24 @@ package final class PropertyMapping: Hashable, Sendable {
         case merged
     }
 
+    /// ``Kind`` without the model's declarations, each copy of which counts the references of all their texts.
+    enum Form: Hashable, Sendable {
+        case attribute(AttributeType)
+        case toOne
+        /// - Parameter relationship: The name of the to-one relationship.
+        case rank(relationship: String)
+        case merged
+    }
+
     package let slot: Int
     package let name: String
     package let kind: Kind
+    let form: Form
+    /// The value of a property without a field in the record.
+    ///
+    /// Nil is absent on the wire, so an optional property is cleared by absence, and only one that cannot be
+    /// nil takes its default value.
+    let absentValue: StoredValue
     package let fieldName: String
     /// Where a value goes that is too long for ``fieldName``.
     package let assetFieldName: String?
@@ -176,11 +215,15 @@ package final class PropertyMapping: Hashable, Sendable {
         case .attribute(let attribute):
             guard attribute.isMirrored else { return nil }
             kind = .attribute(attribute)
+            form = .attribute(attribute.type)
+            absentValue = attribute.isOptional ? .null : attribute.defaultValue
             assetFieldName = attribute.type.canBeAsset ? MirrorNames.assetField(for: slot.name) : nil
             isEncrypted = attribute.allowsCloudEncryption
         case .toOne(let relationship):
             guard !relationship.declaration.isTransient else { return nil }
             kind = .toOne(relationship)
+            form = .toOne
+            absentValue = .null
             assetFieldName = nil
             isEncrypted = false
         }
@@ -190,6 +233,8 @@ package final class PropertyMapping: Hashable, Sendable {
         slot = 0
         name = MirrorNames.mergedProperty
         kind = .merged
+        form = .merged
+        absentValue = .null
         fieldName = MirrorNames.merged
         assetFieldName = nil
         isEncrypted = false
@@ -202,6 +247,8 @@ package final class PropertyMapping: Hashable, Sendable {
         slot = toOne.slot
         name = toOne.name + MirrorNames.rankSuffix
         kind = .rank(relationship)
+        form = .rank(relationship: relationship.name)
+        absentValue = .null
         fieldName = MirrorNames.rankField(for: toOne.name)
         assetFieldName = nil
         isEncrypted = false
@@ -226,11 +273,11 @@ extension PropertyMapping {
         }
     }
 
-    package var isRank: Bool { if case .rank = kind { true } else { false } }
+    package var isRank: Bool { if case .rank = form { true } else { false } }
 
     /// Whether it is metadata without a slot in the row, which the conflict log does not keep.
     package var isOwn: Bool {
-        switch kind {
+        switch form {
         case .rank, .merged: true
         case .attribute, .toOne: false
         }

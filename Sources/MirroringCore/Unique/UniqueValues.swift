@@ -13,6 +13,41 @@ package struct UniqueValues: Hashable, Sendable {
     package let values: [StoredValue]
 }
 
+/// A uniqueness constraint with the types of its attributes.
+struct UniqueKey: Sendable {
+    let constraint: UniquenessConstraint
+    /// In the order of the constraint's slots.
+    private let types: [AttributeType]
+
+    /// The constraints of an entity, without those of a relationship.
+    static func all(of entity: ResolvedEntity) -> [UniqueKey] {
+        let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(\.element)
+        return constraints.compactMap { UniqueKey($0, of: entity) }
+    }
+
+    private init?(_ constraint: UniquenessConstraint, of entity: ResolvedEntity) {
+        var types: [AttributeType] = []
+        for slot in constraint.slots {
+            guard case .attribute(let attribute) = entity.slots[slot] else { return nil }
+            types.append(attribute.type)
+        }
+        self.constraint = constraint
+        self.types = types
+    }
+
+    /// nil if one of the values is nil.
+    func values(of row: Row) -> UniqueValues? {
+        var values: [StoredValue] = []
+        values.reserveCapacity(types.count)
+        for (slot, type) in zip(constraint.slots, types) {
+            guard let encoded = FieldCodec.encode(row.values[slot], as: type), let value = FieldCodec.decode(encoded, as: type), !value.isNull
+            else { return nil }
+            values.append(value)
+        }
+        return UniqueValues(constraint: constraint, values: values)
+    }
+}
+
 extension RecordMapping {
     /// Whether objects of some entity are the same thing if they have the same values.
     package var hasUniqueness: Bool { extensions.contains(.uniquenessConstraints) }
@@ -21,19 +56,8 @@ extension RecordMapping {
 
     /// Returns the unique values of a row: one for each complete constraint of its entity, those of the root entity first.
     package func uniqueValues(of row: Row) -> [UniqueValues] {
-        guard hasUniqueness, let entity = entities[row.key.entityIndex]?.entity else { return [] }
-        let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(\.element)
-        return constraints.compactMap { constraint in
-            var values: [StoredValue] = []
-            for slot in constraint.slots {
-                guard case .attribute(let attribute) = entity.slots[slot],
-                    let encoded = FieldCodec.encode(row.values[slot], as: attribute.type),
-                    let value = FieldCodec.decode(encoded, as: attribute.type), !value.isNull
-                else { return nil }
-                values.append(value)
-            }
-            return UniqueValues(constraint: constraint, values: values)
-        }
+        guard hasUniqueness, let entity = entities[row.key.entityIndex] else { return [] }
+        return entity.uniqueKeys.compactMap { $0.values(of: row) }
     }
 
     /// Returns the unique values of a record, from its inline fields; empty for a record of another entity.
@@ -42,7 +66,7 @@ extension RecordMapping {
         let key = RowKey(store: RowKey.temporaryStore, entity: mapped.entity.index, primaryKey: 0)
         var row = Row(key: key, version: 1, values: mapped.entity.defaultValues)
         for property in mapped.properties {
-            guard case .attribute = property.kind else { continue }
+            guard case .attribute = property.form else { continue }
             switch property.content(in: record.fields) {
             case .inline(let value): row.values[property.slot] = property.stored(value)
             case .absent, .asset: row.values[property.slot] = property.absentValue

@@ -53,7 +53,7 @@ extension Replica {
 
     package func pendingRecords(in zone: Int64) -> [RecordState] {
         let metadata = zones[zone]
-        let pending = metadata.records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        let pending = metadata.records.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
         if pending.isEmpty { return [] }
         // The server learns of the survivor of a merge before it learns of the deletion of the duplicate.
         let redirects = mapping.hasUniqueness ? metadata.redirects : [:]
@@ -67,7 +67,7 @@ extension Replica {
     }
 
     package func pendingLinks(in zone: Int64) -> [LinkState] {
-        zones[zone].links.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        zones[zone].links.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
             .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
     }
 
@@ -101,15 +101,22 @@ extension Replica {
     ) -> BatchVerdict {
         let metadata = zones[zone]
         var records: [String: RecordState] = [:]
-        for item in batch.items where !item.isLink { records[item.recordName] = record(named: item.recordName, in: zone) }
+        var links: [String: LinkState] = [:]
+        for item in batch.items {
+            if item.isLink {
+                links[item.recordName] = metadata.links[item.recordName]
+            } else {
+                records[item.recordName] = record(named: item.recordName, in: zone)
+            }
+        }
         let settlement = ExportSettlement.settle(
             batch.items, outcomes: outcomes, assets: assets,
-            generation: metadata.token == nil ? metadata.generation - 1 : metadata.generation, records: records, links: metadata.links,
+            generation: metadata.token == nil ? metadata.generation - 1 : metadata.generation, records: records, links: links,
             mapping: mapping)
         write(settlement.changes, in: zone)
         deletedNames.formUnion(
             DeletedNames.decide(settlement.changes, records, isHome: zone == MirrorZone.home) { name in
-                zones.shares.contains { zones[$0].links[name] != nil }
+                zones.shares.contains { zones[$0].links.contains(name) }
             })
         return settlement.verdict
     }
@@ -129,7 +136,7 @@ extension Replica {
         if mapping.uniqueValues(of: row).isEmpty { return nil }
         let redirects = zones[zone].redirects, deferred = Set(zones[zone].parked.values)
         return Rekeying.name(of: row, mapping: mapping) { name in
-            zones.numbers.allSatisfy { zones[$0].records[name] == nil } && !taken.contains(name)
+            zones.numbers.allSatisfy { !zones[$0].records.contains(name) } && !taken.contains(name)
                 && !deferred.contains(name) && redirects[name] == nil
         }
     }
@@ -149,8 +156,8 @@ extension Replica {
             changes.records = [renamed]
             let links = zones[zone].links(touching: [record.recordName])
             for pair in Rekeying.pairsToUnlink(links) {
-                guard let link = mapping.links[pair.kind], let first = zones[zone].records[pair.first]?.key,
-                    let second = zones[zone].records[pair.second]?.key
+                guard let link = mapping.links[pair.kind], let first = zones[zone].records.value(of: pair.first, { $0.key }),
+                    let second = zones[zone].records.value(of: pair.second, { $0.key })
                 else { continue }
                 pairs.remove(self.pair(link, link.first.relationship, first, second))
             }

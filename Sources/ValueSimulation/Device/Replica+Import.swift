@@ -170,7 +170,7 @@ extension Replica {
         if metadata.links.isEmpty { return }
         let names = Set(needs.names), pairs = Set(details.pairs)
         let ends = Set(details.linkEnds).union(loaded.successors.keys)
-        loaded.links = metadata.links.values.filter {
+        loaded.links = metadata.links.filter {
             names.contains($0.recordName) || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
         }.sorted { $0.recordName < $1.recordName }
         for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
@@ -261,8 +261,8 @@ extension Replica {
     }
 
     func keys(with unique: UniqueValues) -> [RowKey] {
-        rows.values.compactMap { row in
-            mapping.isUnique(row.key.entityIndex) && mapping.uniqueValues(of: row).contains(unique) ? row.key : nil
+        mapping.model.entities[unique.constraint.entity].hierarchy.flatMap { entity in
+            rows.rows(of: entity).compactMap { mapping.uniqueValues(of: $0).contains(unique) ? $0.key : nil }
         }
     }
 

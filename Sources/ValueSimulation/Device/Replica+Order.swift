@@ -99,7 +99,7 @@ extension Replica {
     private mutating func replaceLinks(of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ zone: Int64) {
         guard let owner = zones[zone].names[list.owner], let pair = linkPair(in: list, owner: owner, member: member) else { return }
         var changes = BookkeepingChanges()
-        let links = zones[zone].links.values.filter { $0.pair == pair && $0.isLive }.sorted { $0.recordName < $1.recordName }
+        let links = zones[zone].links.filter { $0.pair == pair && $0.isLive }.sorted { $0.recordName < $1.recordName }
         guard var link = LinkState.decisive(links, inListOf: owner) else { return }
         // A link of the same scan was not sent yet.
         if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
@@ -130,7 +130,7 @@ extension Replica {
     /// no name.
     private func ranking(of keys: [RowKey], in list: OrderedList, zone: Int64) -> [Ranking.Member] {
         let metadata = zones[zone]
-        func memberName(_ key: RowKey) -> String? { metadata.names[key].flatMap { metadata.records[$0]?.isRelocated == false ? $0 : nil } }
+        func memberName(_ key: RowKey) -> String? { metadata.currentName(of: key) }
         if let relationship = mapping.rankedName(list) {
             return keys.map { key in
                 // Position keys of a one-to-many relationship belong to the row, in any zone.
@@ -169,7 +169,8 @@ extension Replica {
 
     /// Returns the lists that a pair belongs to.
     func lists(of pair: LinkPair, in zone: Int64) -> [OrderedList] {
-        [pair.first, pair.second].compactMap { zones[zone].records[$0]?.key }.flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
+        [pair.first, pair.second].compactMap { zones[zone].records.value(of: $0) { $0.key } }
+            .flatMap { mapping.lists(of: $0, linkedBy: pair.kind) }
     }
 
     /// Puts the members of lists in the order of their position keys.

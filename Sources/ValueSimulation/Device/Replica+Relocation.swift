@@ -103,12 +103,13 @@ extension Replica {
             let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
             let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
                 RelocatedLink.destinationName(
-                    of: name, source: home.records[name], hasRecord: { zones[zone].records[$0] != nil }, nameOf: { zones[zone].names[$0] })
+                    of: name, source: home.records[name], hasRecord: { zones[zone].records.contains($0) },
+                    nameOf: { zones[zone].names[$0] })
             }
             guard let pair else { continue }
             let relocated = RelocatedLink(
                 link, as: pair, mark: lastTransaction, keepsSource: true,
-                hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records[$0] != nil })
+                hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records.contains($0) })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]
@@ -188,7 +189,7 @@ extension Replica {
     }
 
     private func liveKeysOfRecords(in zone: Int64) -> [RowKey] {
-        zones[zone].records.values.filter { !$0.isRelocated && $0.stage != .needsDelete }.map(\.key)
+        zones[zone].records.filter { !$0.isRelocated && $0.stage != .needsDelete }.map(\.key)
             .sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
     }
 
@@ -245,10 +246,10 @@ extension Replica {
         var page = page
         func isLink(_ record: Record) -> Bool { record.recordType == MirrorNames.linkRecordType }
         page.records = page.recordsOfHome(
-            isInHome: { isLink($0) ? home.links[$0.recordName] != nil : home.records[$0.recordName] != nil },
+            isInHome: { isLink($0) ? home.links.contains($0.recordName) : home.records.contains($0.recordName) },
             isElsewhere: { record in
                 zones.numbers.contains {
-                    if isLink(record) { return zones[$0].links[record.recordName] != nil }
+                    if isLink(record) { return zones[$0].links.contains(record.recordName) }
                     return zones[$0].records[record.recordName]?.isRelocation(of: record, mapping: mapping) == true
                 }
             })
@@ -351,7 +352,7 @@ extension Replica {
     }
 
     private mutating func prepareArrival(ofLink name: String, _ zone: Int64) {
-        guard zones[zone].links[name] == nil, let link = home.links[name] else { return }
+        guard !zones[zone].links.contains(name), let link = home.links[name] else { return }
         let ends = [link.pair.first, link.pair.second].map { zones[zone].records[$0] ?? home.records[$0] }
         var isLinked = false
         if let first = ends[0]?.key, let second = ends[1]?.key, let relationship = mapping.links[link.pair.kind] {
@@ -375,7 +376,7 @@ extension Replica {
         guard let state = record(named: name, in: zone) else { return }
         let metadata = zones[zone]
         let deferred = metadata.deferredReferences.filter { $0.key.source == name }
-        let resolved = DeferredReferenceArrival.resolvedFields(of: state, deferred, mapping: mapping) { metadata.records[$0] != nil }
+        let resolved = DeferredReferenceArrival.resolvedFields(of: state, deferred, mapping: mapping) { metadata.records.contains($0) }
         if resolved.isEmpty { return }
         var changes = BookkeepingChanges()
         changes.unparked = resolved.map(\.key)
@@ -392,7 +393,8 @@ extension Replica {
             if let pair = mapping.pair(of: record) {
                 guard
                     RepeatedDeletions.isRepeated(
-                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone].links[name] != nil, isInHome: home.links[name] != nil
+                        wasDeleted: deletedNames.contains(name), isKnown: zones[zone].links.contains(name),
+                        isInHome: home.links.contains(name)
                     )
                 else { continue }
                 repeated.add(record, pair)
@@ -403,7 +405,7 @@ extension Replica {
             guard
                 RepeatedDeletions.isRepeated(
                     source: source, isUnique: mapping.isUnique(entity.entity.index), wasDeleted: deletedNames.contains(stamp.name),
-                    isKnown: zones[zone].records[name] != nil || zones[zone].withheld[name] != nil)
+                    isKnown: zones[zone].records.contains(name) || zones[zone].withheld[name] != nil)
             else { continue }
             lastPrimaryKey += 1
             repeated.add(

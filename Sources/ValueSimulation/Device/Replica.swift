@@ -8,7 +8,15 @@ package import MirroringCore
 ///
 /// It loads the facts that the decisions of `MirroringCore` need, and writes their results, as `CloudMirroring` does with a store's file.
 package struct Replica: Sendable {
-    package struct Pair: Hashable, Sendable { package var kind: LinkKind, first: RowKey, second: RowKey }
+    package struct Pair: Hashable, Sendable {
+        package var kind: LinkKind, first: RowKey, second: RowKey
+
+        /// Few pairs of rows are linked by two relationships: the texts of the kind would cost more than all else.
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(first)
+            hasher.combine(second)
+        }
+    }
 
     package let device: String
     package var mapping: RecordMapping
@@ -37,20 +45,11 @@ package struct Replica: Sendable {
         self.mapping = mapping
     }
 
-    private static let empty = Replica("")
-
-    /// Leaves an empty device here, so that the returned one is changed in place and not copied.
-    mutating func takeOut() -> Replica {
-        var device = Self.empty
-        swap(&device, &self)
-        return device
-    }
-
     // MARK: The home zone
 
     var home: ZoneMetadata { _read { yield zones[MirrorZone.home] } }
-    package var records: [String: RecordState] { home.records }
-    package var links: [String: LinkState] { home.links }
+    package var records: MetadataTable<RecordState> { home.records }
+    package var links: MetadataTable<LinkState> { home.links }
     package var parked: [ParkedRelationship.Key: String] { home.parked }
     package var token: String? { home.token }
 
@@ -63,19 +62,23 @@ package struct Replica: Sendable {
     package var liveKeys: [RowKey] { rows.keys }
 
     package func keys(of entity: String) -> [RowKey] {
-        guard let hierarchy = mapping.model.entity(named: entity)?.hierarchy else { return [] }
+        // Models of simulations have five entities at most: to compare their names takes less time than to hash one.
+        guard let hierarchy = mapping.model.entities.first(where: { $0.name == entity })?.hierarchy else { return [] }
         return hierarchy.flatMap { rows.keys(of: $0) }
     }
 
     /// The name of the current record of a row.
-    package func name(of key: RowKey) -> String? { current(key)?.state.recordName }
+    package func name(of key: RowKey) -> String? {
+        for number in zones.numbers { if let name = zones[number].currentName(of: key) { return name } }
+        return nil
+    }
 
-    package func key(named name: String) -> RowKey? { records[name]?.key }
+    package func key(named name: String) -> RowKey? { home.records.value(of: name) { $0.key } }
 
     /// The current record of a row, in any zone.
     func current(_ key: RowKey) -> (zone: Int64, state: RecordState)? {
         for number in zones.numbers {
-            if let name = zones[number].names[key], let state = zones[number].records[name], !state.isRelocated { return (number, state) }
+            if let name = zones[number].currentName(of: key), let state = zones[number].records[name] { return (number, state) }
         }
         return nil
     }
@@ -90,7 +93,7 @@ package struct Replica: Sendable {
         return nil
     }
 
-    func zone(of key: RowKey) -> Int64? { current(key)?.zone }
+    func zone(of key: RowKey) -> Int64? { zones.numbers.first { zones[$0].currentName(of: key) != nil } }
 
     /// Returns a record with the values that are stored by row: its position keys, and whether a relocated object was deleted.
     func stored(_ state: RecordState) -> RecordState {
@@ -143,4 +146,29 @@ package struct Replica: Sendable {
         for list in orders.keys { orders[list]?.removeAll { $0 == key } }
         orders = orders.filter { $0.key.owner != key }
     }
+}
+
+/// The devices of a world. A device that acts is taken out, so that it is changed in place and not copied.
+struct DeviceTable: Sendable {
+    private var places: [Replica?]
+
+    init(_ devices: [Replica]) { places = devices }
+
+    var indices: Range<Int> { places.indices }
+    var count: Int { places.count }
+
+    /// Copies of the devices, without one that acts.
+    var present: [Replica] { places.compactMap { $0 } }
+
+    subscript(index: Int) -> Replica {
+        guard let device = places[index] else { preconditionFailure("device \(index) acts") }
+        return device
+    }
+
+    mutating func takeOut(_ index: Int) -> Replica {
+        guard let device = places[index].take() else { preconditionFailure("device \(index) acts already") }
+        return device
+    }
+
+    mutating func putBack(_ device: consuming Replica, at index: Int) { places[index] = device }
 }

@@ -36,9 +36,14 @@ package struct RowTable: Sendable {
     }
 
     /// The keys of one entity.
-    func keys(of entity: Int) -> ArraySlice<RowKey> {
+    func keys(of entity: Int) -> ArraySlice<RowKey> { keys[positions(of: entity)] }
+
+    /// The rows of one entity.
+    func rows(of entity: Int) -> ArraySlice<Row> { values[positions(of: entity)] }
+
+    private func positions(of entity: Int) -> Range<Int> {
         let first = position(of: RowKey(store: 0, entity: entity, primaryKey: .min))
-        return keys[first..<position(of: RowKey(store: 0, entity: entity + 1, primaryKey: .min))]
+        return first..<position(of: RowKey(store: 0, entity: entity + 1, primaryKey: .min))
     }
 
     /// Changes a value of a row that exists.

@@ -7,8 +7,8 @@ package import MirroringCore
 
 /// The sync metadata of one zone on a device.
 package struct ZoneMetadata: Sendable {
-    package private(set) var records: [String: RecordState] = [:]
-    package private(set) var links: [String: LinkState] = [:]
+    package private(set) var records = MetadataTable<RecordState>()
+    package private(set) var links = MetadataTable<LinkState>()
     package private(set) var parked: [ParkedRelationship.Key: String] = [:]
     /// Withheld records by name.
     package private(set) var withheld: [String: IncompleteRecord] = [:]
@@ -27,24 +27,25 @@ package struct ZoneMetadata: Sendable {
     var fetchNumber: Int64? { isFullFetch ? generation : nil }
 
     mutating func put(_ state: RecordState) {
-        if let old = records.updateValue(state, forKey: state.recordName), old.key != state.key, names[old.key] == state.recordName {
-            names[old.key] = nil
-        }
-        names[state.key] = state.recordName
+        let name = state.recordName
+        if let old = records.value(of: name, { $0.key }), old != state.key, names[old] == name { names[old] = nil }
+        names[state.key] = name
+        var state = state
         // Redirects move with the current record.
-        if state.isRelocated { records[state.recordName]?.merged = MergedNames() }
+        if state.isRelocated { state.merged = MergedNames() }
+        records.set(state, named: name)
     }
 
     mutating func removeRecord(named name: String) {
-        guard let state = records.removeValue(forKey: name), names[state.key] == name else { return }
+        guard let state = records.remove(name), names[state.key] == name else { return }
         names[state.key] = nil
     }
 
     mutating func write(_ changes: BookkeepingChanges) {
         for name in changes.removedRecords { removeRecord(named: name) }
-        for name in changes.removedLinks { links[name] = nil }
+        for name in changes.removedLinks { links.remove(name) }
         for state in changes.records { put(state) }
-        for link in changes.links { links[link.recordName] = link }
+        for link in changes.links { links.set(link, named: link.recordName) }
         for key in changes.unparked { parked[key] = nil }
         for reference in changes.parked { parked[reference.key] = reference.destination }
         for name in changes.arrived { withheld[name] = nil }
@@ -68,6 +69,12 @@ package struct ZoneMetadata: Sendable {
 
     // MARK: Lookups
 
+    /// Returns the name of a row's record, unless the row was relocated from this zone.
+    func currentName(of key: RowKey) -> String? {
+        guard let name = names[key], records.value(of: name, { !$0.isRelocated }) == true else { return nil }
+        return name
+    }
+
     /// Deferred references in the order of their keys.
     var deferredReferences: [ParkedRelationship] {
         if parked.isEmpty { return [] }
@@ -77,7 +84,7 @@ package struct ZoneMetadata: Sendable {
 
     func links(touching names: Set<String>) -> [LinkState] {
         if links.isEmpty || names.isEmpty { return [] }
-        return links.values.filter { names.contains($0.pair.first) || names.contains($0.pair.second) }.sorted {
+        return links.filter { names.contains($0.pair.first) || names.contains($0.pair.second) }.sorted {
             $0.recordName < $1.recordName
         }
     }
@@ -85,7 +92,7 @@ package struct ZoneMetadata: Sendable {
     /// Redirects: names of surviving records, by the names of the superseded ones.
     var redirects: [String: String] {
         var redirects: [String: String] = [:]
-        for state in records.values.filter({ !$0.merged.names.isEmpty }).sorted(by: { $0.recordName < $1.recordName }) {
+        for state in records.filter({ !$0.merged.names.isEmpty }).sorted(by: { $0.recordName < $1.recordName }) {
             for name in state.merged.names { redirects[name] = state.recordName }
         }
         return redirects
@@ -109,11 +116,11 @@ package struct ZoneMetadata: Sendable {
 
     /// Names of records, links and withheld records that a full fetch did not return.
     var unseenNames: [String] {
-        records.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
-            + links.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName)
+        records.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
+            + links.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName)
             .sorted()
             + withheld.values.filter { $0.generation < generation }.map(\.record.recordName).sorted()
     }
 
-    var missingNames: [String] { records.values.filter { $0.stage == .missing }.map(\.recordName).sorted() }
+    var missingNames: [String] { records.filter { $0.stage == .missing }.map(\.recordName).sorted() }
 }

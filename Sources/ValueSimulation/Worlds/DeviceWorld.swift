@@ -8,8 +8,12 @@ import MirroringCore
 /// Two devices with the model of posts.
 package struct DeviceWorld {
     /// Runs one seed until the devices converge.
-    package static func violations(seed: UInt64) -> [String] {
+    ///
+    /// - Parameter atEnd: Receives the final state.
+    /// - Returns: Violations of invariants.
+    package static func violations(seed: UInt64, atEnd: (DeviceWorld) -> Void = { _ in }) -> [String] {
         var world = DeviceWorld(seed: seed)
+        defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         let rounds = world.heal(atMost: 30)
         return (rounds < 30 ? [] : ["not idle after 30 rounds"]) + world.differences + world.first.oneSided + world.second.oneSided
@@ -18,8 +22,9 @@ package struct DeviceWorld {
 
     private var random: SeededRandom
     package private(set) var server = ServerModel()
-    package private(set) var first = Replica("A")
-    package private(set) var second = Replica("B")
+    private var table = DeviceTable([Replica("A"), Replica("B")])
+    package var first: Replica { table[0] }
+    package var second: Replica { table[1] }
     package let steps: Int
     private let loses: Bool
     private let repeats: Bool
@@ -37,15 +42,10 @@ package struct DeviceWorld {
     }
 
     package mutating func step() {
-        if random.chance(50) {
-            var replica = first.takeOut()
-            act(&replica)
-            first = replica
-        } else {
-            var replica = second.takeOut()
-            act(&replica)
-            second = replica
-        }
+        let index = random.chance(50) ? 0 : 1
+        var replica = table.takeOut(index)
+        act(&replica)
+        table.putBack(replica, at: index)
     }
 
     private mutating func act(_ replica: inout Replica) {
@@ -128,8 +128,12 @@ package struct DeviceWorld {
         func progress() -> [Replica.Progress] { [first.progress, second.progress] }
         var before = progress()
         for round in 0..<limit {
-            first.sync(&server, pageSize: 7)
-            second.sync(&server, pageSize: 5)
+            for (index, pageSize) in [(0, 7), (1, 5)] {
+                var replica = table.takeOut(index)
+                replica.sync(&server, pageSize: pageSize)
+                table.putBack(replica, at: index)
+            }
+            let first = self.first, second = self.second
             let isQuiet =
                 first.pendingRecords.isEmpty && second.pendingRecords.isEmpty && first.pendingLinks.isEmpty && second.pendingLinks.isEmpty
             let after = progress()
@@ -141,7 +145,9 @@ package struct DeviceWorld {
 
     /// Lines of the dumps that only one device has.
     package var differences: [String] {
-        let one = Set(first.dump.split(separator: "\n").map(String.init)), other = Set(second.dump.split(separator: "\n").map(String.init))
+        let (firstDump, secondDump) = (first.dump, second.dump)
+        if firstDump == secondDump { return [] }
+        let one = Set(firstDump.split(separator: "\n").map(String.init)), other = Set(secondDump.split(separator: "\n").map(String.init))
         return one.subtracting(other).map { "A: \($0)" }.sorted() + other.subtracting(one).map { "B: \($0)" }.sorted()
     }
 
@@ -173,6 +179,8 @@ package struct DeviceWorld {
 
     package mutating func corruptFirst() {
         guard let key = first.keys(of: "Post").first ?? first.liveKeys.first else { return }
-        first.delete(key)
+        var replica = table.takeOut(0)
+        replica.delete(key)
+        table.putBack(replica, at: 0)
     }
 }

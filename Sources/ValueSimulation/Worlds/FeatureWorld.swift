@@ -9,7 +9,8 @@ import MirroringCore
 package struct FeatureWorld {
     package let features: Set<ValueFeature>
     package internal(set) var cloud = CloudModel()
-    package internal(set) var devices: [Replica] = []
+    private var table: DeviceTable
+    package var devices: [Replica] { table.present }
     package private(set) var violations: [String] = []
     var random: SeededRandom
     let steps: Int
@@ -45,12 +46,15 @@ package struct FeatureWorld {
     ///   - features: nil for those that the seed decides.
     ///   - canary: A planted defect.
     ///   - output: Prints the events of the run.
+    ///   - atEnd: Receives the final state.
     /// - Returns: Violations of invariants.
     package static func violations(
-        seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, output: (@Sendable (String) -> Void)? = nil
+        seed: UInt64, features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, output: (@Sendable (String) -> Void)? = nil,
+        atEnd: (FeatureWorld) -> Void = { _ in }
     ) -> [String] {
         var world = FeatureWorld(seed: seed, features: features, canary: canary)
         world.trace = output.map { FeatureTrace(output: $0) }
+        defer { atEnd(world) }
         for _ in 0..<world.steps where world.violations.isEmpty { world.step() }
         if !world.violations.isEmpty { return world.violations }
         let rounds = world.heal(atMost: 40)
@@ -71,12 +75,13 @@ package struct FeatureWorld {
         deletes = random.chance(60)
         cuts = random.chance(50)
         guard let mapping = FeatureModel.mappings[features] else { preconditionFailure("each set of features has a model") }
-        devices = ["A", "B", "C"].map { name in
-            var device = Replica(name, mapping: mapping)
-            device.cascades = true
-            device.canary = canary
-            return device
-        }
+        table = DeviceTable(
+            ["A", "B", "C"].map { name in
+                var device = Replica(name, mapping: mapping)
+                device.cascades = true
+                device.canary = canary
+                return device
+            })
         self.random = random
     }
 
@@ -86,15 +91,22 @@ package struct FeatureWorld {
 
     /// - Parameter isNested: Whether another device waits for a response.
     private mutating func act(_ index: Int, isNested: Bool) {
-        var device = devices[index].takeOut()
+        var device = table.takeOut(index)
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<5: edit(&device)
         case 5..<8 where !isNested: receive(index, &device)
         default: send(index, &device)
         }
-        devices[index] = device
         violations += invalid(device)
-        trace?.note(isNested ? "\(device.device), while another device waits" : device.device, devices, cloud)
+        let name = device.device
+        table.putBack(device, at: index)
+        note(isNested ? "\(name), while another device waits" : name)
+    }
+
+    private mutating func note(_ event: String) {
+        if trace == nil { return }
+        let devices = self.devices
+        trace?.note(event, devices, cloud)
     }
 
     private mutating func receive(_ index: Int, _ device: inout Replica) {
@@ -120,7 +132,7 @@ package struct FeatureWorld {
         if loses, random.chance(15) { return }
         // Another device acts between the two requests.
         if random.chance(30) {
-            act((index + 1) % devices.count, isNested: true)
+            act((index + 1) % table.count, isNested: true)
             device.learnZones(of: cloud)
         }
         if device.isHeld(pages) {
@@ -178,16 +190,18 @@ package struct FeatureWorld {
     package mutating func heal(atMost limit: Int) -> Int {
         var before = devices.map(\.progress)
         for round in 0..<limit {
-            for index in devices.indices {
-                var device = devices[index].takeOut()
+            for index in table.indices {
+                var device = table.takeOut(index)
                 _ = replayOutbox(index, &device, isReliable: true)
                 device.sync(&cloud, pageSize: 4 + index)
-                devices[index] = device
                 violations += invalid(device)
-                trace?.note("\(device.device), round \(round)", devices, cloud)
+                let name = device.device
+                table.putBack(device, at: index)
+                note("\(name), round \(round)")
             }
+            let devices = self.devices
             let after = devices.map(\.progress)
-            if devices.allSatisfy(\.isIdle), before == after { return round }
+            if before == after, devices.allSatisfy(\.isIdle) { return round }
             before = after
         }
         return limit

@@ -7,8 +7,12 @@ import MirroringCore
 /// Three devices with tags that have unique names, and notes.
 package struct UniqueWorld {
     /// Runs one seed until the devices converge.
-    package static func violations(seed: UInt64) -> [String] {
+    ///
+    /// - Parameter atEnd: Receives the final state.
+    /// - Returns: Violations of invariants.
+    package static func violations(seed: UInt64, atEnd: (UniqueWorld) -> Void = { _ in }) -> [String] {
         var world = UniqueWorld(seed: seed)
+        defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         var violations = world.heal(atMost: 30) < 30 ? [] : ["not idle after 30 rounds"]
         let dumps = Set(world.replicas.map(\.dump))
@@ -25,8 +29,9 @@ package struct UniqueWorld {
     }
 
     private var random: SeededRandom
-    private var server = ServerModel()
-    private var replicas: [Replica] = []
+    private(set) var server = ServerModel()
+    private var table: DeviceTable
+    var replicas: [Replica] { table.present }
     private let steps: Int
     private let deletes: Bool
     private var made = 0
@@ -50,7 +55,7 @@ package struct UniqueWorld {
         random = SeededRandom(seed: seed)
         steps = Int.random(in: 10...120, using: &random)
         deletes = random.chance(60)
-        replicas = ["A", "B", "C"].map { Replica($0, mapping: Self.mapping) }
+        table = DeviceTable(["A", "B", "C"].map { Replica($0, mapping: Self.mapping) })
     }
 
     private func keys(_ entity: String, of replica: Replica) -> [RowKey] {
@@ -59,7 +64,7 @@ package struct UniqueWorld {
 
     private mutating func step() {
         let index = Int.random(in: 0..<3, using: &random)
-        var replica = replicas[index].takeOut()
+        var replica = table.takeOut(index)
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<6: edit(&replica)
         case 6, 7: replica.apply(replica.fetch(server, limit: Int.random(in: 1...6, using: &random)), from: server)
@@ -71,7 +76,7 @@ package struct UniqueWorld {
                 _ = replica.settle(batch, outcomes, assets)
             }
         }
-        replicas[index] = replica
+        table.putBack(replica, at: index)
     }
 
     private mutating func edit(_ replica: inout Replica) {
@@ -100,11 +105,12 @@ package struct UniqueWorld {
     private mutating func heal(atMost limit: Int) -> Int {
         var before = replicas.map(\.progress)
         for round in 0..<limit {
-            for index in replicas.indices {
-                var replica = replicas[index].takeOut()
+            for index in table.indices {
+                var replica = table.takeOut(index)
                 replica.sync(&server, pageSize: 4 + index)
-                replicas[index] = replica
+                table.putBack(replica, at: index)
             }
+            let replicas = self.replicas
             let isQuiet = replicas.allSatisfy { $0.pendingRecords.isEmpty }
             let after = replicas.map(\.progress)
             if isQuiet, before == after { return round }
@@ -122,8 +128,11 @@ package struct UniqueWorld {
     }
 
     /// Notes without a tag; each is created with one.
-    private var strays: Int { keys("Note", of: replicas[0]).count { replicas[0].value("tag", of: $0) ?? .null == .null } }
+    private var strays: Int {
+        let first = table[0]
+        return keys("Note", of: first).count { first.value("tag", of: $0) ?? .null == .null }
+    }
 
     /// Notes, which are never deleted.
-    private var notes: Int { keys("Note", of: replicas[0]).count }
+    private var notes: Int { keys("Note", of: table[0]).count }
 }

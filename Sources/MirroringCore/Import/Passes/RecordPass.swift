@@ -111,7 +111,7 @@ struct RecordPass {
             }
         }
         for (property, content) in outcome.taken {
-            switch property.kind {
+            switch property.form {
             case .attribute: work.rows.set(merge.stored(content, for: property), slot: property.slot, of: state.key)
             case .toOne:
                 result.references.append(Reference(source: record.recordName, property: property, target: property.target(content)))
@@ -200,13 +200,13 @@ extension RecordState {
     /// Adopts the properties of a record that no row has.
     mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
         for (property, content) in taken {
-            switch property.kind {
+            switch property.form {
             case .attribute, .toOne: continue
             case .rank(let relationship):
                 if case .value(.string(let rank)) = property.mirrored(content) {
-                    ranks[relationship.name] = rank
+                    ranks[relationship] = rank
                 } else {
-                    ranks[relationship.name] = nil
+                    ranks[relationship] = nil
                 }
             case .merged: merged = PropertyMapping.mergedNames(content)
             }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Runs seeds on one thread.
+package struct ValueRunner {
+    /// nil for those that each seed decides.
+    private let features: Set<ValueFeature>?
+    private let canary: ValueCanary?
+    /// nil unless it was asked for: texts of all states take longer than some runs.
+    package private(set) var digest: StateDigest?
+
+    /// - Parameters:
+    ///   - features: nil for those that each seed decides.
+    ///   - canary: A planted defect.
+    ///   - digests: Whether to compute ``digest``.
+    package init(features: Set<ValueFeature>? = nil, canary: ValueCanary? = nil, digests: Bool = false) {
+        self.features = features
+        self.canary = canary
+        digest = digests ? StateDigest() : nil
+    }
+
+    /// Without features and canary, a seed runs all worlds.
+    package mutating func violations(seed: UInt64) -> [String] {
+        var violations = FeatureWorld.violations(
+            seed: seed, features: features ?? canary?.features, canary: canary, atEnd: { digest?.add($0) })
+        if features != nil || canary != nil { return violations }
+        violations += DeviceWorld.violations(seed: seed) { digest?.add($0) }
+        violations += UniqueWorld.violations(seed: seed) { digest?.add($0) }
+        return violations
+    }
+}
