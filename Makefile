@@ -125,6 +125,7 @@ tests-built: packages
 test: tests-built test-packages web-packages
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
+		TARN_S3_SERVER="$$(.ci/s3-server "$$HOME/.cache/tarn-s3-server")" \
 		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web

@@ -103,7 +103,7 @@ let package = Package(
         .target(name: "CloudEngine", dependencies: ["CloudWire", "SystemSupport"]),
         // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
         .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire", "SystemSupport"]),
-        // What storages share: password hashes, codes of the time, files of assets, fair queues.
+        // What storages share: password hashes, codes of the time, files and objects of assets, fair queues.
         .target(
             name: "CloudStorageSupport",
             dependencies: [
@@ -152,8 +152,8 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService", "CloudWire",
-                "ManagedModel", "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService",
+                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -293,7 +293,8 @@ let package = Package(
             name: "CloudEngineSQLiteTests",
             dependencies: [
                 "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "EngineFixtures",
-                "ServiceFixtures", "StatementPlans", "TestBasics",
+                "ServiceFixtures", "StatementPlans", "SystemSupport", "TestBasics",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [.copy("Samples")]),
@@ -312,10 +313,12 @@ let package = Package(
         .testTarget(
             name: "TarnCommandsTests",
             dependencies: [
-                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "TarnCommands", "TestBasics",
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudServer",
+                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "SystemSupport",
+                "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

@@ -33,6 +33,7 @@ extension PostgresServerStore {
         }
         // Other processes receive files into the same folder.
         assetFolder.removeIncoming(before: (now - Self.unusedMilliseconds) / 1000)
+        try await removeUnreferencedObjects(now: now)
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {

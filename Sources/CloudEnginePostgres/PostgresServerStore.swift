@@ -25,6 +25,7 @@ package final class PostgresServerStore: Sendable {
     let address: String
     let pool: PostgresPool
     package let assetFolder: AssetFolder
+    package let assetObjects: (any AssetObjects)?
     let prefetch = PostgresPrefetch()
     /// Partitions with committed rows.
     let known = Mutex<Set<Partition>>([])
@@ -39,10 +40,15 @@ package final class PostgresServerStore: Sendable {
     ///
     /// - Parameters:
     ///   - address: `postgres://user@host:port/name`.
-    ///   - assets: The folder of assets. All processes of one database have the same.
+    ///   - assets: The folder of assets. All processes of one database have the same, unless they have `objects`.
+    ///   - objects: Where complete files of assets go; nil for the folder.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
     /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`.
-    package init(address: String, assets: String, connections: Int = connectionsDefault, passwordRounds: Int? = nil) throws {
+    package init(
+        address: String, assets: String, objects: (any AssetObjects)? = nil, connections: Int = connectionsDefault,
+        passwordRounds: Int? = nil
+    ) throws {
+        assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         self.address = address
         assetFolder = try AssetFolder(path: assets)

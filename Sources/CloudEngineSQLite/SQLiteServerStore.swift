@@ -33,6 +33,7 @@ package final class SQLiteServerStore: Sendable {
     /// Users with restricted data; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     package let uploads = UploadTurns()
+    package let assetObjects: (any AssetObjects)?
     /// Whether this process is the folder's server. Commands open the store as well.
     var isServer: Bool { serverLock != nil }
     let writeLock: FolderLock
@@ -48,8 +49,10 @@ package final class SQLiteServerStore: Sendable {
     /// - Throws: `StorageFailure` with `.notWritable`, `.inUse`, `.corrupt`, `.newerFormat` or `.unavailable`.
     /// - Parameters:
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
+    ///   - objects: Where complete files of assets go; nil for the folder.
     ///   - firstKey: The authentication key of a new folder, 32 bytes; nil for a random one. Simulations take a reproducible one.
-    package init(path: String, use: Use, passwordRounds: Int? = nil, firstKey: [UInt8]? = nil) throws {
+    package init(path: String, use: Use, objects: (any AssetObjects)? = nil, passwordRounds: Int? = nil, firstKey: [UInt8]? = nil) throws {
+        assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         folder = try DataFolder(path: path)
         switch use {

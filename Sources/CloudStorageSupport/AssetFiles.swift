@@ -27,7 +27,7 @@ package enum DiskQueue {
 /// A file that arrives in one request, under a temporary name until it is complete. Removed with this object, unless it was
 /// moved.
 package final class IncomingFile: Sendable {
-    private let path: String
+    let path: String
     private let file: GrowingFile
     private let isMoved = Mutex(false)
 

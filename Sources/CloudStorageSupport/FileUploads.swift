@@ -7,10 +7,24 @@ package import CloudWire
 import Foundation
 import SystemSupport
 
-/// Uploads into an ``AssetFolder``. A storage brings its rows, and this the files.
+/// Uploads into an ``AssetFolder``, and from there to ``AssetObjects``, if the server has them. A storage brings its rows, and this the files.
 package protocol FileUploads: EngineStorage, AssetStorage {
+    /// Where files arrive. Complete files stay there on a server without ``assetObjects``, and were left there by one that had none.
     var assetFolder: AssetFolder { get }
+    /// Where complete files go; nil for ``assetFolder``.
+    var assetObjects: (any AssetObjects)? { get }
     var uploads: UploadTurns { get }
+
+    /// The random identifier of the database at its ``AssetObjects``, once it has one.
+    ///
+    /// - Parameter makesOne: Whether to make one.
+    func assetOwner(makesOne: Bool) async throws -> String?
+
+    /// The number of a partition; nil before its first row.
+    func part(of partition: Partition) async throws -> Int64?
+
+    /// Whether there is a row for a file.
+    func hasAsset(checksum: String, part: Int64) async throws -> Bool
 
     /// Stores how far an upload in parts is, for the quota. Does nothing for an upload that is complete or removed.
     func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws
@@ -41,7 +55,9 @@ extension FileUploads {
             throw WireError(.badRequest, "the file ended before its announced length")
         }
         try Self.check(arrived, digest)
-        return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { try incoming.move(to: $0, in: $1) }
+        return try await finish(arrived, at: incoming.path, ofUpload: id, in: partition, at: now, isOverQuota) {
+            try incoming.move(to: $0, in: $1)
+        }
     }
 
     package func receive(
@@ -79,10 +95,49 @@ extension FileUploads {
             unlink(file.path)
             throw error
         }
-        let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) {
+        let stored = try await finish(arrived, at: file.path, ofUpload: id, in: partition, at: now, isOverQuota) {
             try IncomingFile.move(file.path, to: $0, in: $1)
         }
+        if assetObjects != nil { unlink(file.path) }
         return stored.map { .complete($0) }
+    }
+
+    /// Brings a complete file to its place, and stores its row.
+    private func finish(
+        _ arrived: StoredAsset, at path: String, ofUpload id: String, in partition: Partition, at now: Int64,
+        _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
+        _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
+    ) async throws -> StoredAsset? {
+        guard assetObjects != nil else { return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota, move) }
+        guard let objects = try await claimedObjects(makesOwner: true), let part = try await part(of: partition) else { return nil }
+        if try await isStored(arrived, in: partition, part: part, objects, at: now) {
+            return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
+        }
+        let object = try await objects.add(arrived, at: path, part: part)
+        do {
+            let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
+            if stored == nil { await objects.discard(object) }
+            return stored
+        } catch let error as WireError {
+            // Thrown inside the unit, which stored nothing. After another error the row may be there, and the object stays.
+            await objects.discard(object)
+            throw error
+        }
+    }
+
+    /// Whether the bytes of a file are stored already, so that repeated uploads of one file have one object. If so, its row is kept for a day
+    /// from now: the caller may rely on the object that it has.
+    private func isStored(
+        _ asset: StoredAsset, in partition: Partition, part: Int64, _ objects: any AssetObjects, at now: Int64
+    ) async throws -> Bool {
+        guard try await hasAsset(checksum: asset.checksum, part: part) else { return false }
+        let isKept = try await write(partition, .maintenance) { writer in
+            guard try writer.asset(checksum: asset.checksum) != nil else { return false }
+            try writer.touch(assets: [asset.checksum], at: now)
+            return true
+        }
+        guard isKept else { return false }
+        return try await open(asset, part: part) != nil
     }
 
     package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {
@@ -97,6 +152,79 @@ extension FileUploads {
     private static func check(_ asset: StoredAsset, _ digest: [UInt8]?) throws(WireError) {
         guard let digest, Hex.text(digest) != asset.checksum else { return }
         throw WireError(.badRequest, "the file is not the one that its digest names: send it again")
+    }
+}
+
+// MARK: Objects
+
+extension FileUploads {
+    /// The objects, if the server has them and they are known to be this database's.
+    ///
+    /// - Parameter makesOwner: Whether a database without an identifier gets one. Without it, all its files are in the folder.
+    /// - Throws: `StorageFailure` with `.objectStore`.
+    private func claimedObjects(makesOwner: Bool = false) async throws -> (any AssetObjects)? {
+        guard let assetObjects else { return nil }
+        do {
+            return try await claimObjects(makesOwner: makesOwner) ? assetObjects : nil
+        } catch let failure as S3Failure {
+            throw failure.storageFailure
+        }
+    }
+
+    /// Checks the store of objects, once.
+    ///
+    /// - Returns: `false` for a database that has no objects.
+    /// - Throws: ``S3Failure``.
+    @discardableResult
+    package func claimObjects(makesOwner: Bool) async throws -> Bool {
+        guard let assetObjects else { return false }
+        if assetObjects.isClaimed { return true }
+        if let owner = try await assetOwner(makesOne: false) {
+            try await assetObjects.claim(owner, makesOwner: makesOwner)
+            return true
+        }
+        guard makesOwner else { return false }
+        // The database has the identifier before the store has it. So a store with an owner is this database's only if another process
+        // has just made one, and a store that can't be used leaves the database as it is.
+        let hasOwner = try await assetObjects.hasOwner()
+        guard let owner = try await assetOwner(makesOne: !hasOwner) else { throw S3Failure.foreignOwner }
+        try await assetObjects.claim(owner, makesOwner: true)
+        return true
+    }
+
+    /// Opens the file of an asset that has a row.
+    ///
+    /// - Throws: `StorageFailure`.
+    package func open(_ asset: StoredAsset, part: Int64) async throws -> (any AssetReader)? {
+        let path = assetFolder.file(part: part, checksum: asset.checksum)
+        if assetObjects == nil || access(path, R_OK) == 0 {
+            do {
+                return try OpenFile(path: path)
+            } catch  where assetObjects == nil && access(path, F_OK) != 0 && errno == ENOENT {
+                try await requireObjects()
+                throw error
+            }
+        }
+        return try await claimedObjects()?.open(asset, part: part)
+    }
+
+    /// Removes objects that no row has.
+    package func removeUnreferencedObjects(now: Int64) async throws {
+        try await claimedObjects()?.removeUnreferenced(now: now) { try await self.hasAsset(checksum: $1, part: $0) }
+    }
+
+    /// Removes the objects of a partition after its rows.
+    ///
+    /// - Throws: `StorageFailure` with `.objectStore`, also if the store is not named here.
+    package func removeObjects(part: Int64) async throws {
+        try await requireObjects()
+        try await claimedObjects()?.removeAll(part: part)
+    }
+
+    /// - Throws: `StorageFailure` with `.objectStore` for a database with objects in a store that is not named here.
+    package func requireObjects() async throws {
+        guard assetObjects == nil, try await assetOwner(makesOne: false) != nil else { return }
+        throw StorageFailure(.objectStore, "the files are in an S3 store, which is not named here")
     }
 }
 

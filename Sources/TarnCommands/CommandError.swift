@@ -31,6 +31,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
                 "The disk of the data folder \(data) is full: make room and try again."
             case .busy:
                 "The database in \(data) is busy: try again in a moment."
+            case .objectStore:
+                "The store of assets could not be used (\(failure.what)): check it, and set TARN_ASSETS, TARN_ASSETS_ENDPOINT, "
+                    + "TARN_ASSETS_REGION and its key in the environment as the server has them."
             case .unavailable:
                 "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
             }
@@ -54,7 +57,7 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         do {
             return try await body()
         } catch let failure as StorageFailure {
-            if let database, failure.code != .notWritable { throw CommandError(failure, database: database) }
+            if let database, failure.code != .notWritable, failure.code != .objectStore { throw CommandError(failure, database: database) }
             throw CommandError(failure, data: data, name: name)
         }
     }

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import Foundation
 
 struct DataOptions: ParsableArguments {
@@ -26,7 +27,9 @@ struct DataOptions: ParsableArguments {
             throw CommandError("The folder \(data) has no data of a tarn server: name the data folder with --data.")
         }
         return try await CommandError.translating(data: data, name: name) {
-            let store = try SQLiteServerStore(path: data, use: .command)
+            let environment = ProcessInfo.processInfo.environment
+            let objects = try AssetSettings(environment: environment).objects(environment: environment)
+            let store = try SQLiteServerStore(path: data, use: .command, objects: objects)
             if isNew { Output.note("Made the new data folder \(data). The server of this data is 'tarn serve --data \(data)'.") }
             let value: Value
             do {

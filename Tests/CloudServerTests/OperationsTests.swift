@@ -202,6 +202,7 @@ import Testing
         ("trusted-proxies", "10.0.0.7,fd00::/8"), ("public-address", "https://cloud.example.com"),
         ("without", "model-extensions, quota"), ("containers", "iCloud.org.example.notes"), ("development", "operators"),
         ("console-public-address", "https://console.example.com"), ("database", "postgres://tarn@db.example.com/tarn"),
+        ("assets", "s3://bucket/tarn"), ("assets-endpoint", "https://s3.example.com"), ("assets-region", "eu-1"),
     ])
     func aSettingIsParsedAlikeFromFileVariableAndFlag(_ name: String, _ value: String) throws {
         let folder = TemporaryFolder()
@@ -223,6 +224,7 @@ import Testing
             "port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget",
             "trusted-proxies": "10.0.0.8", "public-address": "https://other.example", "development": "off",
             "console-public-address": "https://other.example", "database": "postgres://tarn@other.example/tarn",
+            "assets": "s3://other", "assets-endpoint": "http://other.example", "assets-region": "other",
         ]
         let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")

@@ -5,6 +5,8 @@
 package struct StorageFailure: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable, CaseIterable {
         case busy, full, corrupt, unavailable, newerFormat, inUse, notWritable, nameTaken, unknownName
+        /// The S3-compatible store of assets failed.
+        case objectStore
     }
 
     package var code: Code

@@ -48,11 +48,39 @@ extension PostgresServerStore: FileUploads {
     }
 
     package func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)? {
-        let part = try await read(partition, .maintenance) { reader -> Int64? in
-            guard let unit = reader as? PostgresUnit, try unit.asset(checksum: checksum) != nil else { return nil }
-            return unit.part
+        let found = try await read(partition, .maintenance) { reader -> (StoredAsset, Int64)? in
+            guard let unit = reader as? PostgresUnit, let asset = try unit.asset(checksum: checksum) else { return nil }
+            return (asset, unit.part)
         }
-        guard let part else { return nil }
-        return try OpenFile(path: assetFolder.file(part: part, checksum: checksum))
+        guard let (asset, part) = found else { return nil }
+        return try await open(asset, part: part)
+    }
+
+    package func part(of partition: Partition) async throws -> Int64? {
+        try await read(partition, .maintenance) { ($0 as? PostgresUnit)?.part }
+    }
+
+    package func hasAsset(checksum: String, part: Int64) async throws -> Bool {
+        try await reading { connection in
+            try !connection.query("SELECT size FROM assets WHERE part = $1 AND checksum = $2", [part, checksum]).rows.isEmpty
+        }
+    }
+
+    private static let ownerKey = "assets.owner"
+
+    package func assetOwner(makesOne: Bool) async throws -> String? {
+        @Sendable func owner(_ connection: PostgresConnection) throws -> String? {
+            try connection.query("SELECT value FROM meta WHERE key = $1", [Self.ownerKey]).rows.first.map {
+                String(decoding: $0[0] as [UInt8], as: UTF8.self)
+            }
+        }
+        let known = try await reading { try owner($0) }
+        guard known == nil, makesOne else { return known }
+        let new = Array("tarn-\(Secrets.text(bytes: 16))".utf8)
+        try await writing { connection in
+            try connection.send("INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING", [Self.ownerKey, new])
+        }
+        // Another process may have made one.
+        return try await reading { try owner($0) }
     }
 }

@@ -48,12 +48,34 @@ extension SQLiteServerStore: FileUploads {
     }
 
     package func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)? {
-        let part = try await reading { db in
+        let found = try await reading { db -> (StoredAsset, Int64)? in
             let unit = try SQLiteUnit(reading: partition, db)
-            return try unit.asset(checksum: checksum) == nil ? nil : unit.part
+            guard let asset = try unit.asset(checksum: checksum), let part = unit.part else { return nil }
+            return (asset, part)
         }
-        guard let part else { return nil }
-        return try OpenFile(path: assetFolder.file(part: part, checksum: checksum))
+        guard let (asset, part) = found else { return nil }
+        return try await open(asset, part: part)
+    }
+
+    package func part(of partition: Partition) async throws -> Int64? {
+        try await reading { try SQLiteUnit(reading: partition, $0).part }
+    }
+
+    package func hasAsset(checksum: String, part: Int64) async throws -> Bool {
+        try await reading { try $0.row("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]) != nil }
+    }
+
+    static let assetOwnerKey = "assets.owner"
+
+    package func assetOwner(makesOne: Bool) async throws -> String? {
+        let known = try await reading { try $0.row("SELECT value FROM meta WHERE key = ?", [Self.assetOwnerKey]).map { $0[0] as String } }
+        guard known == nil, makesOne else { return known }
+        let owner = "tarn-\(Secrets.text(bytes: 16))"
+        return try await writing { db in
+            if let known = try db.row("SELECT value FROM meta WHERE key = ?", [Self.assetOwnerKey]) { return known[0] }
+            try db.execute(sql: "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", arguments: [Self.assetOwnerKey, owner])
+            return owner
+        }
     }
 }
 
@@ -87,6 +109,7 @@ extension SQLiteServerStore {
             try Self.removeExpiredCredentials(db, now: now, sessionSeconds: Limits().webSessionSeconds)
             try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)
         }
+        try await removeUnreferencedObjects(now: now)
     }
 
     /// Removes old deletions and raises the floors below which tokens expire.

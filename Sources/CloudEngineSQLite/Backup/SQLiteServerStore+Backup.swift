@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudStorageSupport
 import Foundation
 import GRDB
@@ -10,14 +11,15 @@ import SystemSupport
 extension SQLiteServerStore {
     /// Copies everything to a new folder, from one moment's state, while the server runs and writes.
     ///
-    /// The files of assets never change, so they are linked where the folder is on the same disk.
+    /// The files of assets never change, so they are linked where the folder is on the same disk. Files in ``AssetObjects`` are copied into
+    /// the folder, so that the copy is complete; it owns no objects.
     ///
     /// - Returns: How many files of assets there are in the copy.
     /// The folder gets its name once it is complete: a program that ends before leaves no half copy, but a
     /// folder that ends in `.partial`, which the next copy of the name takes away.
     ///
     /// - Throws: `StorageFailure` with `.nameTaken` if there is such a folder; `.corrupt` if the file of an asset that a
-    ///   record has is missing. A copy that failed is removed.
+    ///   record has is missing; `.objectStore`. A copy that failed is removed.
     package func backUp(to path: String) async throws -> Int {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw StorageFailure(.nameTaken, "there is a file or folder of this name already")
@@ -25,18 +27,64 @@ extension SQLiteServerStore {
         return try await Self.completing(path) { partial in
             let copy = try DataFolder(path: partial)
             let (source, pool) = (self.folder, self.pool)
-            return try await DiskQueue.run {
+            let hasObjects = try await self.assetOwner(makesOne: false) != nil
+            let (count, objects) = try await DiskQueue.run {
                 do {
                     let database = try DatabaseQueue(path: copy.database)
                     try pool.backup(to: database)
-                    let count = try Self.copyAssets(of: database, from: source, to: copy)
+                    if hasObjects {
+                        try database.write { db in
+                            try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [Self.assetOwnerKey])
+                        }
+                    }
+                    let result = try Self.copyAssets(of: database, from: source, to: copy, hasObjects: hasObjects)
                     try database.close()
-                    return count
+                    return result
                 } catch let error as DatabaseError {
                     throw StorageFailure(error)
                 }
             }
+            var objectCount = 0
+            for file in objects { if try await self.copyObject(file, to: copy) { objectCount += 1 } }
+            return count + objectCount
         }
+    }
+
+    /// An asset without a file in the folder.
+    private struct AssetElsewhere: Sendable {
+        let asset: StoredAsset
+        let part: Int64
+        /// Whether a record has it.
+        let isNeeded: Bool
+    }
+
+    private static let pieceBytes = 1 << 20
+
+    /// - Returns: `false` for an object that no record has, and that was removed since the copy of the database was made.
+    private func copyObject(_ file: AssetElsewhere, to copy: DataFolder) async throws -> Bool {
+        guard let reader = try await open(file.asset, part: file.part) else {
+            guard file.isNeeded else { return false }
+            throw StorageFailure(.corrupt, "the object of an asset is missing")
+        }
+        let path = copy.files.file(part: file.part, checksum: file.asset.checksum)
+        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let handle = FileHandle(forWritingAtPath: path)
+        else { throw StorageFailure(.notWritable, "the file of an asset cannot be made") }
+        defer { try? handle.close() }
+        var offset: Int64 = 0
+        while offset < reader.size {
+            let piece = try await reader.read(at: offset, count: Self.pieceBytes)
+            guard !piece.isEmpty else { throw StorageFailure(.corrupt, "an object became shorter") }
+            try await DiskQueue.run {
+                do {
+                    try handle.write(contentsOf: Data(piece))
+                } catch {
+                    throw StorageFailure(.full, "the file of an asset cannot be written")
+                }
+            }
+            offset += Int64(piece.count)
+        }
+        return true
     }
 
     /// Makes a folder under another name, and gives it its own once it is complete.
@@ -106,22 +154,31 @@ extension SQLiteServerStore {
         try db.row("SELECT value FROM meta WHERE key = ?", [firstEpochKey]).map { $0[0] } ?? PartitionState().epoch
     }
 
-    private static func copyAssets(of database: DatabaseQueue, from source: DataFolder, to copy: DataFolder) throws -> Int {
+    /// - Returns: The number of copied files, and the assets that have objects instead.
+    private static func copyAssets(
+        of database: DatabaseQueue, from source: DataFolder, to copy: DataFolder, hasObjects: Bool
+    ) throws -> (count: Int, elsewhere: [AssetElsewhere]) {
         let rows = try database.read { db in
             try Row.fetchAll(
                 db,
                 sql: """
                     SELECT part, checksum, EXISTS (
-                        SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum) FROM assets
+                        SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum), size FROM assets
                     """)
         }
         var count = 0
+        var elsewhere: [AssetElsewhere] = []
         for row in rows {
             let (part, checksum, isNeeded): (Int64, String, Bool) = (row[0], row[1], row[2])
             let (old, new) = (source.files.file(part: part, checksum: checksum), copy.files.file(part: part, checksum: checksum))
             do {
                 try FileManager.default.createDirectory(
                     atPath: copy.files.parent(part: part, checksum: checksum), withIntermediateDirectories: true)
+                guard !hasObjects || access(old, F_OK) == 0 else {
+                    let asset = StoredAsset(checksum: checksum, size: row[3])
+                    elsewhere.append(AssetElsewhere(asset: asset, part: part, isNeeded: isNeeded))
+                    continue
+                }
                 if link(old, new) != 0 { try FileManager.default.copyItem(atPath: old, toPath: new) }
                 count += 1
             } catch {
@@ -129,6 +186,6 @@ extension SQLiteServerStore {
                 if isNeeded { throw StorageFailure(.corrupt, "the file of an asset cannot be copied") }
             }
         }
-        return count
+        return (count, elsewhere)
     }
 }

@@ -32,7 +32,8 @@ extension SQLiteServerStore: RemovalStorage {
     package func beginRemoval(
         ofUser name: String, publicRecords: AccountRemoval.PublicRecords
     ) async throws -> AccountRemoval {
-        try await writing { db in
+        try await requireObjects()
+        return try await writing { db in
             guard let row = try Row.fetchOne(db, sql: "SELECT account, email, phone FROM accounts WHERE name = ?", arguments: [name]) else {
                 throw StorageFailure.unknownUser
             }
@@ -84,6 +85,7 @@ extension SQLiteServerStore: RemovalStorage {
             for upload in uploads { unlink(folder.files.partial(upload: upload)) }
             for table in tables where table.hasPart && table.name != "partitions" { try await remove(table, part: part, willRun) }
             try? FileManager.default.removeItem(atPath: folder.files.files(part: part))
+            try await removeObjects(part: part)
         }
     }
 

@@ -5,6 +5,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import SystemSupport
@@ -35,6 +36,7 @@ struct FolderChecks {
         do {
             findings.append(try await integrity(store))
             findings.append(Self.library(SQLiteServerStore.libraryVersion))
+            if let assets = try await assets(store) { findings.append(assets) }
             findings.append(try await operators(store))
             findings += try await containers(store)
         } catch {
@@ -87,6 +89,28 @@ struct FolderChecks {
             return .ok("SQLite", "\(version); the server serializes checkpoints, which this version needs")
         }
         return .ok("SQLite", version)
+    }
+
+    /// The store of assets outside of the folder; nil without one.
+    private func assets(_ store: SQLiteServerStore) async throws -> Finding? {
+        guard let owner = try await store.assetOwner(makesOne: false) else { return nil }
+        let environment = ProcessInfo.processInfo.environment
+        do {
+            guard let objects = try AssetSettings(environment: environment).objects(environment: environment) else {
+                return .warning(
+                    "assets", "they are in an S3-compatible store that the environment does not name",
+                    "set TARN_ASSETS, TARN_ASSETS_ENDPOINT, TARN_ASSETS_REGION and its key as the server has them, to check it")
+            }
+            let location = objects.client.location
+            do {
+                try await objects.claim(owner, makesOwner: false)
+                return .ok("assets", location.shown)
+            } catch let failure as S3Failure {
+                return .problem("assets", CommandError(failure, location).description, "the server needs it for uploads and downloads")
+            }
+        } catch let error as CommandError {
+            return .problem("assets", error.description, "set its environment variables as the server has them")
+        }
     }
 
     private func operators(_ store: SQLiteServerStore) async throws -> Finding {

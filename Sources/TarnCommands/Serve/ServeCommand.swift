@@ -7,6 +7,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import Hummingbird
@@ -79,6 +80,14 @@ struct ServeCommand: AsyncParsableCommand {
     var without: String?
     @Option(help: ServeCommand.help("database", "url"))
     var database: String?
+    @Option(help: ServeCommand.help("assets", "url"))
+    var assets: String?
+    @Option(help: ServeCommand.help("assets-endpoint", "url"))
+    var assetsEndpoint: String?
+    @Option(help: ServeCommand.help("assets-region", "name"))
+    var assetsRegion: String?
+    @Option(help: ServeCommand.help("assets-key-file", "path"))
+    var assetsKeyFile: String?
     @Option(help: ServeCommand.help("containers", "names"))
     var containers: String?
     @Option(help: ServeCommand.help("development", "who"))
@@ -118,7 +127,8 @@ struct ServeCommand: AsyncParsableCommand {
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
             ("public-address", publicAddress), ("console-address", consoleAddress),
             ("console-public-address", consolePublicAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
-            ("without", without), ("database", database), ("containers", containers), ("development", development),
+            ("without", without), ("database", database), ("assets", assets), ("assets-endpoint", assetsEndpoint),
+            ("assets-region", assetsRegion), ("assets-key-file", assetsKeyFile), ("containers", containers), ("development", development),
             ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
             ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
@@ -137,6 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
         let identity = try settings.identity()
         let identitySignIn = try settings.provider.signIn(
             hasPublicAddress: settings.publicAddress != nil, now: CloudService.Surroundings.system.now)
+        let objects = try settings.assets.objects(environment: ProcessInfo.processInfo.environment)
         let (logsJSON, traceTarget) = (settings.logsJSON, settings.traces)
         var logger = Logger(label: "tarn") { label in
             guard logsJSON else { return StreamLogHandler.standardError(label: label) }
@@ -148,7 +159,8 @@ struct ServeCommand: AsyncParsableCommand {
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let server = try await CommandError.translating(data: options.data, database: settings.database) { [logger] in
             try LocalServer(
-                data: options.data, database: settings.database, host: host, port: port, limits: limits, identity: identity,
+                data: options.data, database: settings.database, objects: objects, host: host, port: port, limits: limits,
+                identity: identity,
                 access: access, proxies: settings.proxies,
                 publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
                 consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
@@ -203,7 +215,8 @@ struct LocalServer {
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
     private let logger: Logger
-    private let store: any ServerStorage
+    private let store: any ServerStorage & FileUploads
+    private let objects: S3Assets?
     private let push: any FollowingPushBus
     private let console: Console
     private let service: CloudService
@@ -211,7 +224,8 @@ struct LocalServer {
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
-        data: String, database: DatabaseAddress? = nil, host: String, port: Int, limits: Limits = Limits(), identity: TLSIdentity? = nil,
+        data: String, database: DatabaseAddress? = nil, objects: S3Assets? = nil, host: String, port: Int, limits: Limits = Limits(),
+        identity: TLSIdentity? = nil,
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
         publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, consolePublicAddress: PublicAddress? = nil,
         traces: SpanTarget? = nil,
@@ -233,8 +247,9 @@ struct LocalServer {
         self.port = port
         self.limits = limits
         self.logger = logger
+        self.objects = objects
         hub = PushHub()
-        (store, push) = try Self.storage(data: data, database: database, hub: hub)
+        (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub)
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: push,
             surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
@@ -244,7 +259,8 @@ struct LocalServer {
         let providerText = identitySignIn.map { "\($0.provider.name), \($0.provider.issuer), accounts: \($0.accounts.rawValue)" } ?? "none"
         let containersText = containerRules.containers?.sorted().joined(separator: ", ") ?? "any"
         let settings: [(name: String, value: String)] = [
-            ("data folder", data), ("database", database?.shown ?? "SQLite in the data folder"), ("address", "\(scheme)://\(host):\(port)"),
+            ("data folder", data), ("database", database?.shown ?? "SQLite in the data folder"),
+            ("assets", objects?.client.location.shown ?? "in the data folder"), ("address", "\(scheme)://\(host):\(port)"),
             ("public address", publicAddress?.text ?? "as each request names it"), ("console address", consoleText),
             ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
             ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
@@ -259,20 +275,40 @@ struct LocalServer {
     }
 
     private static func storage(
-        data: String, database: DatabaseAddress?, hub: PushHub
-    ) throws -> (any ServerStorage, any FollowingPushBus) {
-        guard let database else { return (try SQLiteServerStore(path: data, use: .server), hub) }
+        data: String, database: DatabaseAddress?, objects: S3Assets?, hub: PushHub
+    ) throws -> (any ServerStorage & FileUploads, any FollowingPushBus) {
+        guard let database else { return (try SQLiteServerStore(path: data, use: .server, objects: objects), hub) }
         guard !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") else {
             throw CommandError(
                 "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data."
             )
         }
         #if TARN_POSTGRES
-            let store = try PostgresServerStore(address: database.text, assets: data)
+            let store = try PostgresServerStore(address: database.text, assets: data, objects: objects)
             return (store, PostgresPushRelay(hub: hub, store: store))
         #else
             throw CommandError("This tarn was built without PostgreSQL: build it where libpq-dev is installed, or leave --database out.")
         #endif
+    }
+
+    /// Checks the store of assets: that it can be used, and that this database is the one whose assets it has.
+    ///
+    /// - Throws: `CommandError`, also for a database whose assets are in a store that the settings lack.
+    private func checkObjects() async throws {
+        guard let objects else {
+            guard try await store.assetOwner(makesOne: false) != nil else { return }
+            throw CommandError("The assets of this server are in an S3-compatible store: name it with --assets, as before.")
+        }
+        let location = objects.client.location
+        if !location.isEncrypted, !location.isLoopback {
+            logger.warning(
+                "assets are sent without encryption: assets-endpoint begins with http://; use https:// outside of a trusted network")
+        }
+        do {
+            try await store.claimObjects(makesOwner: true)
+        } catch let failure as S3Failure {
+            throw CommandError(failure, location)
+        }
     }
 
     /// Opens the link that makes the first operator.
@@ -302,6 +338,7 @@ struct LocalServer {
         let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
         try await CommandError.translating(data: data, database: database) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
+            try await checkObjects()
         }
         let spans = try traces.map { target in
             let send = try target.sender()

@@ -25,6 +25,7 @@ import Logging
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
 /// | `database = postgres://user@host:port/name` | `TARN_DATABASE` | `--database` |
+/// | `assets = s3://BUCKET/PREFIX`, `assets-endpoint`, `assets-region`, `assets-key-file` | `TARN_ASSETS`, … | `--assets`, … |
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
 /// | `containers = iCloud.org.example.notes,…` | `TARN_CONTAINERS` | `--containers` |
 /// | `development = all`, `operators` or `off` | `TARN_DEVELOPMENT` | `--development` |
@@ -57,6 +58,8 @@ struct ServerSettings {
     var provider = ProviderSettings()
     /// The PostgreSQL database; nil for SQLite in the data folder.
     var database: DatabaseAddress?
+    /// The S3-compatible store of assets.
+    var assets = AssetSettings()
     /// Disabled capabilities of Capabilities.md, in the order of the setting.
     var without: [Capability] = []
 
@@ -122,6 +125,19 @@ struct ServerSettings {
         (
             "database", "TARN_DATABASE",
             "PostgreSQL database, such as postgres://user@host:port/name, that any number of servers share; the data folder has the files of assets then. A password belongs into ~/.pgpass or this variable, since others see flags. (default: SQLite in the data folder)"
+        ),
+        (
+            "assets", "TARN_ASSETS",
+            "Bucket of an S3-compatible store for the files of assets, such as s3://bucket/prefix; the prefix belongs to one database. The access key is in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file of assets-key-file. (default: the data folder)"
+        ),
+        (
+            "assets-endpoint", "TARN_ASSETS_ENDPOINT",
+            "Address of the S3-compatible store, such as https://s3.example.com. (default: that of AWS in the region)"
+        ),
+        ("assets-region", "TARN_ASSETS_REGION", "Region of the bucket. (default: us-east-1)"),
+        (
+            "assets-key-file", "TARN_ASSETS_KEY_FILE",
+            "File with two lines: the ID of the access key, and its secret. (default: none, the environment)"
         ),
         ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
         (
@@ -252,6 +268,7 @@ struct ServerSettings {
             containerRules.development = development
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
         case _ where try provider.set(name, to: value): break
+        case _ where try assets.set(name, to: value): break
         default:
             let names = Self.all.map(\.name)
             throw CommandError(

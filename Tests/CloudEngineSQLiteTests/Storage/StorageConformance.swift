@@ -21,8 +21,12 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     #if TARN_POSTGRES
         case postgres
     #endif
+    case sqliteWithObjects
+    #if TARN_POSTGRES
+        case postgresWithObjects
+    #endif
 
-    /// The storages that can be started here.
+    /// The storages that can be started here, with the files of assets in a folder.
     static var installed: [StorageKind] {
         #if TARN_POSTGRES
             if TemporaryPostgres.shared != nil { return [.sqlite, .postgres] }
@@ -31,13 +35,28 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
         return [.sqlite]
     }
 
+    /// The same, and those with the files of assets in a bucket.
+    static var installedWithObjects: [StorageKind] {
+        installed.flatMap { kind -> [StorageKind] in
+            switch kind {
+            case .sqlite: [.sqlite, .sqliteWithObjects]
+            #if TARN_POSTGRES
+                case .postgres: [.postgres, .postgresWithObjects]
+            #endif
+            default: [kind]
+            }
+        }
+    }
+
     var testDescription: String { rawValue }
 
     func make() throws -> any StorageUnderTest {
         switch self {
         case .sqlite: try SQLiteUnderTest()
+        case .sqliteWithObjects: try SQLiteUnderTest(bucket: MemoryBucket())
         #if TARN_POSTGRES
             case .postgres: try PostgresUnderTest()
+            case .postgresWithObjects: try PostgresUnderTest(bucket: MemoryBucket())
         #endif
         }
     }
@@ -55,9 +74,11 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
     private let folder = TemporaryFolder()
     // Tests call one after the other.
     private var store: SQLiteServerStore?
+    private let bucket: MemoryBucket?
 
-    init() throws {
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+    init(bucket: MemoryBucket? = nil) throws {
+        self.bucket = bucket
+        try restart()
     }
 
     var storage: any EngineStorage & AccountStorage & AssetStorage & AdministrationStorage {
@@ -69,7 +90,7 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
 
     func restart() throws {
         try end()
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+        store = try SQLiteServerStore(path: folder.path, use: .server, objects: try bucket?.assets(partBytes: 100_000), passwordRounds: 16)
     }
 
     /// The folder is free once the store is released.
@@ -86,8 +107,10 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
         private let address: String
         // Tests call one after the other.
         private var store: PostgresServerStore?
+        private let bucket: MemoryBucket?
 
-        init() throws {
+        init(bucket: MemoryBucket? = nil) throws {
+            self.bucket = bucket
             guard let server = TemporaryPostgres.shared else { throw StorageFailure(.unavailable, TemporaryPostgres.absence) }
             address = try server.makeDatabase()
             try restart()
@@ -102,7 +125,8 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
 
         func restart() throws {
             try end()
-            store = try PostgresServerStore(address: address, assets: folder.path, connections: 6, passwordRounds: 16)
+            store = try PostgresServerStore(
+                address: address, assets: folder.path, objects: try bucket?.assets(partBytes: 100_000), connections: 6, passwordRounds: 16)
         }
 
         func end() throws {

@@ -383,7 +383,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.installed)
+    @Test(arguments: StorageKind.installedWithObjects)
     func assetsAreCountedByReference(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
@@ -424,7 +424,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.installed)
+    @Test(arguments: StorageKind.installedWithObjects)
     func uploadsInPartsGoOn(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             try await test.storage.write(Self.mia) { try $0.save([StoredUpload(id: "u", recordName: "a", fieldName: "f", created: 1)]) }
