@@ -88,7 +88,7 @@ import Testing
         #expect(isCompatible == (stored == version))
     }
 
-    /// Tables don't show what is optional; the store's archive of its model does.
+    /// Only the store's archive of its model shows which attributes are optional.
     @Test(arguments: 1...3) func versionsThatDifferInOptionalityAreDistinct(_ version: Int) throws {
         let copy = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// A child context, and a fetch of objects that are no faults, need the rows with the fetch.
+    /// Child contexts and fetches without faults read all rows during the fetch.
     @Test func aBatchSizeHasNoEffectWhereRowsAreNeededAtOnce() throws {
         func readsLater(_ context: NSManagedObjectContext, _ request: NSFetchRequest<LibraryBook>) throws -> Int {
             let books = try context.fetch(request)
