@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// A child context, and a fetch of objects that are no faults, need the rows with the fetch.
+    /// A child context needs the rows with the fetch, and so does a fetch without faults.
     @Test func aBatchSizeHasNoEffectWhereRowsAreNeededAtOnce() throws {
         func readsLater(_ context: NSManagedObjectContext, _ request: NSFetchRequest<LibraryBook>) throws -> Int {
             let books = try context.fetch(request)
