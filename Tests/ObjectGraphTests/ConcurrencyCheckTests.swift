@@ -23,7 +23,7 @@ import Testing
         #expect(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note")).isEmpty)
     }
 
-    /// The context's queue ends no event for such a use.
+    /// The queue of the context does not process changes that are made off it.
     @Test func usesOffTheQueueAreReportedByTheNextFetchSaveOrProcessing() throws {
         let container = try Library.container()
         let context = container.newBackgroundContext()

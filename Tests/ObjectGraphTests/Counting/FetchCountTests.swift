@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Child contexts and fetches without faults read all rows during the fetch.
+    /// A child context needs the rows with the fetch, and so does a fetch without faults.
     @Test func aBatchSizeHasNoEffectWhereRowsAreNeededAtOnce() throws {
         func readsLater(_ context: NSManagedObjectContext, _ request: NSFetchRequest<LibraryBook>) throws -> Int {
             let books = try context.fetch(request)
