@@ -313,7 +313,8 @@ let package = Package(
             name: "TarnCommandsTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "TarnCommands", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "ServiceFixtures", "TarnCommands",
+                "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -422,7 +423,9 @@ if hasLibPQ {
         // Starts PostgreSQL in a temporary folder, where it is installed.
         .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
     ]
-    for target in package.targets where ["CloudEngineSQLiteTests", "CloudServerTests"].contains(target.name) {
+    for target in package.targets
+    where ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "ServiceFixtures", "TarnCommandsTests"].contains(target.name)
+    {
         target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
         target.swiftSettings = [.define("TARN_POSTGRES")]
     }

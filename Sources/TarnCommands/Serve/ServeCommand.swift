@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
         Limits.settings.map { "\($0.name) (\(ServerSettings.defaultLimits[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
     }
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: FolderOptions
     @Option(help: ServeCommand.help("port", "port"))
     var port: Int?
     @Option(help: ServeCommand.help("host", "address"))
@@ -262,16 +262,12 @@ struct LocalServer {
         data: String, database: DatabaseAddress?, hub: PushHub
     ) throws -> (any ServerStorage, any FollowingPushBus) {
         guard let database else { return (try SQLiteServerStore(path: data, use: .server), hub) }
-        guard !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") else {
-            throw CommandError(
-                "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data."
-            )
-        }
+        try ServerData(folder: data, database: database).checkNoOtherDatabase()
         #if TARN_POSTGRES
             let store = try PostgresServerStore(address: database.text, assets: data)
             return (store, PostgresPushRelay(hub: hub, store: store))
         #else
-            throw CommandError("This tarn was built without PostgreSQL: build it where libpq-dev is installed, or leave --database out.")
+            throw CommandError.withoutPostgreSQL(database)
         #endif
     }
 
