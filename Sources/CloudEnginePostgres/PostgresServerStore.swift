@@ -37,6 +37,7 @@ package final class PostgresServerStore: Sendable {
     let known = Mutex<Set<Partition>>([])
     let userNames = Mutex<[String: String]>([:])
     let restrictions = Mutex<RestrictionMemory?>(nil)
+    let seenRequests = Mutex(SeenRequests())
     package let uploads = UploadTurns()
     let passwordParameters: PasswordHash.Parameters
     let sealingKeys: SealingKeys

@@ -11,7 +11,7 @@ import Foundation
 /// Every statement is additive, may be repeated, and is a transaction of its own: processes that start at the same time make the same
 /// tables, and a process of the version before continues to run.
 enum PostgresFormat {
-    /// Only grows. 2: several authentication keys. A process of the version before knows the first key only, so it must not start.
+    /// Only grows. 2: several authentication keys, and requests of all processes. A process of the version before knows the first key only, so it must not start.
     static let current: Int64 = 2
     private static let key = "format"
 
@@ -23,7 +23,7 @@ enum PostgresFormat {
     static let tables =
         serverTables + PartitionRows.tables + ZoneRows.tables + RecordRows.tables + IndexRows.tables + SchemaRows.tables
         + SubscriptionRows.tables + AssetRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables + AccountRows.tables
-        + ChangeLogRows.tables
+        + ChangeLogRows.tables + RequestCountRows.tables
 
     /// Tables of rows that belong to one partition and are deleted with its contents.
     static let partitionedTables = [

@@ -377,6 +377,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
             group.addTask { await followRevocations() }
+            group.addTask { await exchangeBudgets() }
             group.addTask { await storeCredentialUses() }
             group.addTask { await measure() }
             group.addTask { await push.followOtherProcesses() }
@@ -395,6 +396,14 @@ private struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             // A failed check is retried after one second; until then, each notification is authorized by itself.
             count = (try? await service.endListenersIfRevoked(since: count)) ?? count
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func exchangeBudgets() async {
+        while !Task.isCancelled {
+            // Without the database, each process limits by itself.
+            try? await service.exchangeBudgets()
             try? await Task.sleep(for: .seconds(1))
         }
     }
