@@ -314,8 +314,8 @@ let package = Package(
             name: "TarnCommandsTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudServer",
-                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "SystemSupport",
-                "TarnCommands", "TestBasics",
+                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "ServiceFixtures",
+                "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -425,7 +425,9 @@ if hasLibPQ {
         // Starts PostgreSQL in a temporary folder, where it is installed.
         .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
     ]
-    for target in package.targets where ["CloudEngineSQLiteTests", "CloudServerTests"].contains(target.name) {
+    for target in package.targets
+    where ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "ServiceFixtures", "TarnCommandsTests"].contains(target.name)
+    {
         target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
         target.swiftSettings = [.define("TARN_POSTGRES")]
     }

@@ -5,7 +5,6 @@ package import CloudEngine
 package import CloudService
 package import CloudStorageSupport
 package import CloudWire
-import Crypto
 import Foundation
 import Synchronization
 import SystemSupport
@@ -21,6 +20,14 @@ package final class PostgresServerStore: Sendable {
     /// Connections of a process.
     package static let connectionsDefault = 16
 
+    package enum Use: Hashable, Sendable {
+        case server
+        /// A command while servers may be running. It doesn't make the folder of assets.
+        ///
+        /// - Parameter makesTables: Whether it may be the first to use the database.
+        case command(makesTables: Bool)
+    }
+
     /// For connections outside of the pool.
     let address: String
     let pool: PostgresPool
@@ -31,9 +38,14 @@ package final class PostgresServerStore: Sendable {
     let known = Mutex<Set<Partition>>([])
     let userNames = Mutex<[String: String]>([:])
     let restrictions = Mutex<RestrictionMemory?>(nil)
+    let seenRequests = Mutex(SeenRequests())
     package let uploads = UploadTurns()
     let passwordParameters: PasswordHash.Parameters
-    package let sealer: Sealer
+    let sealingKeys: SealingKeys
+    /// The epoch of partitions that are made from now on: a restore from a backup raises it.
+    let firstEpoch: Atomic<Int64>
+    /// Revocations when the keys and the epoch were last read.
+    let valuesSeen = Mutex<Int64?>(nil)
     private let committed = Atomic(0)
 
     /// Opens the database and makes its tables if it is empty.
@@ -43,21 +55,23 @@ package final class PostgresServerStore: Sendable {
     ///   - assets: The folder of assets. All processes of one database have the same, unless they have `objects`.
     ///   - objects: Where complete files of assets go; nil for the folder.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
-    /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`.
+    /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`; `noData` for an empty database whose tables aren't
+    ///   made.
     package init(
-        address: String, assets: String, objects: (any AssetObjects)? = nil, connections: Int = connectionsDefault,
+        address: String, assets: String, objects: (any AssetObjects)? = nil, use: Use = .server, connections: Int = connectionsDefault,
         passwordRounds: Int? = nil
     ) throws {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         self.address = address
-        assetFolder = try AssetFolder(path: assets)
+        assetFolder = try AssetFolder(path: assets, makesFolders: use == .server)
         let first = try PostgresConnection(address)
         defer { first.close() }
         do {
-            try PostgresFormat.prepare(first)
-            let key = try PostgresFormat.sealingKey(first)
-            sealer = Sealer { Array(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
+            try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
+            sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first))
+            firstEpoch = Atomic(try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
+            try first.synchronize()
         } catch let error as PostgresError {
             throw error.storageFailure
         }
@@ -123,11 +137,15 @@ package final class PostgresServerStore: Sendable {
 
     /// Writes outside of partitions. The body may run several times.
     func writing<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
-        try await attempting { connection, commit in
-            try connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
-            let value = try body(connection)
-            try commit(false) { try connection.commit($0) }
-            return value
+        try await PendingAudit.store { event in
+            try await attempting { [self] connection, commit in
+                try connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+                let value = try body(connection)
+                if let event { try connection.append(event) }
+                try commit(false) { try connection.commit($0) }
+                countCommit()
+                return value
+            }
         }
     }
 
@@ -143,11 +161,11 @@ extension PostgresServerStore: EngineStorage {
         try Task.checkCancellation()
         let cancellation = PostgresCancellation()
         return try await withTaskCancellationHandler {
-            try await attempting(terms.requester) { [prefetch] connection, _ in
+            try await attempting(terms.requester) { [self] connection, _ in
                 do {
                     let unit = try PostgresUnit(
-                        partition, isWriting: false, exists: false, terms, connection, prefetched: prefetch[partition],
-                        cancellation: cancellation)
+                        partition, isWriting: false, exists: false, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
+                        prefetched: prefetch[partition], cancellation: cancellation)
                     let value = try body(unit)
                     try connection.endReading(isExplicit: true)
                     prefetch[partition] = unit.questions
@@ -172,25 +190,30 @@ extension PostgresServerStore: EngineStorage {
     package func write<Value: Sendable>(
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
-        try await attempting(terms.requester, partition: partition) { [self] connection, commit in
-            do {
-                return try unit(partition, terms, connection, exists: known.withLock { $0.contains(partition) }, commit, body)
-            } catch is PartitionVanished {
-                connection.recover()
-                return try unit(partition, terms, connection, exists: false, commit, body)
-            } catch is PostgresTimeIsUp {
-                throw PostgresTimeIsUp.wireError
+        try await PendingAudit.store { event in
+            try await attempting(terms.requester, partition: partition) { [self] connection, commit in
+                do {
+                    let exists = known.withLock { $0.contains(partition) }
+                    return try unit(partition, terms, connection, exists: exists, audited: event, commit, body)
+                } catch is PartitionVanished {
+                    connection.recover()
+                    return try unit(partition, terms, connection, exists: false, audited: event, commit, body)
+                } catch is PostgresTimeIsUp {
+                    throw PostgresTimeIsUp.wireError
+                }
             }
         }
     }
 
     private func unit<Value>(
-        _ partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool,
+        _ partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool, audited event: AuditEvent? = nil,
         _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void, _ body: (any PartitionWriter) throws -> Value
     ) throws -> Value {
         let unit = try PostgresUnit(
-            partition, isWriting: true, exists: exists, terms, connection, prefetched: prefetch[partition])
+            partition, isWriting: true, exists: exists, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
+            prefetched: prefetch[partition])
         let value = try body(unit)
+        if let event { try connection.append(event) }
         try commit(unit.isIdempotent) { try unit.commit($0) }
         countCommit()
         prefetch[partition] = unit.questions

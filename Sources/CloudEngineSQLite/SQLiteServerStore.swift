@@ -110,7 +110,8 @@ package final class SQLiteServerStore: Sendable {
             // Set after the pool chose NORMAL for its journal: a server that acknowledges writes needs FULL.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try DatabaseFormat.prepare(db)
-            return try SealingKeys.read(db) ?? SealingKeys.make(firstKey.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256), db)
+            return try SealingKeys.read(SQLiteMeta(db))
+                ?? SealingKeys.make(firstKey.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256), SQLiteMeta(db))
         }
         return (pool, ring)
     }

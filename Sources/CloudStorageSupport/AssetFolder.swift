@@ -18,9 +18,11 @@ package struct AssetFolder: Sendable {
     /// Creates the folders where they are missing, and removes permissions of other users: volumes and service managers make a folder
     /// before the server does, readable by all users of the machine.
     ///
+    /// - Parameter makesFolders: `false` for a command that may run where no server does: it changes nothing here.
     /// - Throws: `StorageFailure` with `.notWritable`.
-    package init(path: String) throws {
+    package init(path: String, makesFolders: Bool = true) throws {
         self.path = path
+        guard makesFolders else { return }
         let files = FileManager.default
         do {
             try files.createDirectory(atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

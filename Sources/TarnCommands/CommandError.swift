@@ -11,32 +11,48 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         self.description = description
     }
 
-    init(_ failure: StorageFailure, data: String, name: String = "") {
-        description =
-            switch failure.code {
-            case .notWritable:
-                "The data folder \(data) cannot be made or written to: choose another with --data, or give yourself write permission."
-            case .inUse:
-                "Another tarn server uses the data folder \(data): stop it first, or choose another folder with --data."
-            case .corrupt:
-                "The database in \(data) is damaged or not one of tarn (\(failure.what)): restore the folder from a backup."
-            case .newerFormat:
-                "The database in \(data) was written by a newer version of tarn: use that version or a newer one."
-            case .nameTaken:
+    /// - Parameters:
+    ///   - database: The database, if the data is not in the folder.
+    ///   - name: The account that the command is about.
+    init(_ failure: StorageFailure, data: String, database: DatabaseAddress? = nil, name: String = "") {
+        switch failure.code {
+        case .nameTaken:
+            description =
                 "A user named \(name) is there already: choose another name, or make a token for another device "
-                    + "with 'tarn user token \(name)'."
-            case .unknownName:
-                failure == .unknownUser ? CommandError(unknownUser: name, among: []).description : "\(name): \(failure.what)."
-            case .full:
-                "The disk of the data folder \(data) is full: make room and try again."
-            case .busy:
-                "The database in \(data) is busy: try again in a moment."
-            case .objectStore:
+                + "with 'tarn user token \(name)'."
+        case .unknownName where failure == .noData:
+            description =
+                "The database \(database?.shown ?? data) has no data of a tarn server: name the servers' database with --database."
+        case .unknownName:
+            description = failure == .unknownUser ? CommandError(unknownUser: name, among: []).description : "\(name): \(failure.what)."
+        case .notWritable:
+            description =
+                "The data folder \(data) cannot be made or written to: choose another with --data, or give yourself write permission."
+        case .objectStore:
+            description =
                 "The store of assets could not be used (\(failure.what)): check it, and set TARN_ASSETS, TARN_ASSETS_ENDPOINT, "
-                    + "TARN_ASSETS_REGION and its key in the environment as the server has them."
-            case .unavailable:
-                "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
-            }
+                + "TARN_ASSETS_REGION and its key in the environment as the server has them."
+        case _ where database != nil: description = Self.sentence(failure, database: database?.shown ?? "")
+        case .inUse:
+            description = "Another tarn server uses the data folder \(data): stop it first, or choose another folder with --data."
+        case .corrupt:
+            description = "The database in \(data) is damaged or not one of tarn (\(failure.what)): restore the folder from a backup."
+        case .newerFormat:
+            description = "The database in \(data) was written by a newer version of tarn: use that version or a newer one."
+        case .full: description = "The disk of the data folder \(data) is full: make room and try again."
+        case .busy: description = "The database in \(data) is busy: try again in a moment."
+        case .unavailable: description = "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
+        }
+    }
+
+    private static func sentence(_ failure: StorageFailure, database: String) -> String {
+        switch failure.code {
+        case .newerFormat: "The database \(database) was written by a newer version of tarn: use that version or a newer one."
+        case .corrupt: "The database \(database) is damaged or not one of tarn (\(failure.what)): restore it from a backup."
+        case .full: "The disk of the database \(database) is full: make room and try again."
+        case .busy: "The database \(database) is busy (\(failure.what)): try again in a moment."
+        default: "The database \(database) could not be used (\(failure.what)): check its address, and that the server runs."
+        }
     }
 
     init(unknownUser name: String, among names: [String]) {
@@ -44,7 +60,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         description = "The user \(name) does not exist: 'tarn user list' lists all users.\(suggestion)"
     }
 
-    /// - Parameter names: The existing containers.
+    /// - Parameters:
+    ///   - data: The folder or database.
+    ///   - names: The existing containers.
     init(unknownContainer name: String, data: String, among names: [String]) {
         let list = names.isEmpty ? "It has no containers yet." : "'tarn container list' lists all containers."
         description = "The container \(name) does not exist in \(data). \(list)\(Suggestion.sentence(for: name, among: names))"
@@ -57,8 +75,7 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         do {
             return try await body()
         } catch let failure as StorageFailure {
-            if let database, failure.code != .notWritable, failure.code != .objectStore { throw CommandError(failure, database: database) }
-            throw CommandError(failure, data: data, name: name)
+            throw CommandError(failure, data: data, database: database, name: name)
         }
     }
 }

@@ -2,85 +2,53 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
-import CloudEngine
-import CloudEngineSQLite
-import CloudServer
 import CloudService
-import CloudStorageSupport
 import Foundation
 
-struct DataOptions: ParsableArguments {
+/// The folder of a server.
+struct FolderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder"))
-    var data = ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data"
+    var data = standard
 
-    /// Opens the data folder, which a running server may use at the same time, runs `body`, and closes it.
+    /// The folder without an option.
+    static var standard: String { ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data" }
+}
+
+/// The file with a server's settings.
+struct ConfigOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("File with the server's settings, for its line database; TARN_CONFIG names one too.", valueName: "path"))
+    var config: String?
+
+    /// The data in a folder, and in the database of a flag, of the environment or of the settings file, in this order.
     ///
-    /// - Parameters:
-    ///   - name: The account that the command is about, for its errors.
-    ///   - audited: The audit log's entry, which the command's first transaction has, too; without a transaction it is written at the end.
-    ///     Nil for a command that only reads.
+    /// - Throws: `CommandError` for an unusable address or file.
+    func data(folder: String, database: String?) throws -> ServerData {
+        let address = try database.map { try DatabaseAddress($0) }
+        return ServerData(
+            folder: folder,
+            database: try address ?? ServerSettings.database(file: config, environment: ProcessInfo.processInfo.environment))
+    }
+}
+
+/// The options of commands on a server's data.
+struct DataOptions: ParsableArguments {
+    @OptionGroup var folder: FolderOptions
+    @Option(
+        help: ArgumentHelp(
+            "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too. (default: SQLite in the data folder)",
+            valueName: "url"))
+    var database: String?
+    @OptionGroup var settings: ConfigOptions
+
+    /// - Throws: `CommandError` for an unusable address or file.
+    func location() throws -> ServerData { try settings.data(folder: folder.data, database: database) }
+
+    /// Opens the data, runs `body`, and closes it; see ``ServerData``.
     func withStore<Value>(
-        mustExist: Bool, name: String = "", audited: CommandAudit? = nil, _ body: (SQLiteServerStore) async throws -> Value
+        mustExist: Bool, name: String = "", audited: CommandAudit? = nil, needsFiles: Bool = false,
+        _ body: (any OperatedStorage) async throws -> Value
     ) async throws -> Value {
-        let isNew = !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite")
-        if mustExist, isNew {
-            throw CommandError("The folder \(data) has no data of a tarn server: name the data folder with --data.")
-        }
-        return try await CommandError.translating(data: data, name: name) {
-            let environment = ProcessInfo.processInfo.environment
-            let objects = try AssetSettings(environment: environment).objects(environment: environment)
-            let store = try SQLiteServerStore(path: data, use: .command, objects: objects)
-            if isNew { Output.note("Made the new data folder \(data). The server of this data is 'tarn serve --data \(data)'.") }
-            let value: Value
-            do {
-                if let audited {
-                    value = try await store.recording(audited.event) { try await body(store) }
-                } else {
-                    value = try await body(store)
-                }
-            } catch let failure as StorageFailure where failure == .unknownUser {
-                let names = (try? await store.users().map(\.name)) ?? []
-                try? store.close()
-                throw CommandError(unknownUser: name, among: names)
-            } catch {
-                try? store.close()
-                throw error
-            }
-            try store.close()
-            return value
-        }
-    }
-}
-
-extension SQLiteServerStore {
-    /// A service on this data, in this process. It does not notify a running server.
-    var service: CloudService {
-        CloudService(engine: Engine(sealer: sealer), storage: self, accounts: self, assets: self, push: PushHub(), surroundings: .system)
-    }
-
-    /// - Throws: `StorageFailure.unknownUser`, to which ``DataOptions`` adds the nearest name.
-    func requiredAccount(named name: String) async throws -> Int64 {
-        guard let account = try await account(named: name) else { throw StorageFailure.unknownUser }
-        return account
-    }
-}
-
-/// A command's entry in the audit log.
-struct CommandAudit {
-    var action: String
-    var subject: String
-
-    init(_ action: String, _ subject: String) {
-        self.action = action
-        self.subject = subject
-    }
-
-    fileprivate var event: AuditEvent {
-        // Under sudo, the login name identifies the operator better than root.
-        let environment = ProcessInfo.processInfo.environment
-        let login = environment["SUDO_USER"] ?? NSUserName()
-        return AuditEvent(
-            time: CloudService.Surroundings.system.now(), actor: .commandLine(login), action: action, subject: subject, outcome: .done)
+        try await location().withStore(mustExist: mustExist, name: name, audited: audited, needsFiles: needsFiles, body)
     }
 }
 

@@ -20,8 +20,8 @@ import Testing
         return [feed.error?.code.rawValue ?? "page", isFound]
     }
 
-    @Test func tokensAndLinksHoldUntilTheirKeyIsRetired() async throws {
-        let village = try Village()
+    @Test(arguments: ServerKind.installed) func tokensAndLinksHoldUntilTheirKeyIsRetired(_ kind: ServerKind) async throws {
+        let village = try Village(place: ServerPlace(kind))
         let bo = try await village.villager("bo")
         let (mia, guid) = try await village.bed(with: [.invited("bo")])
         _ = try await bo.accept(guid)
@@ -48,13 +48,13 @@ import Testing
         #expect(keys.map(\.made) == [5])
     }
 
-    @Test func aServerNoticesTheRotationOfAnotherProcess() async throws {
-        let village = try Village()
+    @Test(arguments: ServerKind.installed) func aServerNoticesTheRotationOfAnotherProcess(_ kind: ServerKind) async throws {
+        let village = try Village(place: ServerPlace(kind))
         let mia = try await village.villager("mia")
         _ = try await village.store.revocationCount()
         let token = try await mia.ask(.private, .databaseChanges, DatabaseChangesRequest(syncToken: nil), DatabaseChangesResponse.self)
             .syncToken
-        let command = try SQLiteServerStore(path: village.folder.path, use: .command)
+        let command = try village.place.open(isServer: false)
         #expect(try await command.rotateSealingKey(now: 5) == 2)
         try await command.retireSealingKey(1)
         #expect(Self.isKey(command.sealer, village.store.sealer) == false)
@@ -77,7 +77,7 @@ import Testing
         let identity = village.store.sealer.serverIdentity
         _ = try await village.store.rotateSealingKey(now: 5)
         let copy = TemporaryFolder()
-        _ = try await village.store.backUp(to: "\(copy.path)/copy")
+        _ = try await #require(village.store as? SQLiteServerStore).backUp(to: "\(copy.path)/copy")
         let restored = try SQLiteServerStore(path: "\(copy.path)/copy", use: .server)
         #expect(restored.sealer.isCode(first, of: [1], purpose: .webToken))
         #expect(Self.isKey(village.store.sealer, restored.sealer))
@@ -85,8 +85,8 @@ import Testing
         try restored.close()
     }
 
-    @Test func onlyEarlierKeysAreRetired() async throws {
-        let village = try Village()
+    @Test(arguments: ServerKind.installed) func onlyEarlierKeysAreRetired(_ kind: ServerKind) async throws {
+        let village = try Village(place: ServerPlace(kind))
         await #expect(throws: StorageFailure.self) { try await village.store.retireSealingKey(1) }
         _ = try await village.store.rotateSealingKey(now: 5)
         await #expect(throws: StorageFailure.self) { try await village.store.retireSealingKey(3) }

@@ -58,7 +58,13 @@ struct Transcript {
     /// - Returns: The run, for further expectations.
     @discardableResult
     mutating func run(_ arguments: String...) async -> CommandRun {
-        let run = await CommandRun(arguments)
+        await run(arguments, in: [])
+    }
+
+    /// - Parameter place: Options that are left out of the text.
+    @discardableResult
+    mutating func run(_ arguments: [String], in place: [String]) async -> CommandRun {
+        let run = await CommandRun(arguments + place)
         let words = arguments.map { $0.contains(where: { " '\"()<>=|".contains($0) }) ? "'" + $0 + "'" : $0 }
         text += stable("$ tarn \(words.joined(separator: " "))\n\(run.output)\(run.notes)")
         if run.status != 0 { text += "(exit code \(run.status))\n" }

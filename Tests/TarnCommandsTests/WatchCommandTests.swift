@@ -4,9 +4,11 @@
 import ArgumentParser
 import CloudEngineSQLite
 import CloudInProcess
+import CloudService
 import CloudWire
 import Foundation
 import Logging
+import ServiceFixtures
 import Synchronization
 import Testing
 
@@ -25,44 +27,45 @@ import Testing
         func write(_ text: String, isNote: Bool) { continuation.yield(text) }
     }
 
-    private func put(_ name: String, _ data: String, type: String = "Note") async {
-        let run = await CommandRun("record", "put", name, "title=\(name)", "--type", type, "--container", Self.container, "--data", data)
+    private func put(_ name: String, _ place: ServerPlace, type: String = "Note") async {
+        let run = await CommandRun(
+            ["record", "put", name, "title=\(name)", "--type", type, "--container", Self.container] + place.arguments)
         #expect(run.status == 0, "\(run.notes)")
     }
 
-    @Test func eachChangeOfAFolderIsFoundOnce() async throws {
-        let folder = ScratchFolder("tarn-watch")
-        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
-        await put("before", folder.path)
-        let store = try SQLiteServerStore(path: folder.path, use: .command)
+    @Test(arguments: ServerKind.installed) func eachChangeIsFoundOnce(_ kind: ServerKind) async throws {
+        let place = try ServerPlace(kind)
+        _ = await CommandRun(["user", "add", "mia"] + place.arguments)
+        await put("before", place)
+        let store = try place.open(isServer: false)
         var watch = FolderWatch(store: store, container: Self.container, environment: .development)
         #expect(try await watch.poll() == [])
         #expect(try await watch.poll() == [])
-        await put("n1", folder.path)
-        await put("n2", folder.path, type: "Other")
+        await put("n1", place)
+        await put("n2", place, type: "Other")
         let changes = try await watch.poll()
         #expect(changes.map(\.name) == ["n1", "n2"])
         #expect(changes.map(\.type) == ["Note", "Other"])
         #expect(try await watch.poll() == [])
-        _ = await CommandRun("record", "delete", "n1", "--yes", "--container", Self.container, "--data", folder.path)
+        _ = await CommandRun(["record", "delete", "n1", "--yes", "--container", Self.container] + place.arguments)
         let deletions = try await watch.poll()
         #expect(deletions.map(\.isDeleted) == [true])
         #expect(deletions.map(\.name) == ["n1"])
         try store.close()
     }
 
-    @Test func changesArePrintedWhileTheyHappen() async throws {
-        let folder = ScratchFolder("tarn-watch")
-        let data = folder.path
-        _ = await CommandRun("user", "add", "mia", "--data", data)
-        await put("before", data)
+    @Test(arguments: ServerKind.installed) func changesArePrintedWhileTheyHappen(_ kind: ServerKind) async throws {
+        let place = try ServerPlace(kind)
+        _ = await CommandRun(["user", "add", "mia"] + place.arguments)
+        await put("before", place)
         let sink = LineSink()
-        let command = try WatchCommand.parse(["--container", Self.container, "--type", "Note", "--count", "1", "--json", "--data", data])
+        let command = try WatchCommand.parse(
+            ["--container", Self.container, "--type", "Note", "--count", "1", "--json"] + place.arguments)
         let running = Task { try await Output.$sink.withValue(sink) { try await command.run() } }
         var lines = sink.lines.makeAsyncIterator()
         #expect(await lines.next()?.hasPrefix("Watching \(Self.container)") == true)
-        await put("other", data, type: "Other")
-        await put("n1", data)
+        await put("other", place, type: "Other")
+        await put("n1", place)
         let line = try #require(await lines.next())
         #expect(
             line.contains(#""action":"saved","database":"public","zone":"_defaultZone","recordType":"Note","recordName":"n1""#), "\(line)")

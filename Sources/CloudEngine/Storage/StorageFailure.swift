@@ -19,4 +19,6 @@ package struct StorageFailure: Error, Hashable, Sendable {
 
     /// An account was looked up by a name that no account has.
     package static let unknownUser = StorageFailure(.unknownName, "the user does not exist")
+    /// A database that no server has used yet.
+    package static let noData = StorageFailure(.unknownName, "the database has no data of a tarn server")
 }

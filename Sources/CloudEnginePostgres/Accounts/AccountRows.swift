@@ -115,6 +115,13 @@ extension PostgresConnection {
         return account
     }
 
+    func append(_ event: AuditEvent) throws {
+        let number = try next("audit")
+        try send(
+            "INSERT INTO audit (number, time, actor, network, action, subject, outcome) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            [number, event.time, event.actor, event.network, event.action, event.subject, event.outcome.rawValue])
+    }
+
     /// Makes an account with a random number: no sequence gives it, and no number is given twice.
     func makeAccount(named name: String, now: Int64) throws -> Int64 {
         let account = Int64.random(in: 1...(1 << 53))
@@ -166,7 +173,15 @@ extension PostgresServerStore: AccountStorage {
     }
 
     package func revocationCount() async throws -> Int64 {
-        try await reading { try $0.value("SELECT value FROM counters WHERE name = $1", [PostgresConnection.revocations]) ?? 0 }
+        let count: Int64 = try await reading {
+            try $0.value("SELECT value FROM counters WHERE name = $1", [PostgresConnection.revocations]) ?? 0
+        }
+        if valuesSeen.withLock({ $0 != count }) {
+            try await reloadServerValues()
+            // After they were read: a failure is tried again with the next call.
+            valuesSeen.withLock { $0 = count }
+        }
+        return count
     }
 
     // MARK: Restrictions
@@ -214,29 +229,24 @@ extension PostgresServerStore: AccountStorage {
     // MARK: Audit
 
     package func append(_ event: AuditEvent) async throws {
-        try await writing { connection in
-            let number = try connection.next("audit")
-            try connection.send(
-                "INSERT INTO audit (number, time, actor, network, action, subject, outcome) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                [number, event.time, event.actor, event.network, event.action, event.subject, event.outcome.rawValue])
-        }
+        try await writing { try $0.append(event) }
     }
 
     package func auditEvents(before number: Int64?, limit: Int) async throws -> [(number: Int64, event: AuditEvent)] {
         try await reading { connection in
             try connection.query(
                 """
-                SELECT number, time, actor, network, action, subject, outcome FROM audit WHERE number < $1 ORDER BY number DESC LIMIT $2
+                SELECT time, actor, network, action, subject, outcome, number FROM audit WHERE number < $1 ORDER BY number DESC LIMIT $2
                 """, [number ?? .max, limit]
-            ).rows.map { row in
-                (
-                    row[0],
-                    AuditEvent(
-                        time: row[1], actorText: row[2], network: row[3], action: row[4], subject: row[5],
-                        outcome: AuditEvent.Outcome(rawValue: row[6]) ?? .done)
-                )
-            }
+            ).rows.map { (number: $0[6], event: Self.auditEvent($0)) }
         }
+    }
+
+    /// - Parameter row: Begins with time, actor, network, action, subject and outcome.
+    static func auditEvent(_ row: PostgresRow) -> AuditEvent {
+        AuditEvent(
+            time: row[0], actorText: row[1], network: row[2], action: row[3], subject: row[4],
+            outcome: AuditEvent.Outcome(rawValue: row[5]) ?? .done)
     }
 
     package func removeAuditEvents(before time: Int64) async throws {

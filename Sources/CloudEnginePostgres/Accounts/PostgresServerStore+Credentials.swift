@@ -342,9 +342,7 @@ extension PostgresServerStore {
     package func identities(ofUser name: String) async throws -> [Identity] {
         try await reading { connection in
             let account = try connection.requiredAccount(named: name)
-            return try connection.query(
-                "SELECT issuer, subject FROM identities WHERE account = $1 ORDER BY created, issuer, subject", [account]
-            ).rows.map { Identity(issuer: $0[0], subject: $0[1]) }
+            return try connection.identities(of: account)
         }
     }
 
@@ -357,6 +355,14 @@ extension PostgresServerStore {
             let account = try connection.makeAccount(named: name, now: now)
             try Self.insert(identity, account: account, now: now, connection)
             return account
+        }
+    }
+}
+
+extension PostgresConnection {
+    func identities(of account: Int64) throws -> [Identity] {
+        try query("SELECT issuer, subject FROM identities WHERE account = $1 ORDER BY created, issuer, subject", [account]).rows.map {
+            Identity(issuer: $0[0], subject: $0[1])
         }
     }
 }

@@ -62,6 +62,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// - Parameter address: `postgres://user@host:port/name`, or another connection string of libpq.
     /// - Throws: `StorageFailure` with `.unavailable`.
     init(_ address: String) throws {
+        try Self.check(address)
         let deadline = ContinuousClock.now + .seconds(Self.connectSeconds)
         let names: [UnsafeMutablePointer<CChar>?] = [strdup("application_name"), strdup("dbname"), nil]
         let values: [UnsafeMutablePointer<CChar>?] = [strdup("tarn"), strdup(address), nil]
@@ -98,6 +99,15 @@ final class PostgresConnection: @unchecked Sendable {
         isClosed = true
         isBroken = true
         PQfinish(handle)
+    }
+
+    /// Checks the form of an address. libpq's words for a wrong one show parts of it, and so of the password.
+    private static func check(_ address: String) throws {
+        guard let options = PQconninfoParse(address, nil) else {
+            throw StorageFailure(
+                .unavailable, "its address is malformed: percent-encode names and passwords, and use parameters of libpq after the ?")
+        }
+        PQconninfoFree(options)
     }
 
     private func connect(before deadline: ContinuousClock.Instant) throws {

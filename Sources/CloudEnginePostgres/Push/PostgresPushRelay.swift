@@ -177,7 +177,9 @@ package final class PostgresPushRelay: FollowingPushBus {
         try connection.synchronize()
         let silent = counters.silentChanges(in: parts, present, announced: announced)
         for (partition, change) in silent {
-            let unit = try PostgresUnit(partition, isWriting: false, exists: false, .maintenance, connection)
+            let unit = try PostgresUnit(
+                partition, isWriting: false, exists: false, .maintenance, connection,
+                firstEpoch: store.firstEpoch.load(ordering: .relaxed))
             let notifications = try unit.notifications(after: change)
             try connection.endReading(isExplicit: true)
             hub.publish(notifications, to: PushCounters.audience(of: partition), exceptDevice: "")

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudStorageSupport
 import Crypto
 import Foundation
 
@@ -10,8 +11,8 @@ import Foundation
 /// Every statement is additive, may be repeated, and is a transaction of its own: processes that start at the same time make the same
 /// tables, and a process of the version before continues to run.
 enum PostgresFormat {
-    /// Only grows.
-    static let current: Int64 = 1
+    /// Only grows. 2: several authentication keys, and requests of all processes. A process of the version before knows the first key only, so it must not start.
+    static let current: Int64 = 2
     private static let key = "format"
 
     private static let serverTables = [
@@ -22,7 +23,7 @@ enum PostgresFormat {
     static let tables =
         serverTables + PartitionRows.tables + ZoneRows.tables + RecordRows.tables + IndexRows.tables + SchemaRows.tables
         + SubscriptionRows.tables + AssetRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables + AccountRows.tables
-        + ChangeLogRows.tables
+        + ChangeLogRows.tables + RequestCountRows.tables
 
     /// Tables of rows that belong to one partition and are deleted with its contents.
     static let partitionedTables = [
@@ -31,24 +32,24 @@ enum PostgresFormat {
         "change_log",
     ]
 
-    /// - Throws: `StorageFailure` with `.newerFormat`.
-    static func prepare(_ connection: PostgresConnection) throws {
+    /// - Parameter makesTables: Whether an empty database becomes one of a server.
+    /// - Throws: `StorageFailure` with `.newerFormat`; `noData` for an empty database.
+    static func prepare(_ connection: PostgresConnection, makesTables: Bool) throws {
         let isThere: Bool = try connection.query("SELECT to_regclass('meta') IS NOT NULL").rows.first.map { $0[0] } ?? false
         try connection.synchronize()
         let version = isThere ? try Self.version(connection) : 0
         guard version <= current else { throw StorageFailure(.newerFormat, "the database was written by a newer version") }
+        guard version > 0 || makesTables else { throw StorageFailure.noData }
         guard version < current else { return }
         for table in tables { try make(table, connection) }
-        _ = try connection.query(
-            "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            [key, Array(String(current).utf8)])
+        try PostgresMeta(connection).set(key, to: current)
         try connection.synchronize()
     }
 
     private static func version(_ connection: PostgresConnection) throws -> Int64 {
-        let value: [UInt8] = try connection.query("SELECT value FROM meta WHERE key = $1", [key]).rows.first.map { $0[0] } ?? []
+        let version = try PostgresMeta(connection).number(key)
         try connection.synchronize()
-        return Int64(String(decoding: value, as: UTF8.self)) ?? 0
+        return version ?? 0
     }
 
     /// Two processes that make one table at the same time collide in the system's tables; the second attempt finds it.
@@ -63,13 +64,19 @@ enum PostgresFormat {
         }
     }
 
-    /// The key of all codes, made by the first process that opens the database.
-    static func sealingKey(_ connection: PostgresConnection) throws -> SymmetricKey {
+    /// The keys of all codes; the first process that opens the database makes the first one, which may be retired later.
+    static func sealingKeys(_ connection: PostgresConnection) throws -> SealingKeys.Ring {
         let key = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        try connection.send("INSERT INTO meta (key, value) VALUES ('sealer', $1) ON CONFLICT (key) DO NOTHING", [key])
-        let stored: [UInt8] = try connection.query("SELECT value FROM meta WHERE key = 'sealer'").rows.first.map { $0[0] } ?? []
+        try connection.send(
+            """
+            INSERT INTO meta (key, value) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = $3) ON CONFLICT (key) DO NOTHING
+            """, [SealingKeys.firstKey, key, SealingKeys.currentKey])
+        let ring = try SealingKeys.read(PostgresMeta(connection))
         try connection.synchronize()
-        guard stored.count == key.count else { throw StorageFailure(.corrupt, "the current key is missing") }
-        return SymmetricKey(data: stored)
+        guard let ring else { throw StorageFailure(.corrupt, "the current key is missing") }
+        return ring
     }
+
+    /// Names of the tables.
+    static let names = Set(tables.compactMap { $0.firstMatch(of: /CREATE TABLE IF NOT EXISTS (\w+)/).map { String($0.1) } })
 }

@@ -24,6 +24,8 @@ enum AccessRows {
             role text COLLATE "C" NOT NULL, PRIMARY KEY (container, environment, name, role))
         """,
     ]
+
+    static let removeMember = "DELETE FROM role_members WHERE name = $1"
 }
 
 extension PostgresUnit {

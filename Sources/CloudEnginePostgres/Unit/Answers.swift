@@ -20,6 +20,14 @@ enum AnswerRows {
             PRIMARY KEY (part, user_name, device, save, number))
         """,
     ]
+
+    /// Bodies are what clients sent, in any encoding: they are compared as ASCII with escapes.
+    private static func contains(_ text: String) -> String {
+        "position(encode(convert_to(\(text), 'UTF8'), 'escape') IN lower(encode(t.body, 'escape'))) > 0"
+    }
+
+    static let deleteAnswers = "DELETE FROM answers t WHERE (position($1 IN t.key) > 0 OR \(contains("$2")))"
+    static let deleteStaged = "DELETE FROM staged_requests t WHERE \(contains("$1"))"
 }
 
 extension PostgresUnit {

@@ -24,6 +24,8 @@ enum AssetRows {
         """,
         "CREATE INDEX IF NOT EXISTS asset_links_checksum ON asset_links (part, checksum)",
     ]
+
+    static let uploadsOfPartition = "SELECT id FROM uploads WHERE part = $1"
 }
 
 extension PostgresUnit {

@@ -18,6 +18,9 @@ enum ChangeLogRows {
         "CREATE INDEX IF NOT EXISTS change_log_total ON change_log (part, total)",
     ]
 
+    /// Replaces the name of a removed user, and removes the names of the user's devices.
+    static let replaceAuthor = "UPDATE change_log t SET author = $2, device = '' WHERE t.author = $1"
+
     /// Bytes of a row besides its texts.
     fileprivate static let rowBytes: Int64 = 64
 }

@@ -46,15 +46,34 @@ enum PartitionRows {
         """,
     ]
 
+    /// The key in `meta` of the epoch of partitions that are made from now on.
+    static let firstEpochKey = "epoch.first"
+
     private static let columns = "container, environment, scope, owner, epoch, counter, floor, record_bytes, asset_bytes, answer_bytes"
     static let make = """
-        INSERT INTO partitions (part, container, environment, scope, owner) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (part) DO NOTHING
+        INSERT INTO partitions (part, container, environment, scope, owner, epoch) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (part) DO NOTHING
         """
     static let read = "SELECT \(columns) FROM partitions WHERE part = $1"
     static let lock = read + " FOR UPDATE"
     static let write = """
         UPDATE partitions SET counter = $2, record_bytes = $3, asset_bytes = $4, answer_bytes = $5, due = least(due, $6) WHERE part = $1
         """
+
+    static let counters = """
+        SELECT container, environment, scope, owner, counter FROM partitions WHERE container = $1 AND environment = $2 ORDER BY part
+        """
+
+    // MARK: Restore
+
+    /// The key of the last of the next `$2` partitions after `$1`, and their number.
+    static let page = "SELECT max(part), count(*) FROM (SELECT part FROM partitions WHERE part > $1 ORDER BY part LIMIT $2) AS page"
+    static let storeRestorePoint = """
+        INSERT INTO restores (part, epoch, counter, next_epoch)
+        SELECT part, epoch, counter, greatest(epoch + 1, $3) FROM partitions WHERE part > $1 AND part <= $2
+        ON CONFLICT (part) DO UPDATE SET epoch = excluded.epoch, counter = excluded.counter, next_epoch = excluded.next_epoch
+        """
+    static let raiseEpoch = "UPDATE partitions SET epoch = greatest(epoch + 1, $3) WHERE part > $1 AND part <= $2"
 
     static func values(_ state: PartitionState, due: Int64?, part: Int64) -> PostgresValues {
         [part, state.counter, state.usage.records, state.usage.assets, state.answerBytes, due ?? Int64.max]

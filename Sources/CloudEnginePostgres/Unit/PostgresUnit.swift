@@ -63,7 +63,7 @@ final class PostgresUnit: PartitionWriter {
     private let started = PostgresPool.threadTime
     private var cache: [PostgresStatement: (rows: [PostgresRow], tables: [PostgresTable])] = [:]
     private var asked: [PostgresPrefetch.Question] = []
-    private(set) var loaded = PartitionState()
+    private(set) var loaded: PartitionState
     private var isChanged = false
     /// When the partition has rows that expire, in milliseconds since 1970 UTC; nil for none from this unit.
     private var due: Int64?
@@ -74,21 +74,23 @@ final class PostgresUnit: PartitionWriter {
 
     /// - Parameters:
     ///   - exists: Whether the partition's row is known to exist.
+    ///   - firstEpoch: The epoch of a partition without a row.
     ///   - prefetched: Questions that are asked with the first statement.
     init(
         _ partition: Partition, isWriting: Bool, exists: Bool, _ terms: WorkTerms, _ connection: PostgresConnection,
-        prefetched: [PostgresPrefetch.Question] = [], cancellation: PostgresCancellation? = nil
+        firstEpoch: Int64, prefetched: [PostgresPrefetch.Question] = [], cancellation: PostgresCancellation? = nil
     ) throws {
         self.connection = connection
         self.partition = partition
         self.isWriting = isWriting
         self.terms = terms
         self.cancellation = cancellation
+        loaded = PartitionState(epoch: firstEpoch)
         var candidate = PartitionKey(partition)
         try connection.send(
             isWriting ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         while true {
-            if isWriting, !exists { try connection.send(PartitionRows.make, candidate.values(partition)) }
+            if isWriting, !exists { try connection.send(PartitionRows.make, candidate.values(partition) + [firstEpoch]) }
             var statements = [(sql: isWriting ? PartitionRows.lock : PartitionRows.read, values: [candidate.part] as PostgresValues)]
             let account = isWriting ? terms.account : nil
             if let account { statements.append((AccountRows.exists, [account, AccountRows.removalKey(account)])) }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudWire
 
 /// The tables of records and of their earlier versions.
@@ -39,6 +40,71 @@ enum RecordRows {
             SET change = excluded.change, deleted = excluded.deleted, at = excluded.at, body = excluded.body
             """
     }
+
+    // MARK: Removal of an account
+
+    /// Bytes of bodies that one page of records has, besides the last.
+    private static let mentionBytesMax = 4_000_000
+
+    /// Records of a range that contain a text, with their partition and the name of their zone.
+    ///
+    /// - Parameters:
+    ///   - inShares: `false`: `$1` is a record name and `$2` the quoted name. `true`: `$1` is in the body of shares, and `$2` is sought in any
+    ///     case. `$3` has the partitions to leave out.
+    ///   - range: The condition of the range, for the alias `t`.
+    static func mentions(inShares: Bool, range: String, limit: Int) -> String {
+        let isFound =
+            inShares
+            ? "position(convert_to($1, 'UTF8') IN t.body) > 0 AND position($2 IN lower(convert_from(t.body, 'UTF8'))) > 0"
+            : "(t.name = $1 OR position(convert_to($2, 'UTF8') IN t.body) > 0)"
+        return """
+            SELECT p.container, p.environment, p.scope, p.owner, m.part, m.zone, z.name, m.body FROM (
+                SELECT t.part, t.zone, t.name, t.body,
+                    sum(octet_length(t.body)) OVER (ORDER BY t.part, t.zone, t.name) - octet_length(t.body) AS bytes
+                FROM records t WHERE NOT t.part = ANY ($3::text[]::bigint[]) AND \(isFound) AND \(range)
+            ) AS m JOIN partitions p ON p.part = m.part LEFT JOIN zones z ON z.part = m.part AND z.zone = m.zone AND NOT z.deleted
+            WHERE m.bytes < \(mentionBytesMax) ORDER BY m.part, m.zone, m.name LIMIT \(limit)
+            """
+    }
+
+    static func mention(_ row: PostgresRow) throws -> RecordMention {
+        RecordMention(
+            number: 0, partition: try PartitionRows.partition(row), part: row[4], zone: row[5], zoneName: row[6],
+            record: try PostgresUnit.decode(Record.self, row[7]))
+    }
+
+    /// Public records of `$2` among the next `$5` records of a partition; a row without a body is another record.
+    static let created = """
+        SELECT zone, name, CASE WHEN position(convert_to($2, 'UTF8') IN body) > 0 THEN body END FROM records
+        WHERE part = $1 AND (zone, name) > ($3, $4) AND NOT deleted ORDER BY zone, name LIMIT $5
+        """
+
+    static let delete = "DELETE FROM records WHERE part = $1 AND zone = $2 AND name = $3"
+
+    private static func replacing(_ old: String, _ new: String) -> String {
+        "convert_to(replace(convert_from(body, 'UTF8'), \(old), \(new)), 'UTF8')"
+    }
+
+    static let replaceText = "UPDATE records SET body = \(replacing("$4", "$5")) WHERE part = $1 AND zone = $2 AND name = $3"
+
+    static let replaceTextOfVersions = """
+        UPDATE record_versions t SET body = \(replacing("$1", "$2")) WHERE position(convert_to($1, 'UTF8') IN t.body) > 0
+        """
+
+    /// Versions of shares, of the record `$1`, and, with `$4`, of public records that `$1` created. `$2` is the quoted name.
+    ///
+    /// PostgreSQL's JSON functions reject the character U+0000.
+    static let deleteVersions = """
+        DELETE FROM record_versions t WHERE (t.name = $1 OR position(convert_to($2, 'UTF8') IN t.body) > 0)
+        AND (t.name = $1 OR position(convert_to($3, 'UTF8') IN t.body) > 0
+            OR $4 AND replace(convert_from(t.body, 'UTF8'), '\\u0000', '\\u0020')::json #>> '{created,userRecordName}' = $1
+            AND EXISTS (SELECT 1 FROM partitions p WHERE p.part = t.part AND p.scope = 'public'))
+        """
+
+    static let deleteShareVersions = """
+        DELETE FROM record_versions t WHERE position(convert_to($1, 'UTF8') IN t.body) > 0
+        AND position($2 IN lower(convert_from(t.body, 'UTF8'))) > 0
+        """
 
     /// Rows of the first page of a scan that its visitor ends.
     static let firstPage = 32

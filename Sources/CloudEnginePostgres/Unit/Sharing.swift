@@ -56,6 +56,12 @@ enum SharingRows {
         """,
     ]
 
+    static let copyReferences = """
+        INSERT INTO record_references (part, zone, target, action, source)
+        SELECT part, zone, $4, action, source FROM record_references WHERE part = $1 AND zone = $2 AND target = $3 ON CONFLICT DO NOTHING
+        """
+    static let deleteReferences = "DELETE FROM record_references WHERE part = $1 AND zone = $2 AND target = $3"
+
     /// Whether a member row `m` of a share row `s` grants access, and whether it grants writing. Members that joined by the
     /// link have the current permission of the link.
     static let isGranted = "(NOT m.by_link OR s.public_permission IN ('READ_ONLY', 'READ_WRITE'))"

@@ -18,6 +18,11 @@ enum SubscriptionRows {
         """,
         "CREATE INDEX IF NOT EXISTS public_subscriptions_id ON public_subscriptions (part, id)",
     ]
+
+    static let replaceText = """
+        UPDATE subscriptions t SET body = convert_to(replace(convert_from(body, 'UTF8'), $1, $2), 'UTF8')
+        WHERE position(convert_to($1, 'UTF8') IN t.body) > 0
+        """
 }
 
 extension PostgresUnit {

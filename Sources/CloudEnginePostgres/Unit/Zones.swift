@@ -20,6 +20,7 @@ enum ZoneRows {
             token bytea NOT NULL, PRIMARY KEY (part, zone, user_name, device))
         """,
     ]
+    static let addRecordBytes = "UPDATE zones SET record_bytes = record_bytes + $3 WHERE part = $1 AND zone = $2"
     static let columns = "SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones"
 
     static func zone(_ row: PostgresRow) -> StoredZone {

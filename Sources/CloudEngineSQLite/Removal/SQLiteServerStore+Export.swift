@@ -7,32 +7,19 @@ package import CloudWire
 import Foundation
 import GRDB
 
-/// The stored data of an account outside its databases, without secrets.
-package struct AccountData: Sendable {
-    package var profile: AccountProfile
-    /// Milliseconds since 1970 UTC.
-    package var created: Int64
-    /// Bytes; nil for the server's default, 0 for any number.
-    package var quota: Int64?
-    /// User record names by container.
-    package var userRecordNames: [String: String]
-    /// Roles by container and environment.
-    package var roles: [(containerIdentifier: String, environment: String, role: String)]
-    /// Containers and environments in which the processing of the user's data is paused.
-    package var restrictions: [(containerIdentifier: String, environment: String)]
-    package var partitions: [Partition]
-    /// Identities at OpenID providers that sign in to the account.
-    package var identities: [Identity]
-    /// When the second factor was turned on, in milliseconds since 1970 UTC; nil without one.
-    package var secondFactorSince: Int64?
-    /// Lines of the audit log with the account's name, oldest first.
-    package var auditEvents: [AuditEvent]
-}
+extension SQLiteServerStore: OperatedStorage {
+    package func stateText() async throws -> String { String(try dataVersion()) }
 
-extension SQLiteServerStore {
-    /// The account's own data, for a copy that its person gets.
-    ///
-    /// - Throws: `StorageFailure` with `.unknownName`.
+    package func changeCounters(
+        containerIdentifier: String, environment: CloudEnvironment
+    ) async throws -> [(partition: Partition, counter: Int64)] {
+        var counters: [(partition: Partition, counter: Int64)] = []
+        for partition in try await partitions(containerIdentifier: containerIdentifier, environment: environment) {
+            counters.append((partition, try await read(partition) { try $0.state().counter }))
+        }
+        return counters
+    }
+
     package func accountData(ofUser name: String) async throws -> AccountData {
         try await reading { db in
             guard
@@ -46,12 +33,10 @@ extension SQLiteServerStore {
             let profile = AccountProfile(
                 accountName: row[3], name: NameComponents(givenName: row[4], familyName: row[5]), emailAddress: row[6], phoneNumber: row[7],
                 isDiscoverable: row[8], isOperator: row[9])
-            var data = AccountData(
-                profile: profile, created: row[1], quota: row[2], userRecordNames: [:], roles: [], restrictions: [], partitions: [],
-                identities: try Self.identities(of: account, db),
-                secondFactorSince: try Int64.fetchOne(
-                    db, sql: "SELECT confirmed FROM second_factors WHERE account = ? AND confirmed IS NOT NULL", arguments: [account]),
-                auditEvents: [])
+            var data = AccountData(profile: profile, created: row[1], quota: row[2])
+            data.identities = try Self.identities(of: account, db)
+            data.secondFactorSince = try Int64.fetchOne(
+                db, sql: "SELECT confirmed FROM second_factors WHERE account = ? AND confirmed IS NOT NULL", arguments: [account])
             for row in try Row.fetchAll(db, sql: "SELECT container, name FROM user_names WHERE account = ?", arguments: [account]) {
                 data.userRecordNames[row[0]] = row[1]
             }
@@ -88,23 +73,22 @@ extension SQLiteServerStore {
         }
     }
 
-    /// Records of a public database that a user created, a page at a time.
-    ///
-    /// - Parameter number: The last number of the page before; 0 at first.
     package func publicRecords(
-        createdBy userRecordName: String, in partition: Partition, after number: Int64
-    ) async throws -> [(number: Int64, record: CloudWire.Record)] {
-        try await reading { db in
+        createdBy userRecordName: String, in partition: Partition, after last: ScannedRecord?
+    ) async throws -> [ScannedRecord] {
+        let number = last?.number ?? 0
+        return try await reading { db in
             guard let part = try SQLiteUnit.part(of: partition, db) else { return [] }
             let rows = try Row.fetchCursor(
                 db,
-                sql: "SELECT rowid, body FROM records WHERE rowid > ? AND +part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid",
-                arguments: [number, part, Data(userRecordName.utf8)])
-            var found: [(Int64, CloudWire.Record)] = []
+                sql: """
+                    SELECT rowid, body, zone FROM records WHERE rowid > ? AND +part = ? AND deleted = 0 AND instr(body, ?) > 0 ORDER BY rowid
+                    """, arguments: [number, part, Data(userRecordName.utf8)])
+            var found: [ScannedRecord] = []
             while found.count < Self.removalRowsMax, let row = try rows.next() {
                 let record = try SQLiteUnit.decode(CloudWire.Record.self, [UInt8](row[1] as Data))
                 guard record.created?.userRecordName == userRecordName || record.recordName == userRecordName else { continue }
-                found.append((row[0], record))
+                found.append(ScannedRecord(number: row[0], zone: row[2], record: record))
             }
             return found
         }

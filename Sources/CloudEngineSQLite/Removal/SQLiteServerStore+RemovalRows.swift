@@ -65,9 +65,10 @@ extension SQLiteServerStore {
     private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
     package func mentions(
-        of text: String, inShares: Bool, after number: Int64, _ removal: AccountRemoval
+        of text: String, inShares: Bool, after last: RecordMention?, _ removal: AccountRemoval
     ) async throws -> [RecordMention] {
         let own = Set(removal.partitions.keys)
+        let number = last?.number ?? 0
         return try await reading { db in
             let rows =
                 inShares

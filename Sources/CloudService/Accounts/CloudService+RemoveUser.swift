@@ -76,10 +76,10 @@ extension CloudService {
         _ text: String, inShares: Bool, _ removal: AccountRemoval, _ removals: any RemovalStorage, _ report: inout RemovalReport,
         _ willRun: @Sendable () async throws -> Void
     ) async throws {
-        var last: Int64 = 0
+        var last: RecordMention?
         while true {
             let page = try await removals.mentions(of: text, inShares: inShares, after: last, removal)
-            guard let end = page.last?.number else { return }
+            guard let end = page.last else { return }
             last = end
             for mention in page where mention.record.recordType == ShareDetails.recordType && !mention.record.isDeleted {
                 try await willRun()

@@ -32,7 +32,13 @@ struct RequestBudget: Hashable, Sendable {
         return left >= Double(perMinute)
     }
 
-    var remaining: Int { Int(left) }
+    /// Deducts requests that another process has accepted. The budget may fall below zero: the sender then waits for longer.
+    mutating func takeElsewhere(_ count: Int, now: Int64) {
+        fill(now)
+        left = max(-Double(perMinute), left - Double(count))
+    }
+
+    var remaining: Int { max(0, Int(left)) }
 
     /// Seconds until the bucket is full.
     var secondsToFull: Int { Int(((Double(perMinute) - left) * 60 / Double(perMinute)).rounded(.up)) }
@@ -56,6 +62,8 @@ final class RequestBudgets: Sendable {
         var budgets: [String: RequestBudget] = [:]
         /// Time of the last search for full ones; once a second is enough, even for thousands of requests.
         var cleared: Int64 = .min
+        /// Requests since the last exchange with other processes.
+        var counts: [String: Int] = [:]
 
         mutating func makeRoom(atMost most: Int, now: Int64) {
             guard budgets.count >= most, cleared == .min || abs(now - cleared) >= 1000 else { return }
@@ -70,7 +78,14 @@ final class RequestBudgets: Sendable {
             var budget = budgets[key] ?? RequestBudget(perMinute: perMinute, now: now)
             budget.take(now: now)
             budgets[key] = budget
+            if budget.wait == nil { counts[key, default: 0] += 1 }
             return budget
+        }
+
+        /// The senders that send much, and their requests since the last call.
+        mutating func removeCounts(ofAtLeast least: Int) -> [String: Int] {
+            defer { counts = [:] }
+            return counts.filter { $0.value >= least }
         }
     }
 
@@ -110,6 +125,33 @@ final class RequestBudgets: Sendable {
         }
     }
 
+    /// Removes the counts of requests since the last call, for the exchange with other processes: once a second.
+    ///
+    /// - Returns: Only senders with a tenth of what is allowed in a second, or more: few in a service that is used as usual. Up to ten
+    ///   processes together accept no more of another sender than one process may.
+    func removeCounts() -> [SharedSender: Int] {
+        let least = max(1, perMinute / 600)
+        var shared: [SharedSender: Int] = [:]
+        for (key, count) in users.withLock({ $0.removeCounts(ofAtLeast: least) }) {
+            shared[SharedSender(isNetwork: false, key: key)] = count
+        }
+        for (key, count) in networks.withLock({ $0.removeCounts(ofAtLeast: least) }) {
+            shared[SharedSender(isNetwork: true, key: key)] = count
+        }
+        return shared
+    }
+
+    /// Deducts requests of other processes from the budgets of this one.
+    func takeElsewhere(_ counts: [SharedSender: Int], now: Int64) {
+        for (sender, count) in counts where count > 0 {
+            if sender.isNetwork {
+                networks.withLock { $0.budgets[sender.key]?.takeElsewhere(count, now: now) }
+            } else {
+                users.withLock { $0.budgets[sender.key]?.takeElsewhere(count, now: now) }
+            }
+        }
+    }
+
     enum Sender: Hashable {
         /// An account, or a server-to-server key.
         case account(String)
@@ -117,7 +159,34 @@ final class RequestBudgets: Sendable {
     }
 }
 
+/// A sender of requests, to all processes of one service.
+package struct SharedSender: Hashable, Sendable {
+    package var isNetwork: Bool
+    package var key: String
+
+    package init(isNetwork: Bool, key: String) {
+        self.isNetwork = isNetwork
+        self.key = key
+    }
+}
+
+/// Counts requests of all processes of one service. A storage of several processes conforms to it.
+package protocol BudgetExchange: Sendable {
+    /// Adds the requests that this process has accepted since the last call.
+    ///
+    /// - Returns: The requests of these senders that other processes have added since this process's last call about the sender.
+    func exchangeRequests(_ counts: [SharedSender: Int], now: Int64) async throws -> [SharedSender: Int]
+}
+
 extension CloudService {
+    /// Exchanges request counts with the other processes. Called once a second; between two calls each process counts its own requests only.
+    package func exchangeBudgets() async throws {
+        guard let exchange = storage as? any BudgetExchange else { return }
+        let counts = budgets.removeCounts()
+        guard !counts.isEmpty else { return }
+        budgets.takeElsewhere(try await exchange.exchangeRequests(counts, now: surroundings.now()), now: surroundings.now())
+    }
+
     /// Takes a request out of its sender's budget.
     ///
     /// - Throws: `WireError` with `.throttled` if none is left.

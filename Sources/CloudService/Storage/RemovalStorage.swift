@@ -49,7 +49,7 @@ package struct AccountRemoval: Hashable, Sendable {
 
 /// A record in a database of another owner that contains one of the person's names or addresses.
 package struct RecordMention: Hashable, Sendable {
-    /// Place in the order of the scan.
+    /// Place in the order of the scan, for a storage that numbers its rows.
     package var number: Int64
     package var partition: Partition
     package var part: Int64
@@ -82,10 +82,10 @@ package protocol RemovalStorage: Sendable {
     /// - Parameters:
     ///   - text: A user record name, an email address or a phone number.
     ///   - inShares: Whether only shares are searched, regardless of case.
-    ///   - number: The last number of the page before; 0 at first.
-    /// - Returns: A page in the order of their numbers; empty at the end.
+    ///   - last: The last mention of the page before; nil at first.
+    /// - Returns: A page in the order of the scan; empty at the end.
     func mentions(
-        of text: String, inShares: Bool, after number: Int64, _ removal: AccountRemoval
+        of text: String, inShares: Bool, after last: RecordMention?, _ removal: AccountRemoval
     ) async throws -> [RecordMention]
 
     /// Deletes a record with its tombstone, without a trace for clients. For databases without a feed of changes.

@@ -13,7 +13,8 @@ struct DoctorCommand: AsyncParsableCommand {
             """
             A client's set-up: the address (--server, else TARN_SERVER, else tarn.json), whether the server can be reached, its \
             certificate, its clock, its public address, and whether container and token (TARN_TOKEN) are valid. A server's data folder \
-            (--data): permissions, disk space, integrity of the database, operators, containers and their schemas. Nothing is changed.
+            (--data): permissions, disk space, integrity of the database, operators, containers and their schemas. The servers' \
+            PostgreSQL database (--database) with the folder of assets: the same, without integrity. Nothing is changed.
 
             The exit code is 0 without problems, also with warnings, and 1 with a problem.
             """,
@@ -28,6 +29,11 @@ struct DoctorCommand: AsyncParsableCommand {
     var environment: CloudEnvironment?
     @Option(help: ArgumentHelp("Data folder of a server; TARN_DATA names it too.", valueName: "folder"))
     var data: String?
+    @Option(
+        help: ArgumentHelp(
+            "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too.", valueName: "url"))
+    var database: String?
+    @OptionGroup var settings: ConfigOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -37,7 +43,9 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let variables = ProcessInfo.processInfo.environment
         var findings: [Finding] = []
-        let client = server != nil || data == nil ? try ClientSetup.read(server: server, variables: variables, container: container) : nil
+        let client =
+            server != nil || data == nil && database == nil
+            ? try ClientSetup.read(server: server, variables: variables, container: container) : nil
         let environment = environment ?? client?.environment ?? .development
         if let client {
             findings += client.findings
@@ -47,7 +55,13 @@ struct DoctorCommand: AsyncParsableCommand {
             data
             ?? (server == nil
                 ? variables["TARN_DATA"] ?? (FileManager.default.fileExists(atPath: "tarn-data/tarn.sqlite") ? "tarn-data" : nil) : nil)
-        if let folder { findings += await FolderChecks(folder: folder, container: container).run() }
+        // With --server alone, the environment's folder and database are of no interest.
+        let place = server == nil || database != nil ? try settings.data(folder: folder ?? FolderOptions.standard, database: database) : nil
+        if let place, place.database != nil {
+            findings += await DatabaseChecks(data: place, container: container).run()
+        } else if let folder {
+            findings += await FolderChecks(folder: folder, container: container).run()
+        }
         guard !findings.isEmpty else {
             throw CommandError(
                 "Nothing to check: configure a server (--server, TARN_SERVER or tarn.json), or name a data folder (--data)."

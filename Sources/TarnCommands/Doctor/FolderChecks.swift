@@ -24,7 +24,7 @@ struct FolderChecks {
         guard FileManager.default.fileExists(atPath: "\(folder)/tarn.sqlite") else {
             return [.problem("data folder", "\(folder) has no data of a tarn server", "name its folder with --data")]
         }
-        var findings = [permissions(), space()]
+        var findings = [permissions(of: [folder, "\(folder)/tarn.sqlite"]), space()]
         guard access(folder, W_OK | X_OK) == 0, access("\(folder)/tarn.sqlite", R_OK | W_OK) == 0 else { return findings }
         let store: SQLiteServerStore
         do {
@@ -37,8 +37,7 @@ struct FolderChecks {
             findings.append(try await integrity(store))
             findings.append(Self.library(SQLiteServerStore.libraryVersion))
             if let assets = try await assets(store) { findings.append(assets) }
-            findings.append(try await operators(store))
-            findings += try await containers(store)
+            findings += try await ContentChecks(store: store, place: folder, container: container).run()
         } catch {
             let sentence = (error as? StorageFailure).map { CommandError($0, data: folder).description } ?? "\(error)"
             findings.append(.problem("database", sentence, "try again, and restore the folder from a backup if it stays so"))
@@ -47,20 +46,21 @@ struct FolderChecks {
         return findings
     }
 
-    private func permissions() -> Finding {
-        if access(folder, W_OK | X_OK) != 0 || access("\(folder)/tarn.sqlite", R_OK | W_OK) != 0 {
+    /// - Parameter paths: The folder, and a file or folder in it.
+    func permissions(of paths: [String]) -> Finding {
+        guard paths.allSatisfy({ access($0, R_OK | W_OK) == 0 }), access(folder, X_OK) == 0 else {
             return .problem(
                 "data folder", "this user may not read and write \(folder)",
                 "run the command as the user of the server, or change the owner of the folder")
         }
-        for path in [folder, "\(folder)/tarn.sqlite"] {
+        for path in paths {
             guard FileStamp(path: path)?.isOpenToOthers == true else { continue }
             return .problem("data folder", "other users may read \(path), which has all records", "run 'chmod -R go-rwx \(folder)'")
         }
         return .ok("data folder", "\(folder), for its owner only")
     }
 
-    private func space() -> Finding {
+    func space() -> Finding {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return .warning("disk", "the free space is unknown", "check the disk of \(folder)") }
         return Self.finding(freeBytes: UInt64(status.f_bavail) * UInt64(status.f_frsize))
@@ -111,43 +111,5 @@ struct FolderChecks {
         } catch let error as CommandError {
             return .problem("assets", error.description, "set its environment variables as the server has them")
         }
-    }
-
-    private func operators(_ store: SQLiteServerStore) async throws -> Finding {
-        let names = try await store.profiles().filter(\.isOperator).map(\.accountName)
-        guard names.isEmpty else { return .ok("operators", names.joined(separator: ", ")) }
-        return .warning(
-            "operators", "no user is an operator, so the console cannot be used",
-            "open the one-time link of 'tarn serve', or run 'tarn user profile NAME --operator' and 'tarn user password NAME'")
-    }
-
-    private func containers(_ store: SQLiteServerStore) async throws -> [Finding] {
-        let known = try await store.containers()
-        if let container, !known.contains(container) {
-            return [
-                .problem(
-                    "container", CommandError(unknownContainer: container, data: folder, among: known).description,
-                    "check the app's container identifier")
-            ]
-        }
-        guard !known.isEmpty else { return [.warning("containers", "there are none yet", "the first save of an app makes one")] }
-        var findings: [Finding] = []
-        for container in container.map({ [$0] }) ?? known {
-            let service = SchemaService(
-                containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store, surroundings: .system)
-            let (development, production) = (try await service.export(.development), try await service.export(.production))
-            func count(_ schema: ContainerSchema) -> Int { schema.types.keys.count { $0 != UsersType.name } }
-            let text = "\(count(development)) record types in development, \(count(production)) in production"
-            let additions = try await service.differences().count
-            if count(development) > 0, additions > 0 {
-                findings.append(
-                    .warning(
-                        "schema", "\(container): \(text); \(additions) differences",
-                        "'tarn schema diff --container \(container)' shows them, and 'tarn schema deploy' takes them to production"))
-            } else {
-                findings.append(.ok("schema", "\(container): \(text)"))
-            }
-        }
-        return findings
     }
 }

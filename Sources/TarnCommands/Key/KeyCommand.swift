@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 
@@ -21,7 +20,7 @@ struct KeyCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys by number: which is current, and when it was made.",
             discussion: Help.discussion(
-                "The first key was made with the data folder and has no time.", examples: "tarn key list --data ./data"))
+                "The first key was made with the data and has no time.", examples: "tarn key list --data ./data"))
 
         @OptionGroup var options: DataOptions
         @OptionGroup var output: OutputOptions
@@ -75,10 +74,12 @@ struct KeyCommand: AsyncParsableCommand {
             ) {
                 try await $0.retireSealingKey(number)
             }
-            if !isErased {
-                Output.note(
-                    "The key ended. Its bytes are in \(options.data)/tarn.sqlite-wal until the server restarts: long reads kept them.")
-            }
+            guard !isErased else { return }
+            let place = try options.location()
+            Output.note(
+                place.database == nil
+                    ? "The key ended. Its bytes are in \(place.folder)/tarn.sqlite-wal until the server restarts: long reads kept them."
+                    : "The key ended. Its bytes are in files of PostgreSQL until they are overwritten, and in dumps and archived logs.")
         }
     }
 }

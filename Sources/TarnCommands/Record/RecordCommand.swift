@@ -10,7 +10,7 @@ struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Query, change, export and import records.",
         discussion: """
-            Commands work on a data folder, also while its server runs, or with --server and an operator's key on a server. \
+            Commands work on a data folder or database, also while servers run, or with --server and an operator's key on a server. \
             An operator reaches public databases and, on a server, the operator's own private ones. Each command is in the audit log.
             """,
         subcommands: [Query.self, Get.self, Put.self, Delete.self, Export.self, Import.self])

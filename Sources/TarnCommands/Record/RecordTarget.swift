@@ -3,18 +3,20 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
 import Foundation
 import SystemSupport
 
-/// The database and zone that a command works on, in a data folder or on a server.
+/// The database and zone that a command works on, in a server's data or on a server.
 struct RecordTarget: ParsableArguments {
     @OptionGroup var app: ContainerOptions
-    @Option(help: "public or private.")
-    var database = RecordScope.public
+    @Option(
+        help: ArgumentHelp(
+            "public or private; given once more, the servers' PostgreSQL database, such as postgres://user@host:port/name. (default: public)",
+            valueName: "database"))
+    var database: [RecordPlaceOption] = []
     @Option(help: ArgumentHelp("Owner of the private database. On a server it is the operator.", valueName: "name"))
     var user: String?
     @Option(help: ArgumentHelp("Name of the zone. (default: the default zone)", valueName: "name"))
@@ -25,12 +27,22 @@ struct RecordTarget: ParsableArguments {
         help: ArgumentHelp(
             "File with an operator's key for --server, readable by its owner only; TARN_OPERATOR_KEY has a key, too.", valueName: "path"))
     var keyFile: String?
-    @OptionGroup var options: DataOptions
+    @OptionGroup var folder: FolderOptions
+    @OptionGroup var settings: ConfigOptions
+
+    private var scope: RecordScope { database.lazy.compactMap(\.scope).first ?? .public }
+    private var address: String? { database.lazy.compactMap(\.address).first }
 
     func validate() throws {
-        guard database == .private || user == nil else { throw ValidationError("--user goes with --database private.") }
+        guard database.count(where: { $0.scope != nil }) < 2, database.count(where: { $0.address != nil }) < 2 else {
+            throw ValidationError("--database is given once as public or private, and once as the address of a database.")
+        }
+        guard server == nil || address == nil else {
+            throw ValidationError("Use either --server or the address of a database.")
+        }
+        guard scope == .private || user == nil else { throw ValidationError("--user goes with --database private.") }
         if server == nil {
-            guard database == .public || user != nil else { throw ValidationError("A private database has an owner: name it with --user.") }
+            guard scope == .public || user != nil else { throw ValidationError("A private database has an owner: name it with --user.") }
             guard keyFile == nil else { throw ValidationError("--key-file goes with --server.") }
         } else if user != nil {
             throw ValidationError("A server shows an operator the public databases and the operator's own private ones: leave --user out.")
@@ -52,14 +64,14 @@ struct RecordTarget: ParsableArguments {
 
     /// The database and zone, for sentences.
     var place: String {
-        let database = user.map { "the private database of \($0)" } ?? "the \(database.rawValue) database"
+        let database = user.map { "the private database of \($0)" } ?? "the \(scope.rawValue) database"
         return "zone \(zoneID.zoneName) of \(database), \(container), \(environment.rawValue)"
     }
 
     /// Runs `body` with the zone's records, and translates rejected requests into sentences.
     ///
     /// - Parameters:
-    ///   - action: Name of the command in the audit log of a data folder. A server writes its own.
+    ///   - action: Name of the command in the audit log of the data. A server writes its own.
     ///   - type: The record type that the command is about, for the suggestion of a near name.
     func withDatabase<Value>(
         _ action: String, type: String? = nil, _ body: (RecordDatabase) async throws -> Value
@@ -68,16 +80,17 @@ struct RecordTarget: ParsableArguments {
             let carrier = RemoteCarrier(
                 server: String(server.hasSuffix("/") ? server.dropLast() : server[...]),
                 key: try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment),
-                path: ServicePath(containerIdentifier: container, environment: environment, scope: database.scope, operation: .queryRecords)
+                path: ServicePath(containerIdentifier: container, environment: environment, scope: scope.scope, operation: .queryRecords)
             )
             return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }
         }
         let audit = CommandAudit("record.\(action)", "\(container) \(environment.rawValue) \(user ?? "public")")
-        return try await options.withStore(mustExist: true, name: user ?? "", audited: audit) { store in
+        let place = try settings.data(folder: folder.data, database: address)
+        return try await place.withStore(mustExist: true, name: user ?? "", audited: audit) { store in
             let containers = try await store.containers()
             // In development, the first record creates the container.
             guard containers.contains(container) || environment == .development && (action == "put" || action == "import") else {
-                throw CommandError(unknownContainer: container, data: options.data, among: containers)
+                throw CommandError(unknownContainer: container, data: place.shown, among: containers)
             }
             let service = store.service
             let call = try await call(store, service)
@@ -88,7 +101,7 @@ struct RecordTarget: ParsableArguments {
         }
     }
 
-    private func call(_ store: SQLiteServerStore, _ service: CloudService) async throws -> Call {
+    private func call(_ store: any OperatedStorage, _ service: CloudService) async throws -> Call {
         var call: Call
         if let user {
             let account = try await store.requiredAccount(named: user)
@@ -105,7 +118,7 @@ struct RecordTarget: ParsableArguments {
         return call
     }
 
-    private func check(_ type: String, _ store: SQLiteServerStore, _ call: Call) async throws {
+    private func check(_ type: String, _ store: any OperatedStorage, _ call: Call) async throws {
         let types = try await store.read(call.partition) { try $0.recordTypes() }.filter { $0 != UsersType.name }
         guard !types.contains(type), type != UsersType.name else { return }
         let list = types.isEmpty ? "It has no record types yet." : "It has \(types.sorted().joined(separator: ", "))."
@@ -123,7 +136,27 @@ struct RecordTarget: ParsableArguments {
     }
 }
 
-enum RecordScope: String, ExpressibleByArgument, CaseIterable {
+/// A value of `--database`: the scope of a database, or the address of the servers' database.
+enum RecordPlaceOption: ExpressibleByArgument {
+    case scope(RecordScope)
+    /// Not checked yet. An error of the parser would show it, with a password.
+    case address(String)
+
+    init?(argument: String) {
+        if let scope = RecordScope(rawValue: argument) {
+            self = .scope(scope)
+        } else if argument.contains(where: { ":/@=".contains($0) }) {
+            self = .address(argument)
+        } else {
+            return nil
+        }
+    }
+
+    var scope: RecordScope? { if case .scope(let scope) = self { scope } else { nil } }
+    var address: String? { if case .address(let address) = self { address } else { nil } }
+}
+
+enum RecordScope: String {
     case `public`, `private`
 
     var scope: DatabaseScope { self == .public ? .public : .private }

@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
@@ -36,11 +35,13 @@ struct SchemaCommand: AsyncParsableCommand {
         func withService<Value>(
             _ action: String?, mustBeKnown: Bool = true, _ body: (SchemaService) async throws -> Value
         ) async throws -> Value {
+            let place = try data.location()
             do {
-                return try await data.withStore(mustExist: true, audited: action.map { CommandAudit("schema.\($0)", container) }) { store in
+                return try await place.withStore(mustExist: true, audited: action.map { CommandAudit("schema.\($0)", container) }) {
+                    store in
                     let containers = mustBeKnown ? try await store.containers() : []
                     guard !mustBeKnown || containers.contains(container) else {
-                        throw CommandError(unknownContainer: container, data: data.data, among: containers)
+                        throw CommandError(unknownContainer: container, data: place.shown, among: containers)
                     }
                     return try await body(
                         SchemaService(

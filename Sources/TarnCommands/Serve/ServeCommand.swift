@@ -51,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         Limits.settings.map { "\($0.name) (\(ServerSettings.defaultLimits[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
     }
 
-    @OptionGroup var options: DataOptions
+    @OptionGroup var options: FolderOptions
     @Option(help: ServeCommand.help("port", "port"))
     var port: Int?
     @Option(help: ServeCommand.help("host", "address"))
@@ -278,16 +278,12 @@ struct LocalServer {
         data: String, database: DatabaseAddress?, objects: S3Assets?, hub: PushHub
     ) throws -> (any ServerStorage & FileUploads, any FollowingPushBus) {
         guard let database else { return (try SQLiteServerStore(path: data, use: .server, objects: objects), hub) }
-        guard !FileManager.default.fileExists(atPath: "\(data)/tarn.sqlite") else {
-            throw CommandError(
-                "The folder \(data) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data."
-            )
-        }
+        try ServerData(folder: data, database: database).checkNoOtherDatabase()
         #if TARN_POSTGRES
             let store = try PostgresServerStore(address: database.text, assets: data, objects: objects)
             return (store, PostgresPushRelay(hub: hub, store: store))
         #else
-            throw CommandError("This tarn was built without PostgreSQL: build it where libpq-dev is installed, or leave --database out.")
+            throw CommandError.withoutPostgreSQL(database)
         #endif
     }
 
@@ -418,6 +414,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
             group.addTask { await followRevocations() }
+            group.addTask { await exchangeBudgets() }
             group.addTask { await storeCredentialUses() }
             group.addTask { await measure() }
             group.addTask { await push.followOtherProcesses() }
@@ -436,6 +433,14 @@ private struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             // A failed check is retried after one second; until then, each notification is authorized by itself.
             count = (try? await service.endListenersIfRevoked(since: count)) ?? count
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func exchangeBudgets() async {
+        while !Task.isCancelled {
+            // Without the database, each process limits by itself.
+            try? await service.exchangeBudgets()
             try? await Task.sleep(for: .seconds(1))
         }
     }

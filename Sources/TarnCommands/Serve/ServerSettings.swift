@@ -186,26 +186,45 @@ struct ServerSettings {
 
     /// - Throws: `CommandError` with the invalid value and its source.
     init(file: String?, environment: [String: String]) throws {
-        if let path = file ?? environment["TARN_CONFIG"] {
-            guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {
-                throw CommandError("The configuration file \(path) cannot be read.")
-            }
-            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-                let line = line.trimmingCharacters(in: .whitespaces)
-                if line.isEmpty || line.hasPrefix("#") { continue }
-                let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-                guard parts.count == 2 else { throw CommandError("\(path):\(number + 1): expected NAME = VALUE.") }
-                do {
-                    try set(parts[0], to: parts[1])
-                } catch let error as CommandError {
-                    throw CommandError("\(path):\(number + 1): \(error.description)")
-                }
-            }
-        }
+        if let path = file ?? environment["TARN_CONFIG"] { try Self.forEachSetting(in: path) { try set($0, to: $1) } }
         for setting in Self.all {
             if let value = environment[setting.variable] { try set(setting.name, to: value) }
         }
         for limit in environment["TARN_LIMITS"]?.split(separator: ",") ?? [] { try setLimit(String(limit)) }
+    }
+
+    /// The database of the environment, or else of the file. Other settings are not checked.
+    ///
+    /// - Throws: `CommandError` for an unusable address or file.
+    static func database(file: String?, environment: [String: String]) throws -> DatabaseAddress? {
+        if let value = environment["TARN_DATABASE"] { return try DatabaseAddress(value) }
+        var address: DatabaseAddress?
+        if let path = file ?? environment["TARN_CONFIG"] {
+            try forEachSetting(in: path) { name, value in
+                if name == "database" { address = try DatabaseAddress(value) }
+            }
+        }
+        return address
+    }
+
+    /// Visits the lines of a settings file.
+    ///
+    /// - Throws: `CommandError` with the line's number.
+    private static func forEachSetting(in path: String, _ body: (_ name: String, _ value: String) throws -> Void) throws {
+        guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {
+            throw CommandError("The configuration file \(path) cannot be read.")
+        }
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2 else { throw CommandError("\(path):\(number + 1): expected NAME = VALUE.") }
+            do {
+                try body(parts[0], parts[1])
+            } catch let error as CommandError {
+                throw CommandError("\(path):\(number + 1): \(error.description)")
+            }
+        }
     }
 
     private static func publicAddress(_ name: String, _ value: String) throws -> PublicAddress {

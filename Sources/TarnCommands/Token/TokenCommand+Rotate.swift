@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import Foundation

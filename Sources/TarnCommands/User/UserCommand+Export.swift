@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import Foundation
@@ -32,7 +31,9 @@ extension UserCommand {
                 throw CommandError("There is something named \(to) already: name a new folder with --to.")
             }
             let (name, folder) = (name, to)
-            let counts = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.export", name)) { store in
+            let counts = try await options.withStore(
+                mustExist: true, name: name, audited: CommandAudit("user.export", name), needsFiles: true
+            ) { store in
                 // Checked before the folder is made.
                 let data = try await store.accountData(ofUser: name)
                 do {

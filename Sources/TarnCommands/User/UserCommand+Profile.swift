@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
@@ -62,7 +61,7 @@ extension UserCommand {
         func run() async throws {
             let (givenName, familyName, email, phone) = (givenName, familyName, email, phone)
             let (discoverable, isOperator, name) = (discoverable, `operator`, name)
-            let update: @Sendable (SQLiteServerStore) async throws -> Void = { store in
+            let update: @Sendable (any OperatedStorage) async throws -> Void = { store in
                 try await store.updateProfile(ofUser: name) { profile in
                     if let givenName { profile.name.givenName = givenName.nilIfEmpty }
                     if let familyName { profile.name.familyName = familyName.nilIfEmpty }

@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import Foundation
@@ -38,7 +37,8 @@ extension UserCommand {
             let (name, choice) = (name, publicRecords)
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
             let report = try await options.withStore(
-                mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)")
+                mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)"),
+                needsFiles: true
             ) { store in
                 try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
             }

@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 

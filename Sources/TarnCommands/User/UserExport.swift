@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
@@ -26,10 +25,10 @@ struct UserExport {
 
     private let data: AccountData
     private let folder: String
-    private let store: SQLiteServerStore
+    private let store: any OperatedStorage
     private let engine: Engine
 
-    init(_ data: AccountData, folder: String, store: SQLiteServerStore) {
+    init(_ data: AccountData, folder: String, store: any OperatedStorage) {
         self.data = data
         self.folder = folder
         self.store = store
@@ -56,7 +55,7 @@ struct UserExport {
         let path = "\(folder)/\(container)/\(environment.rawValue)"
         let everybody = Partition(
             containerIdentifier: container, environment: environment, scope: .public, owner: Partition.publicOwner)
-        var published = try await store.publicRecords(createdBy: name, in: everybody, after: 0)
+        var published = try await store.publicRecords(createdBy: name, in: everybody, after: nil)
         guard !own.isEmpty || !published.isEmpty else { return }
         for name in ["zones", "assets"] { try makeFolder("\(path)/\(name)") }
 
@@ -70,8 +69,8 @@ struct UserExport {
         let file = try UserExportFile("\(path)/public.json")
         try file.begin(ZoneID(zoneName: ZoneID.defaultZoneName))
         while let last = published.last {
-            for (_, record) in published { try await add(record, to: file, everybody, assets: path, &counts) }
-            published = try await store.publicRecords(createdBy: name, in: everybody, after: last.number)
+            for scanned in published { try await add(scanned.record, to: file, everybody, assets: path, &counts) }
+            published = try await store.publicRecords(createdBy: name, in: everybody, after: last)
         }
         try file.end()
 

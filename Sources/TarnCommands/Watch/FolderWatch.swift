@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudEngineSQLite
 import CloudService
 import CloudWire
 
@@ -60,18 +59,18 @@ struct WatchedChange: Equatable, Sendable {
     }
 }
 
-/// Finds the changes of a container in a data folder, by the change counter of each database.
+/// Finds the changes of a container in a server's data, by the change counter of each database.
 struct FolderWatch {
     /// Changes per page.
     private static let pageRecords = 500
 
-    let store: SQLiteServerStore
+    let store: any OperatedStorage
     let container: String
     let environment: CloudEnvironment
     private var counters: [Partition: Int64] = [:]
-    private var version: Int64?
+    private var state: String?
 
-    init(store: SQLiteServerStore, container: String, environment: CloudEnvironment) {
+    init(store: any OperatedStorage, container: String, environment: CloudEnvironment) {
         self.store = store
         self.container = container
         self.environment = environment
@@ -79,32 +78,38 @@ struct FolderWatch {
 
     /// The changes since the last call, in the order of each database; the first call returns none.
     mutating func poll() async throws -> [WatchedChange] {
-        let isFirst = version == nil
-        let now = try store.dataVersion()
-        guard now != version else { return [] }
-        version = now
+        let isFirst = state == nil
+        let now = try await store.stateText()
+        guard now != state else { return [] }
+        state = now
         var changes: [WatchedChange] = []
-        for partition in try await store.partitions(containerIdentifier: container, environment: environment) {
+        for (partition, counter) in try await store.changeCounters(containerIdentifier: container, environment: environment) {
             let known = counters[partition] ?? 0
-            let (counter, records) = try await store.read(partition) { view in
-                let counter = try view.state().counter
-                guard !isFirst, counter > known else { return (counter, [(zone: String, record: StoredRecord)]()) }
-                var found: [(zone: String, record: StoredRecord)] = []
-                for zone in try view.zones() where zone.change > known {
-                    var slice = ChangeSlice(after: known)
-                    while true {
-                        let page = try view.records(slice, in: zone.key, includingDeleted: true, limit: Self.pageRecords, bytesMax: 1 << 24)
-                        found += page.map { (zone.name, $0) }
-                        guard let last = page.last else { break }
-                        slice.after = last.change
-                    }
-                }
-                return (counter, found.sorted { $0.record.change < $1.record.change })
-            }
             counters[partition] = counter
+            guard !isFirst, counter > known else { continue }
+            let records = try await records(of: partition, after: known, upTo: counter)
             let database = partition.scope == .public ? DatabaseScope.public.rawValue : partition.owner
             changes += records.map { WatchedChange($0.record.record, database: database, zone: $0.zone) }
         }
         return changes
+    }
+
+    private func records(
+        of partition: Partition, after known: Int64, upTo counter: Int64
+    ) async throws -> [(zone: String, record: StoredRecord)] {
+        try await store.read(partition) { view in
+            var found: [(zone: String, record: StoredRecord)] = []
+            for zone in try view.zones() where zone.change > known {
+                // Later changes come with the next counter.
+                var slice = ChangeSlice(after: known, before: counter + 1)
+                while true {
+                    let page = try view.records(slice, in: zone.key, includingDeleted: true, limit: Self.pageRecords, bytesMax: 1 << 24)
+                    found += page.map { (zone.name, $0) }
+                    guard let last = page.last else { break }
+                    slice.after = last.change
+                }
+            }
+            return found.sorted { $0.record.change < $1.record.change }
+        }
     }
 }

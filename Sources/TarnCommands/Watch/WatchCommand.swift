@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
@@ -14,8 +13,8 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch", abstract: "Show the changes of a container live.",
         discussion: Help.discussion(
             """
-            In a data folder, shows the changes of the public database and of each user's, also while a server runs. With --server, shows \
-            those of the public database, by the server's push stream and an operator's key. Prints names and types of records, not \
+            In a data folder or database, shows the changes of the public database and of each user's, also while servers run. With \
+            --server, shows those of the public database, by the server's push stream and an operator's key. Prints names and types of records, not \
             their values. Ctrl-C ends it.
             """,
             examples: "tarn watch --container iCloud.org.example.notes --data ./data",
@@ -69,20 +68,21 @@ struct WatchCommand: AsyncParsableCommand {
 
     private func watchFolder() async throws {
         // Audited before the first read, since the command may be ended at any moment.
-        try await options.withStore(mustExist: true, audited: CommandAudit("watch", "\(container) \(environment.rawValue)")) { store in
+        let place = try options.location()
+        try await place.withStore(mustExist: true, audited: CommandAudit("watch", "\(container) \(environment.rawValue)")) { store in
             let containers = try await store.containers()
             guard containers.contains(container) else {
-                throw CommandError(unknownContainer: container, data: options.data, among: containers)
+                throw CommandError(unknownContainer: container, data: place.shown, among: containers)
             }
         }
-        try await options.withStore(mustExist: true) { store in
+        try await place.withStore(mustExist: true) { store in
             var watch = FolderWatch(store: store, container: container, environment: environment)
             var shown = 0
             _ = try await watch.poll()
             begin()
             while !Task.isCancelled {
                 guard show(try await watch.poll(), &shown) else { return }
-                // Polls, since SQLite has no notification of another process's commits.
+                // Polls: SQLite has no notification of another process's commits, and PostgreSQL none of all of them.
                 try? await Task.sleep(for: Self.interval)
             }
         }

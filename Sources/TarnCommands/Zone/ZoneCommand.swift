@@ -3,7 +3,6 @@
 
 import ArgumentParser
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
@@ -77,7 +76,7 @@ struct ZoneOwnerOptions: ParsableArguments {
     var environment: CloudEnvironment { app.environment }
 
     /// The error of an operation on a zone, with the nearest name if the zone does not exist.
-    func zoneError(_ zone: String, _ error: WireError, in store: SQLiteServerStore) async -> CommandError {
+    func zoneError(_ zone: String, _ error: WireError, in store: any OperatedStorage) async -> CommandError {
         guard error.code == .zoneNotFound || error.code == .notFound else { return CommandError("\(zone): \(error.reason).") }
         let partition = try? await partition(in: store)
         var names: [String] = []
@@ -88,15 +87,15 @@ struct ZoneOwnerOptions: ParsableArguments {
         )
     }
 
-    func partition(in store: SQLiteServerStore) async throws -> Partition { try await call(in: store).partition }
+    func partition(in store: any OperatedStorage) async throws -> Partition { try await call(in: store).partition }
 
     /// A call with the permissions of the user.
-    func call(in store: SQLiteServerStore) async throws -> Call {
+    func call(in store: any OperatedStorage) async throws -> Call {
         let surroundings = CloudService.Surroundings.system
         let account = try await store.requiredAccount(named: user)
         let containers = try await store.containers()
         guard containers.contains(container) else {
-            throw CommandError(unknownContainer: container, data: "the data folder", among: containers)
+            throw CommandError(unknownContainer: container, data: "the server's data", among: containers)
         }
         let name = try await store.userRecordName(
             account: account, containerIdentifier: container, proposal: store.sealer.userRecordName(ofAccount: account, in: container))

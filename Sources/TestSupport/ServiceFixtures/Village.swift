@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-package import CloudEngineSQLite
 package import CloudService
 package import CloudWire
 package import TestBasics
@@ -12,15 +11,19 @@ package final class Village: Sendable {
     package static let container = "iCloud.org.example.notes"
     package static let garden = "Garden"
 
-    package let folder = TemporaryFolder()
-    package let store: SQLiteServerStore
+    package let place: ServerPlace
+    package let store: any OperatedStorage
     package let hub = PushHub()
     package let clock = HandClock()
     package let service: CloudService
 
-    package init(limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil) throws
-    {
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+    /// - Parameter place: Where the data is; nil for a new folder.
+    package init(
+        limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
+        place: ServerPlace? = nil
+    ) throws {
+        self.place = try place ?? ServerPlace(.sqlite)
+        store = try self.place.open()
         let (clock, bytes) = (clock, SeededBytes())
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
@@ -28,6 +31,13 @@ package final class Village: Sendable {
                 now: { clock.now }, randomBytes: { bytes.next($0) }),
             containerRules: containerRules, identitySignIn: identitySignIn)
     }
+
+    deinit {
+        // The connections of PostgreSQL are threads, which nothing else ends.
+        if place.database != nil { try? store.close() }
+    }
+
+    package var folder: TemporaryFolder { place.folder }
 
     /// A user with one device.
     package struct Villager: Sendable {

@@ -88,6 +88,20 @@ package final class TemporaryPostgres: Sendable {
         try Self.run("\(programs)/psql", ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, address])
     }
 
+    /// Writes a database to a file, as operators back it up.
+    package func dump(_ address: String, to file: String) throws {
+        try Self.run("\(programs)/pg_dump", ["--format=custom", "--file=\(file)", address])
+    }
+
+    /// Makes a database of a dump.
+    ///
+    /// - Returns: Its address for `--database`.
+    package func restore(_ file: String) throws -> String {
+        let address = try makeDatabase()
+        try Self.run("\(programs)/pg_restore", ["--exit-on-error", "--dbname=\(address)", file])
+        return address
+    }
+
     private struct Failure: Error { var text: String; init(_ text: String) { self.text = text } }
 
     /// The folder with `initdb`, which Debian does not put on the path.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudService
-import GRDB
 import Synchronization
 
 /// The audit log's event of a change that is being made: the first transaction that commits for the change has the event, too.
@@ -14,8 +12,8 @@ import Synchronization
 ///
 /// A process that dies between two transactions of a long change, such as the removal of an account, has left the event. One that dies before
 /// the first has changed nothing.
-final class PendingAudit: Sendable {
-    @TaskLocal static var current: PendingAudit?
+package final class PendingAudit: Sendable {
+    @TaskLocal package static var current: PendingAudit?
 
     private enum State {
         /// No transaction has committed.
@@ -25,13 +23,13 @@ final class PendingAudit: Sendable {
         case stored
     }
 
-    let event: AuditEvent
+    package let event: AuditEvent
     private let state = Mutex(State.waiting)
 
-    init(_ event: AuditEvent) { self.event = event }
+    package init(_ event: AuditEvent) { self.event = event }
 
     /// Returns `true` for the one transaction that is to store the event.
-    func begin() -> Bool {
+    package func begin() -> Bool {
         state.withLock { state in
             guard case .waiting = state else { return false }
             state = .inFlight
@@ -39,10 +37,10 @@ final class PendingAudit: Sendable {
         }
     }
 
-    func end(isStored: Bool) { state.withLock { $0 = isStored ? .stored : .waiting } }
+    package func end(isStored: Bool) { state.withLock { $0 = isStored ? .stored : .waiting } }
 
     /// Runs a transaction that stores the event if no earlier one has.
-    static func store<Value>(
+    package static func store<Value>(
         _ transaction: (_ event: AuditEvent?) async throws -> Value
     ) async throws -> Value {
         guard let pending = current, pending.begin() else { return try await transaction(nil) }
@@ -57,7 +55,7 @@ final class PendingAudit: Sendable {
     }
 }
 
-extension SQLiteServerStore {
+extension AuditStorage {
     /// Makes a change, and stores its event with it: in the first transaction that `body` commits, or after `body` if it commits none.
     package func recording<Value>(_ event: AuditEvent, _ body: () async throws -> Value) async throws -> Value {
         let pending = PendingAudit(event)
