@@ -13,6 +13,7 @@ package struct MetadataTable<State: Sendable>: Sendable {
     private var boxes: [String: Box] = [:]
 
     package var isEmpty: Bool { boxes.isEmpty }
+    package var count: Int { boxes.count }
     package var keys: some Collection<String> { boxes.keys }
     package var values: [State] { filter { _ in true } }
 
