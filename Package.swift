@@ -201,7 +201,7 @@ let package = Package(
                 "SQLiteStore", "SystemSupport",
             ]),
         // The decisions of sync on devices and a server that are values.
-        .target(name: "ValueSimulation", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
+        .target(name: "ValueSimulation", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport"]),
         .executableTarget(
             name: "simulate-values",
             dependencies: ["ValueSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")]),

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import SystemSupport
 
 /// A digest of the final states of runs, in any order of seeds. A change that makes runs faster must not change it.
 package struct StateDigest: Sendable {
@@ -18,12 +19,9 @@ package struct StateDigest: Sendable {
     mutating func add(_ world: UniqueWorld) { add(world.replicas, [world.server]) }
 
     private mutating func add(_ devices: [Replica], _ servers: [ServerModel]) {
-        // FNV-1a.
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for text in devices.map(\.stateText) + servers.map(\.stateText) {
-            for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        }
-        value &+= hash
+        var fingerprint = Fingerprint()
+        for text in devices.map(\.stateText) + servers.map(\.stateText) { fingerprint.combine(text.utf8) }
+        value &+= fingerprint.value
     }
 }
 
