@@ -13,6 +13,8 @@ struct RequestBudget: Hashable, Sendable {
     private var time: Int64
     /// Seconds until the next request is allowed; nil if this one is.
     private(set) var wait: Double?
+    /// Requests since the last exchange with other processes.
+    private var count = 0
 
     init(perMinute: Int, now: Int64) {
         self.perMinute = perMinute
@@ -24,7 +26,15 @@ struct RequestBudget: Hashable, Sendable {
     mutating func take(now: Int64) {
         fill(now)
         wait = left < 1 ? ((1 - left) * 60 / Double(perMinute)).rounded(.up) : nil
-        if wait == nil { left -= 1 }
+        if wait == nil {
+            left -= 1
+            count += 1
+        }
+    }
+
+    mutating func removeCount() -> Int {
+        defer { count = 0 }
+        return count
     }
 
     mutating func isFull(now: Int64) -> Bool {
@@ -62,8 +72,6 @@ final class RequestBudgets: Sendable {
         var budgets: [String: RequestBudget] = [:]
         /// Time of the last search for full ones; once a second is enough, even for thousands of requests.
         var cleared: Int64 = .min
-        /// Requests since the last exchange with other processes.
-        var counts: [String: Int] = [:]
 
         mutating func makeRoom(atMost most: Int, now: Int64) {
             guard budgets.count >= most, cleared == .min || abs(now - cleared) >= 1000 else { return }
@@ -78,14 +86,17 @@ final class RequestBudgets: Sendable {
             var budget = budgets[key] ?? RequestBudget(perMinute: perMinute, now: now)
             budget.take(now: now)
             budgets[key] = budget
-            if budget.wait == nil { counts[key, default: 0] += 1 }
             return budget
         }
 
         /// The senders that send much, and their requests since the last call.
         mutating func removeCounts(ofAtLeast least: Int) -> [String: Int] {
-            defer { counts = [:] }
-            return counts.filter { $0.value >= least }
+            var counts: [String: Int] = [:]
+            for index in budgets.indices {
+                let count = budgets.values[index].removeCount()
+                if count >= least { counts[budgets[index].key] = count }
+            }
+            return counts
         }
     }
 
