@@ -20,7 +20,8 @@ package struct FairQueue<Job> {
     private static var idleLanesMax: Int { 10_000 }
 
     private struct Lane {
-        var jobs: [(arrival: Int, job: Job)] = []
+        /// A place is empty once its job was taken: what a job holds is freed by who runs it, and not under the lock of the queue.
+        var jobs: [(arrival: Int, job: Job?)] = []
         /// Jobs before it have been taken.
         var head = 0
         /// Processor time in nanoseconds at which the next job begins, on the queue's own scale.
@@ -35,8 +36,9 @@ package struct FairQueue<Job> {
             jobs.append((arrival, job))
         }
 
-        mutating func takeFirst() -> Job {
-            let job = jobs[head].job
+        /// - Returns: Nil if no job waits.
+        mutating func takeFirst() -> Job? {
+            guard head < jobs.count, let job = jobs[head].job.take() else { return nil }
             head += 1
             runningCount += 1
             if head > 32, head * 2 > jobs.count {

@@ -20,5 +20,9 @@ package enum Secrets {
     package static func deviceID() -> String { text(bytes: 8) }
 
     /// A token as it is stored: its SHA-256.
-    package static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
+    package static func hash(_ token: String) -> [UInt8] {
+        var token = token
+        let digest = token.withUTF8 { SHA256.hash(data: $0) }
+        return digest.withUnsafeBytes { Array($0) }
+    }
 }

@@ -17,7 +17,7 @@ struct UserNameKey: Hashable, Sendable {
 
 extension SQLiteServerStore: AccountStorage {
     package func device(forToken token: String, now: Int64) async throws -> DeviceIdentity? {
-        let hash = [UInt8](Self.hash(token))
+        let hash = Secrets.hash(token)
         return try lookingUp { db in
             try db.row("SELECT account, device FROM devices WHERE token_hash = ? AND (expires IS NULL OR expires > ?)", [hash, now]).map {
                 DeviceIdentity(account: $0[0], deviceID: $0[1])
