@@ -25,7 +25,7 @@ struct ServerData {
     ///   - name: The account that the command is about, for its errors.
     ///   - audited: The audit log's entry, which the command's first transaction has, too; without a transaction it is written at the end.
     ///     Nil for a command that only reads.
-    ///   - needsFiles: Whether the command reads or deletes files of assets.
+    ///   - needsFiles: Whether the command reads or deletes files of assets. Without it, they fail if they are in an S3-compatible store.
     func withStore<Value>(
         mustExist: Bool, name: String = "", audited: CommandAudit? = nil, needsFiles: Bool = false,
         _ body: (any OperatedStorage) async throws -> Value
@@ -54,8 +54,9 @@ struct ServerData {
 
     /// - Parameter mustExist: `false` for a command that may be the first to use the data.
     private func open(mustExist: Bool, needsFiles: Bool) throws -> any OperatedStorage {
+        // A command that needs no files needs no key of their store.
         let environment = ProcessInfo.processInfo.environment
-        let objects = try AssetSettings(environment: environment).objects(environment: environment)
+        let objects = needsFiles ? try AssetSettings(environment: environment).objects(environment: environment) : nil
         guard let database else {
             let isNew = !FileManager.default.fileExists(atPath: "\(folder)/tarn.sqlite")
             if mustExist, isNew {

@@ -202,8 +202,9 @@ import Testing
             try await again.modify([RecordOperation(.create, .plant("other"))])
             try await again.modify([RecordOperation(.create, .plant("another"))])
             #expect(try await Self.changes(again, since: early.token).picture == "+another +other")
-            let lost = try await Self.changes(again, since: late.token)
+            let lost = try await Self.changes(again, since: late.token, capabilities: [.lostHistory])
             #expect(lost.error?.nativeCode == .changeTokenExpired)
+            #expect(lost.error?.isHistoryLost == true)
             #expect(lost.error?.restoredChangeTag != nil)
             // A database of a user that the dump lacks is of another history, too.
             _ = try await restored.villager("bo")
@@ -211,9 +212,11 @@ import Testing
             #expect(try copy.sql("SELECT action FROM audit") == "restore")
         }
 
-        private static func changes(_ user: Village.Villager, since token: String? = nil) async throws -> ZoneChangesResult {
+        private static func changes(
+            _ user: Village.Villager, since token: String? = nil, capabilities: Set<Capability> = []
+        ) async throws -> ZoneChangesResult {
             let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: user.zone(), syncToken: token)])
-            return try await user.ask(.private, .zoneChanges, request, ZoneChangesResponse.self).zones[0]
+            return try await user.ask(.private, .zoneChanges, request, ZoneChangesResponse.self, capabilities: capabilities).zones[0]
         }
     }
 #endif

@@ -189,15 +189,7 @@ struct RecordBatch {
         for record in written.map(\.record) {
             if known[record.recordType] == nil { known[record.recordType] = try unit.indexes(ofType: record.recordType) }
             let old = stored[record.recordName]?.record
-            for index in known[record.recordType] ?? [] {
-                let before = old.flatMap { $0.isDeleted ? nil : Set(index.index.keys(of: $0)) } ?? []
-                let after = record.isDeleted ? [] : Set(index.index.keys(of: record))
-                guard before != after else { continue }
-                changes.append(
-                    IndexChange(
-                        index: index.id, recordName: record.recordName, removed: Array(before.subtracting(after)),
-                        added: Array(after.subtracting(before))))
-            }
+            changes += (known[record.recordType] ?? []).compactMap { $0.change(of: record.recordName, from: old, to: record) }
         }
         if !changes.isEmpty { try unit.apply(changes, in: zone.key) }
     }

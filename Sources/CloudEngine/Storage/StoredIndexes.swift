@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
+
 /// An index of a partition.
 package struct StoredIndex: Hashable, Sendable {
     package var id: Int64
@@ -16,6 +18,18 @@ package struct StoredIndex: Hashable, Sendable {
         self.isBuilt = isBuilt
         self.builtUpTo = builtUpTo
     }
+}
+
+extension StoredIndex {
+    /// What becomes of a record's entries: nil if they stay. Records that do not exist, or are deleted, have none.
+    package func change(of recordName: String, from old: Record?, to new: Record?) -> IndexChange? {
+        let before = keys(of: old), after = keys(of: new)
+        guard before != after else { return nil }
+        return IndexChange(
+            index: id, recordName: recordName, removed: Array(before.subtracting(after)), added: Array(after.subtracting(before)))
+    }
+
+    private func keys(of record: Record?) -> Set<[UInt8]> { record.flatMap { $0.isDeleted ? nil : Set(index.keys(of: $0)) } ?? [] }
 }
 
 /// A record by its place in the partition.

@@ -3,8 +3,6 @@
 
 import CloudEngine
 package import CloudService
-import Crypto
-import Foundation
 import Synchronization
 
 /// The table of accepted requests of senders that send much. It has hashes of senders, and no log: a crash empties it.
@@ -77,8 +75,5 @@ extension PostgresServerStore: BudgetExchange {
         return others
     }
 
-    private static func number(of sender: SharedSender) -> Int64 {
-        let hash = SHA256.hash(data: Data("\(sender.isNetwork) \(sender.key)".utf8))
-        return Int64(bitPattern: hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
-    }
+    private static func number(of sender: SharedSender) -> Int64 { PartitionKey.number(of: "\(sender.isNetwork) \(sender.key)") }
 }

@@ -12,9 +12,6 @@ extension PostgresServerStore {
     /// Rows that one statement scans.
     private static let rangeRows = 1000
 
-    /// A JSON string with the text, as bodies have it.
-    private static func quoted(_ text: String) -> String { "\"\(text)\"" }
-
     /// Deletes rows of a person's own database.
     func remove(_ table: PersonalTable, part: Int64, _ willRun: @Sendable () async throws -> Void) async throws {
         let key = table.keyText()
@@ -63,7 +60,8 @@ extension PostgresServerStore {
         let own = PostgresValues.texts(removal.partitions.keys.sorted().map(String.init))
         let sought: PostgresValues =
             inShares
-            ? [Self.quoted(ShareDetails.recordType), Self.quoted(text.lowercased())] : [text, Self.quoted(text)]
+            ? [AccountRemoval.quoted(ShareDetails.recordType), AccountRemoval.quoted(text.lowercased())]
+            : [text, AccountRemoval.quoted(text)]
         var start = last.map { [.integer($0.part), .integer($0.zone), .text($0.record.recordName)] as [PostgresValue] }
         while true {
             let after = start
@@ -83,8 +81,8 @@ extension PostgresServerStore {
         try await write(mention.partition) { writer in
             guard let unit = writer as? PostgresUnit else { return }
             if let stored = try unit.records(named: [name], in: mention.zone)[name], !stored.record.isDeleted {
-                let removed = try unit.indexes(ofType: stored.record.recordType).map {
-                    IndexChange(index: $0.id, recordName: name, removed: $0.index.keys(of: stored.record))
+                let removed = try unit.indexes(ofType: stored.record.recordType).compactMap {
+                    $0.change(of: name, from: stored.record, to: nil)
                 }
                 try unit.apply(removed, in: mention.zone)
                 let bytes = Int64(-RecordSize.bytes(of: stored.record))
@@ -109,15 +107,10 @@ extension PostgresServerStore {
         guard let old = try unit.records(named: [recordName], in: zone)[recordName]?.record else { return }
         try unit.run(
             RecordRows.replaceText,
-            [unit.part, zone, recordName, quoted(name), quoted(AccountRemoval.placeholder)], changing: .records)
+            [unit.part, zone, recordName, AccountRemoval.quoted(name), AccountRemoval.quoted(AccountRemoval.placeholder)],
+            changing: .records)
         guard !old.isDeleted, let new = try unit.records(named: [recordName], in: zone)[recordName]?.record else { return }
-        let changes: [IndexChange] = try unit.indexes(ofType: old.recordType).compactMap { index in
-            let (before, after) = (Set(index.index.keys(of: old)), Set(index.index.keys(of: new)))
-            guard before != after else { return nil }
-            return IndexChange(
-                index: index.id, recordName: recordName, removed: Array(before.subtracting(after)), added: Array(after.subtracting(before)))
-        }
-        try unit.apply(changes, in: zone)
+        try unit.apply(try unit.indexes(ofType: old.recordType).compactMap { $0.change(of: recordName, from: old, to: new) }, in: zone)
         // References to the record of the person, which is deleted, refer to nothing.
         try unit.run(SharingRows.copyReferences, [unit.part, zone, name, AccountRemoval.placeholder], changing: .references)
         try unit.run(SharingRows.deleteReferences, [unit.part, zone, name], changing: .references)
@@ -129,9 +122,9 @@ extension PostgresServerStore {
     ) async throws {
         try await willRun()
         try await writing { try $0.send(AccessRows.removeMember, [name]) }
-        let replaced: PostgresValues = [Self.quoted(name), Self.quoted(AccountRemoval.placeholder)]
+        let replaced: PostgresValues = [AccountRemoval.quoted(name), AccountRemoval.quoted(AccountRemoval.placeholder)]
         let versions: PostgresValues = [
-            name, Self.quoted(name), Self.quoted(ShareDetails.recordType), removal.publicRecords == .remove,
+            name, AccountRemoval.quoted(name), AccountRemoval.quoted(ShareDetails.recordType), removal.publicRecords == .remove,
         ]
         for table in tables {
             let statements: [(sql: String, values: PostgresValues)] =
@@ -149,7 +142,7 @@ extension PostgresServerStore {
     /// Removes an address from versions of shares, and from rows that expire within a day.
     func forgetAddress(_ address: String, _ tables: [PersonalTable], _ willRun: @Sendable () async throws -> Void) async throws {
         try await forgetAnswers(containing: address, tables, willRun)
-        let values: PostgresValues = [Self.quoted(ShareDetails.recordType), Self.quoted(address.lowercased())]
+        let values: PostgresValues = [AccountRemoval.quoted(ShareDetails.recordType), AccountRemoval.quoted(address.lowercased())]
         for table in tables where table.name == "record_versions" {
             try await run([(RecordRows.deleteShareVersions, values)], onRangesOf: table, willRun)
         }

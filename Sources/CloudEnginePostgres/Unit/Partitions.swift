@@ -18,8 +18,13 @@ struct PartitionKey {
     private init(_ partition: Partition, attempt: Int) {
         self.attempt = attempt
         let name = [partition.containerIdentifier, partition.environment.rawValue, partition.scope.rawValue, partition.owner, "\(attempt)"]
-        let hash = SHA256.hash(data: Data(name.joined(separator: "\u{0}").utf8))
-        part = Int64(bitPattern: hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+        part = Self.number(of: name.joined(separator: "\u{0}"))
+    }
+
+    /// 64 bits of the SHA-256 of a text.
+    static func number(of text: String) -> Int64 {
+        let hash = SHA256.hash(data: Data(text.utf8))
+        return Int64(bitPattern: hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
 
     func next(_ partition: Partition) -> PartitionKey { PartitionKey(partition, attempt: attempt + 1) }

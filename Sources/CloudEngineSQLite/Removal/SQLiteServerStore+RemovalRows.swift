@@ -61,9 +61,6 @@ extension SQLiteServerStore {
 
     // MARK: Names in data of others
 
-    /// A JSON string with the text, as bodies have it.
-    private static func quoted(_ text: String) -> String { "\"\(text)\"" }
-
     package func mentions(
         of text: String, inShares: Bool, after last: RecordMention?, _ removal: AccountRemoval
     ) async throws -> [RecordMention] {
@@ -79,12 +76,12 @@ extension SQLiteServerStore {
                         AND instr(lower(CAST(body AS TEXT)), ?) > 0 ORDER BY rowid
                         """,
                     arguments: [
-                        number, Data(Self.quoted(ShareDetails.recordType).utf8), Self.quoted(text.lowercased()),
+                        number, Data(AccountRemoval.quoted(ShareDetails.recordType).utf8), AccountRemoval.quoted(text.lowercased()),
                     ])
                 : try Row.fetchCursor(
                     db,
                     sql: "SELECT rowid, part, zone, body FROM records WHERE rowid > ? AND (name = ? OR instr(body, ?) > 0) ORDER BY rowid",
-                    arguments: [number, text, Data(Self.quoted(text).utf8)])
+                    arguments: [number, text, Data(AccountRemoval.quoted(text).utf8)])
             var found: [RecordMention] = []
             var bytes = 0
             while found.count < Self.removalRowsMax, bytes < Self.removalBytesMax, let row = try rows.next() {
@@ -115,8 +112,8 @@ extension SQLiteServerStore {
         try await removalUnit { db in
             let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db)
             if let stored = try unit.records(named: [name], in: mention.zone)[name], !stored.record.isDeleted {
-                let removed = try unit.indexes(ofType: stored.record.recordType).map {
-                    IndexChange(index: $0.id, recordName: name, removed: $0.index.keys(of: stored.record))
+                let removed = try unit.indexes(ofType: stored.record.recordType).compactMap {
+                    $0.change(of: name, from: stored.record, to: nil)
                 }
                 try unit.apply(removed, in: mention.zone)
                 let bytes = Int64(-RecordSize.bytes(of: stored.record))
@@ -144,15 +141,9 @@ extension SQLiteServerStore {
         guard let old = try unit.records(named: [recordName], in: zone)[recordName]?.record else { return }
         try unit.run(
             "UPDATE records SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) WHERE part = ? AND zone = ? AND name = ?",
-            [quoted(name), quoted(AccountRemoval.placeholder), unit.writtenPart, zone, recordName])
+            [AccountRemoval.quoted(name), AccountRemoval.quoted(AccountRemoval.placeholder), unit.writtenPart, zone, recordName])
         guard !old.isDeleted, let new = try unit.records(named: [recordName], in: zone)[recordName]?.record else { return }
-        let changes: [IndexChange] = try unit.indexes(ofType: old.recordType).compactMap { index in
-            let (before, after) = (Set(index.index.keys(of: old)), Set(index.index.keys(of: new)))
-            guard before != after else { return nil }
-            return IndexChange(
-                index: index.id, recordName: recordName, removed: Array(before.subtracting(after)), added: Array(after.subtracting(before)))
-        }
-        try unit.apply(changes, in: zone)
+        try unit.apply(try unit.indexes(ofType: old.recordType).compactMap { $0.change(of: recordName, from: old, to: new) }, in: zone)
         // References to the record of the person, which is deleted, refer to nothing.
         let targets: Arguments = [AccountRemoval.placeholder, unit.writtenPart, zone, name]
         try unit.run("UPDATE OR REPLACE record_references SET target = ? WHERE part = ? AND zone = ? AND target = ?", targets)
@@ -163,7 +154,7 @@ extension SQLiteServerStore {
         try await willRun()
         let subscriptions = try await reading { db in
             try Row.fetchAll(
-                db, sql: "SELECT part, id FROM subscriptions WHERE instr(body, ?) > 0", arguments: [Data(Self.quoted(name).utf8)]
+                db, sql: "SELECT part, id FROM subscriptions WHERE instr(body, ?) > 0", arguments: [Data(AccountRemoval.quoted(name).utf8)]
             ).map { (part: $0[0] as Int64, id: $0[1] as String) }
         }
         try await removalUnit { try $0.execute(sql: "DELETE FROM role_members WHERE name = ?", arguments: [name]) }
@@ -174,7 +165,10 @@ extension SQLiteServerStore {
                 for subscription in page {
                     try db.execute(
                         sql: "UPDATE subscriptions SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) WHERE part = ? AND id = ?",
-                        arguments: [Self.quoted(name), Self.quoted(AccountRemoval.placeholder), subscription.part, subscription.id])
+                        arguments: [
+                            AccountRemoval.quoted(name), AccountRemoval.quoted(AccountRemoval.placeholder), subscription.part,
+                            subscription.id,
+                        ])
                 }
             }
         }
@@ -215,7 +209,7 @@ extension SQLiteServerStore {
                 db,
                 sql:
                     "SELECT rowid FROM record_versions WHERE instr(body, ?) > 0 AND instr(lower(CAST(body AS TEXT)), ?) > 0 ORDER BY rowid",
-                arguments: [Data(Self.quoted(ShareDetails.recordType).utf8), Self.quoted(address.lowercased())])
+                arguments: [Data(AccountRemoval.quoted(ShareDetails.recordType).utf8), AccountRemoval.quoted(address.lowercased())])
         }
         for start in stride(from: 0, to: rows.count, by: Self.removalRowsMax) {
             let page = rows[start..<min(start + Self.removalRowsMax, rows.count)]
@@ -243,8 +237,8 @@ extension SQLiteServerStore {
                         WHERE v.rowid > ? AND (v.name = ? OR instr(v.body, ?) > 0) ORDER BY v.rowid LIMIT ?
                         """,
                     arguments: [
-                        name, Data(Self.quoted(ShareDetails.recordType).utf8), removesCreated, name, after, name,
-                        Data(Self.quoted(name).utf8),
+                        name, Data(AccountRemoval.quoted(ShareDetails.recordType).utf8), removesCreated, name, after, name,
+                        Data(AccountRemoval.quoted(name).utf8),
                         Self.removalRowsMax,
                     ]
                 ).map { (row: $0[0] as Int64, isDeleted: $0[1] as Bool? ?? false) }
@@ -260,7 +254,7 @@ extension SQLiteServerStore {
                     }
                     try db.execute(
                         sql: "UPDATE record_versions SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) WHERE rowid = ?",
-                        arguments: [Self.quoted(name), Self.quoted(AccountRemoval.placeholder), row])
+                        arguments: [AccountRemoval.quoted(name), AccountRemoval.quoted(AccountRemoval.placeholder), row])
                 }
             }
         }

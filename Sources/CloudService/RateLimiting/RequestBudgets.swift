@@ -190,6 +190,9 @@ package protocol BudgetExchange: Sendable {
 }
 
 extension CloudService {
+    /// Whether other processes may serve the same storage.
+    package var hasOtherProcesses: Bool { storage is any BudgetExchange }
+
     /// Exchanges request counts with the other processes. Called once a second; between two calls each process counts its own requests only.
     package func exchangeBudgets() async throws {
         guard let exchange = storage as? any BudgetExchange else { return }

@@ -27,6 +27,9 @@ package struct AccountRemoval: Hashable, Sendable {
     /// record name, so that sizes stay the same.
     package static let placeholder = "_00000000000000000000000000000000"
 
+    /// A JSON string with the text, as bodies have it.
+    package static func quoted(_ text: String) -> String { "\"\(text)\"" }
+
     package init(
         account: Int64, accountName: String, publicRecords: PublicRecords, userRecordNames: [String: String], emailAddress: String?,
         phoneNumber: String?, partitions: [Int64: Partition]

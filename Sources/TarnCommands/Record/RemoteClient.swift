@@ -16,20 +16,14 @@ enum RemoteClient {
 
     /// - Parameter caCertificate: A PEM file with authorities that are trusted in addition to the system's.
     static func make(caCertificate: String?) throws(CommandError) -> HTTPClient {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = .seconds(5)
+        var configuration = HTTPClient.Configuration.outbound(connectTimeout: .seconds(5))
         configuration.connectionPool.retryConnectionEstablishment = false
-        var tls = TLSConfiguration.makeClientConfiguration()
-        // Earlier versions are deprecated: RFC 8996.
-        tls.minimumTLSVersion = .tlsv12
         if let caCertificate {
             guard let authorities = try? NIOSSLCertificate.fromPEMFile(caCertificate), !authorities.isEmpty else {
                 throw CommandError("The CA certificate \(caCertificate) cannot be read: name a PEM file in TARN_CA_CERTIFICATE.")
             }
-            tls.additionalTrustRoots = [.certificates(authorities)]
+            configuration.tlsConfiguration?.additionalTrustRoots = [.certificates(authorities)]
         }
-        configuration.tlsConfiguration = tls
         return HTTPClient(configuration: configuration)
     }
 }

@@ -7,7 +7,6 @@ import CloudService
 import Foundation
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// Sign-in at an OpenID provider, as set by `oidc-…`.
 struct ProviderSettings: Hashable {
@@ -71,14 +70,7 @@ enum ProviderClient {
     private static let timeout = TimeAmount.seconds(10)
 
     /// It lives as long as the process.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        configuration.tlsConfiguration = tls
-        configuration.timeout.connect = timeout
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
+    private static let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .outbound(connectTimeout: timeout))
 
     /// Sends a request. A response that is longer than allowed is not read to its end.
     @Sendable static func fetch(_ request: ProviderRequest) async throws -> ProviderResponse {

@@ -6,7 +6,6 @@ import CloudService
 import CloudStorageSupport
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// The HTTP client for S3-compatible stores. The endpoint is the operator's; its responses are bounded in bytes and time all the same.
 enum S3HTTPClient {
@@ -18,11 +17,7 @@ enum S3HTTPClient {
 
     /// It lives as long as the process.
     private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        configuration.tlsConfiguration = tls
-        configuration.timeout.connect = connectTimeout
+        var configuration = HTTPClient.Configuration.outbound(connectTimeout: connectTimeout)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsMax
         configuration.httpVersion = .http1Only
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

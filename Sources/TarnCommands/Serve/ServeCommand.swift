@@ -438,6 +438,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     }
 
     private func exchangeBudgets() async {
+        guard service.hasOtherProcesses else { return }
         while !Task.isCancelled {
             // Without the database, each process limits by itself.
             try? await service.exchangeBudgets()

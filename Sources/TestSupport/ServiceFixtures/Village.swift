@@ -53,11 +53,13 @@ package final class Village: Sendable {
             self.name = name
         }
 
-        package func send(_ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil) async -> (
-            status: Int, body: [UInt8]
-        ) {
+        package func send(
+            _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil,
+            capabilities: Set<Capability> = []
+        ) async -> (status: Int, body: [UInt8]) {
             var headers = ["authorization": "Bearer \(token)"]
             if let key { headers["x-tarn-idempotency-key"] = key }
+            if !capabilities.isEmpty { headers[HeaderNames.capabilities.lowercased()] = Capability.headerValue(capabilities) }
             let path = ServicePath(
                 containerIdentifier: Village.container, environment: .development, scope: scope, operation: operation)
             let answer = await village.service.respond(
@@ -69,9 +71,9 @@ package final class Village: Sendable {
 
         package func ask<Response: WireMessage>(
             _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ message: (any WireMessage)? = nil,
-            _ type: Response.Type = Response.self
+            _ type: Response.Type = Response.self, capabilities: Set<Capability> = []
         ) async throws -> Response {
-            let (status, body) = await send(scope, operation, message?.encoded() ?? [])
+            let (status, body) = await send(scope, operation, message?.encoded() ?? [], capabilities: capabilities)
             guard status == 200 else { throw try WireError(json: body) }
             return try Response(json: body)
         }

@@ -369,5 +369,38 @@ import Testing
             #expect(bucket.keys.isEmpty)
             for store in stores { try store.close() }
         }
+
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func removingAnAccountOnPostgreSQLRemovesItsObjects() async throws {
+            let bucket = MemoryBucket()
+            let now = bucket.clock.now
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            let folder = TemporaryFolder()
+            let store = try PostgresServerStore(
+                address: address, assets: folder.path, objects: try bucket.assets(), connections: 2, passwordRounds: 16)
+            _ = try await store.addUser(name: "mia", deviceLabel: "phone", now: now)
+            let account = try #require(try await store.account(named: "mia"))
+            #expect(try await store.userRecordName(account: account, containerIdentifier: "app", proposal: "_mia") == "_mia")
+            for owner in ["_mia", "_bo"] {
+                let partition = Partition(containerIdentifier: "app", environment: .development, owner: owner)
+                try await store.write(partition) { try $0.save([StoredUpload(id: owner, recordName: "a", fieldName: "f", created: now)]) }
+                let asset = try await store.receive(
+                    Pieces(pieces: [[1, 2]]), forUpload: owner, in: partition, bytesMax: 10, bytesExpected: nil, digest: nil, at: now,
+                    isOverQuota: { _ in false })
+                #expect(asset != nil)
+            }
+            #expect(bucket.keys.count == 2)
+            let withoutStore = try PostgresServerStore(
+                address: address, assets: folder.path, use: .command(makesTables: false), connections: 1, passwordRounds: 16)
+            let failure = await #expect(throws: StorageFailure.self) {
+                _ = try await withoutStore.beginRemoval(ofUser: "mia", publicRecords: .keep)
+            }
+            #expect(failure?.code == .objectStore)
+            let removal = try await store.beginRemoval(ofUser: "mia", publicRecords: .keep)
+            try await store.removeRows(of: removal) {}
+            try await store.endRemoval(removal)
+            #expect(bucket.keys.count == 1, "bo's object")
+            for store in [store, withoutStore] { try store.close() }
+        }
     #endif
 }
