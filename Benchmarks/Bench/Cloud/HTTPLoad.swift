@@ -139,18 +139,13 @@ struct HTTPConnection {
     }
 
     private func readHead() throws -> Expected? {
-        guard let end = Bytes.end(of: "\r\n\r\n", in: received) else { return nil }
-        let head = end - 4
-        let text = String(decoding: received[..<head], as: UTF8.self).lowercased()
-        let lines = text.components(separatedBy: "\r\n")
-        let status = lines[0].split(separator: " ").dropFirst().first ?? ""
-        guard status.hasPrefix("2") || status == "409" else {
+        guard let head = ResponseHead(received) else { return nil }
+        guard (200..<300).contains(head.status) || head.status == 409 else {
             throw HTTPLoad.Failure(
-                description: "a server answered \(lines[0]): \(String(decoding: received.dropFirst(head + 4).prefix(300), as: UTF8.self))")
+                description:
+                    "a server answered \(head.status): \(String(decoding: received.dropFirst(head.bytes).prefix(300), as: UTF8.self))")
         }
-        guard let length = lines.first(where: { $0.hasPrefix("content-length:") })?.dropFirst(15),
-            let bytes = Int(length.trimmingCharacters(in: .whitespaces))
-        else { throw HTTPLoad.Failure(description: "an answer without its length") }
-        return Expected(head: head + 4, whole: head + 4 + bytes, mustRepeat: status == "409")
+        guard let bodyBytes = head.bodyBytes else { throw HTTPLoad.Failure(description: "an answer without its length") }
+        return Expected(head: head.bytes, whole: head.bytes + bodyBytes, mustRepeat: head.status == 409)
     }
 }
