@@ -45,6 +45,8 @@ let package = Package(
         // MARK: Objects and their store
         // What the C library says and takes of its heap, which Swift's module of it leaves out.
         .systemLibrary(name: "CMalloc"),
+        // Settings of SQLite for the whole process, which Swift cannot call.
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         // The system's zlib, which the HTTP client links already: compressed responses, and models in stores of Apple's.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         // Primitives that many targets need: fingerprints, hexadecimal digits, UUID text, backoff, durable files, file locks.
@@ -152,7 +154,7 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService",
+                "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService",
                 "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -440,7 +442,7 @@ if hasLibPQ {
 for target in package.targets
 where target.type != .plugin
     && ![
-        "CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CStatementLog", "CZlib", "Notebook",
+        "CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CLibPQ", "CMalloc", "CSQLite", "CStatementLog", "CZlib", "Notebook",
         "TypicalCloudCodeTests",
     ].contains(target.name)
 {

@@ -31,7 +31,7 @@ package enum CloudServer {
         let responder = ServiceResponder(
             service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
             hostRule: hostRule, logger: logger, speaksTLS: identity != nil)
-        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds) { responder.refusal(of: $0, from: $1) }
+        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds, judge: responder.judge)
         return Application(
             responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,

@@ -35,7 +35,7 @@ private final class EventLoopExecutor: TaskExecutor {
 }
 
 extension HTTPServerBuilder {
-    static func onEventLoops(idleSeconds: Int, judge: @escaping HeadRefusalHandler.Judge) -> HTTPServerBuilder {
+    static func onEventLoops(idleSeconds: Int, judge: HeadRefusalHandler.Judge) -> HTTPServerBuilder {
         HTTPServerBuilder { ConnectionsOnTheirLoops(base: GuardedChannel(idleSeconds: idleSeconds, judge: judge, responder: $0)) }
     }
 }

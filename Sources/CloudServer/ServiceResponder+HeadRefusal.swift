@@ -8,10 +8,22 @@ import NIOCore
 import NIOHTTP1
 
 extension ServiceResponder {
-    /// Refuses a request of an overloaded server by its head. Such refusals are counted, and not logged: a line each would cost more.
+    /// Refuses requests of an overloaded server, and counts the others that wait for storage.
+    var judge: HeadRefusalHandler.Judge {
+        HeadRefusalHandler.Judge { head, address in
+            guard CloudService.isAdmitted(path: head.uri) else { return .admitted(isCounted: false) }
+            if let refusal = refusal(of: head, from: address) { return .refused(refusal) }
+            service.admission.enter()
+            return .admitted(isCounted: true)
+        } requestEnded: {
+            service.admission.leave()
+        }
+    }
+
+    /// Refuses a request by its head. Such refusals are counted, and not logged: a line each would cost more.
     ///
     /// - Returns: Nil for a request that may be admitted. A page's requests are admitted: its scripts need the headers of its origin.
-    func refusal(of head: HTTPRequestHead, from address: SocketAddress?) -> HeadRefusal? {
+    private func refusal(of head: HTTPRequestHead, from address: SocketAddress?) -> HeadRefusal? {
         guard service.admission.isPressed, head.method == .POST || head.method == .GET, !head.headers.contains(name: "origin")
         else { return nil }
         let start = ContinuousClock.now

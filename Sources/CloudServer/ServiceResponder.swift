@@ -50,7 +50,7 @@ package struct ServiceResponder: HTTPResponder {
 
     private func answer(to request: Request, _ context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
-        var headers: [String: String] = [:]
+        var headers = [String: String](minimumCapacity: request.headers.count)
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let path = request.uri.path
         let hosts = [request.head.authority].compactMap(\.self) + (Self.host.map { request.headers[values: $0] } ?? [])

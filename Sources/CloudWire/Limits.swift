@@ -62,7 +62,7 @@ package struct Limits: Hashable, Sendable {
     /// Requests to databases that run concurrently, half of them at most of one sender; 0 means no limit. More requests wait, and are
     /// refused once they have waited ``queueMilliseconds``, or a twentieth of it while there is a standing queue.
     package var concurrentRequests = 0
-    package var queueMilliseconds = 200
+    package var queueMilliseconds = 100
     /// Bytes of records and assets in a user's private database of one container and environment, and in the public
     /// database; 0 means no limit. The operator may set another number for a user.
     package var userBytes = 0

@@ -243,7 +243,7 @@ import Testing
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {
-            #expect(help.contains("\(limit.name) (\(ServerSettings.defaultLimits[keyPath: limit.key])): \(limit.what)"))
+            #expect(help.contains("\(limit.name) (\(ServerSettings.defaultText(of: limit))): \(limit.what)"))
             var settings = ServerSettings()
             try settings.setLimit("\(limit.name)=\(limit.most)")
             #expect(settings.limits[keyPath: limit.key] == limit.most)

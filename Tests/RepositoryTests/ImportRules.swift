@@ -12,7 +12,7 @@ enum ImportRules {
             switch self {
             case .foundations:
                 [
-                    "CLibPQ", "CMalloc", "CRuntimeRecords", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit",
+                    "CLibPQ", "CMalloc", "CRuntimeRecords", "CSQLite", "CZlib", "CloudWire", "ManagedModel", "ModelFile", "PredicateKit",
                     "SystemSupport",
                 ]
             case .tools: ["ModelTool", "modelc", "webembed"]

@@ -21,7 +21,7 @@ struct GuardedChannel: ServerChildChannel {
     /// - Parameters:
     ///   - idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
     ///   - judge: Refuses requests by their heads.
-    init(idleSeconds: Int, judge: @escaping HeadRefusalHandler.Judge, responder: @escaping HTTPChannelHandler.Responder) {
+    init(idleSeconds: Int, judge: HeadRefusalHandler.Judge, responder: @escaping HTTPChannelHandler.Responder) {
         self.judge = judge
         base = HTTP1Channel(
             responder: responder,

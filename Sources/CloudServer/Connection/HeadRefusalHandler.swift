@@ -4,6 +4,13 @@
 import NIOCore
 import NIOHTTP1
 
+/// What a server decides about a request by its head.
+enum HeadVerdict: Sendable {
+    /// - Parameter isCounted: The request counts as in service until its response is written or its connection closes.
+    case admitted(isCounted: Bool)
+    case refused(HeadRefusal)
+}
+
 /// The response to a request that is refused by its head.
 struct HeadRefusal: Sendable {
     var status: Int
@@ -16,7 +23,7 @@ struct HeadRefusal: Sendable {
 /// The body of a refused request is dropped as it arrives. A long one is not read: the connection closes. A client that sends its next
 /// request without waiting is read from later.
 ///
-///     head ─▶ judge ─▶ admitted ─▶ Hummingbird
+///     head ─▶ judge ─▶ admitted ─▶ Hummingbird ─▶ response, or the connection closes ─▶ ended
 ///               └▶ refused ─▶ 503 ─▶ skip a short body ─▶ after a second refusal, pause
 ///                              └▶ a long body: stop reading, close
 ///
@@ -27,8 +34,11 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Refuses a head; nil admits it.
-    typealias Judge = @Sendable (HTTPRequestHead, SocketAddress?) -> HeadRefusal?
+    struct Judge: Sendable {
+        let verdict: @Sendable (HTTPRequestHead, SocketAddress?) -> HeadVerdict
+        /// Called once for each request that was admitted and counted.
+        let requestEnded: @Sendable () -> Void
+    }
 
     private enum Reading {
         case passing
@@ -46,21 +56,21 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let judge: Judge
     private var reading = Reading.passing
-    /// Admitted requests whose responses are not complete.
-    private var respondingCount = 0
+    /// Admitted requests whose responses are not complete, the oldest first; `true` for those that are counted.
+    private var responding = CircularBuffer<Bool>(initialCapacity: 1)
     private var wasRefused = false
     private var isPaused = false
     private var hasHeldRead = false
 
-    init(judge: @escaping Judge) { self.judge = judge }
+    init(judge: Judge) { self.judge = judge }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), reading) {
         case (.head(let head), .passing):
-            if respondingCount == 0, let refusal = judge(head, context.remoteAddress) {
-                refuse(head, refusal, context)
-            } else {
-                respondingCount += 1
+            switch responding.isEmpty ? judge.verdict(head, context.remoteAddress) : .admitted(isCounted: false) {
+            case .refused(let refusal): refuse(head, refusal, context)
+            case .admitted(let isCounted):
+                responding.append(isCounted)
                 wasRefused = false
                 context.fireChannelRead(data)
             }
@@ -73,8 +83,15 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { respondingCount -= 1 }
+        if case .end = unwrapOutboundIn(data), responding.popFirst() == true { judge.requestEnded() }
         context.write(data, promise: promise)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        while let isCounted = responding.popFirst() {
+            if isCounted { judge.requestEnded() }
+        }
+        context.fireChannelInactive()
     }
 
     func read(context: ChannelHandlerContext) {

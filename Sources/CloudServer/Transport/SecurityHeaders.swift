@@ -5,14 +5,14 @@ import Hummingbird
 
 /// Security headers of every response, which keep browsers from sniffing, embedding or executing it.
 enum SecurityHeaders {
-    private static let values: [(name: HTTPFields.Element.Name?, value: String)] = [
-        (HTTPFields.Element.Name("X-Content-Type-Options"), "nosniff"),
-        (HTTPFields.Element.Name("Referrer-Policy"), "same-origin"),
-        (HTTPFields.Element.Name("Cross-Origin-Opener-Policy"), "same-origin"),
-        (HTTPFields.Element.Name("Permissions-Policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    private static let fields: [HTTPFields.Element] = [
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
         // Pages set a policy of their own. Anything else, such as an asset that is an HTML file, runs nothing.
-        (HTTPFields.Element.Name("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'; sandbox"),
-    ]
+        ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ].compactMap { name, value in HTTPFields.Element.Name(name).map { HTTPFields.Element(name: $0, value: value) } }
     private static let resourcePolicy = HTTPFields.Element.Name("Cross-Origin-Resource-Policy")
     private static let strictTransport = HTTPFields.Element.Name("Strict-Transport-Security")
     private static let disposition = HTTPFields.Element.Name("Content-Disposition")
@@ -21,12 +21,11 @@ enum SecurityHeaders {
     ///
     /// - Parameter isSecure: The request came over TLS.
     static func add(to headers: inout HTTPFields, isSecure: Bool) {
-        for (name, value) in values {
-            if let name, headers[name] == nil { headers[name] = value }
-        }
-        if let resourcePolicy, headers[resourcePolicy] == nil {
+        for field in fields where !headers.contains(field.name) { headers.append(field) }
+        if let resourcePolicy, !headers.contains(resourcePolicy) {
             // The policy doesn't concern CORS requests. Pages of other origins load `cloudkit.js` without CORS.
-            headers[resourcePolicy] = headers[.accessControlAllowOrigin] == nil ? "same-origin" : "cross-origin"
+            let value = headers.contains(.accessControlAllowOrigin) ? "cross-origin" : "same-origin"
+            headers.append(HTTPFields.Element(name: resourcePolicy, value: value))
         }
         if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }
     }

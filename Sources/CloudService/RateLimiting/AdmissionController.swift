@@ -99,6 +99,8 @@ package struct AdmissionController: Sendable {
     private var sharedSince: Duration?
     /// An interval after the last refusal of a new requester while their queue stood.
     private var sharedStandsUntil = Duration.zero
+    /// Time until which some queue stands, since it was in vain to wait in it.
+    private var standsUntil = Duration.zero
     private var ends = Ends()
     package private(set) var runningCount = 0
     package private(set) var waitingCount = 0
@@ -110,8 +112,39 @@ package struct AdmissionController: Sendable {
 
     private enum Refusal { case isFull, wouldWaitInVain }
 
-    /// `true` if a request of the requester would be refused now. It costs its sender nothing to ask before the body is read.
-    package func wouldRefuse(_ requester: String, at now: Duration) -> Bool { refusal(of: requester, at: now) != nil }
+    /// `true` if a request may be refused before it arrives: others wait, or a queue stands.
+    package func isPressed(at now: Duration) -> Bool { waitingCount > 0 || now < standsUntil }
+
+    /// Refuses a request before it arrives, which costs its sender nothing: its body was not read.
+    ///
+    /// While a queue stands, requests whose heads were read count as well, though they do not wait here yet. Otherwise all heads that a
+    /// loop reads at once would be admitted by the queue of the moment before. A requester without a request here is refused later.
+    ///
+    /// - Parameter inServiceCount: Requests between head and response; 0 decides by the queue alone.
+    /// - Returns: `false` for a request that may arrive.
+    package mutating func refusesEarly(_ requester: String, inServiceCount: Int = 0, at now: Duration) -> Bool {
+        guard rules.runningMax > 0 else { return false }
+        let refusal: Refusal?
+        if now < standsUntil, inServiceCount >= inServiceMax(of: requester, at: now) {
+            refusal = .wouldWaitInVain
+        } else {
+            refusal = self.refusal(of: requester, at: now)
+        }
+        guard let refusal else { return false }
+        refusedCount += 1
+        if refusal == .wouldWaitInVain {
+            var lane = lanes[requester] ?? Lane()
+            keepStanding(&lane, at: now)
+            if lanes[requester] != nil { lanes[requester] = lane }
+        }
+        return true
+    }
+
+    /// The requests that run, and those that end while one waits.
+    private func inServiceMax(of requester: String, at now: Duration) -> Int {
+        let room = rules.runningMax + endsPerTarget(at: now)
+        return lanes[requester].map { $0.runningCount > 0 || !$0.waiting.isEmpty } == true ? room : room * 2
+    }
 
     private func refusal(of requester: String, at now: Duration) -> Refusal? {
         guard rules.runningMax > 0 else { return nil }
@@ -173,15 +206,6 @@ package struct AdmissionController: Sendable {
         let limit = now + rules.target
         deadline = min(deadline ?? limit, limit)
         return (ticket, .wait, others)
-    }
-
-    /// Counts a request that was refused before it arrived, since ``wouldRefuse(_:at:)`` said so.
-    package mutating func noteRefusal(_ requester: String, at now: Duration) {
-        refusedCount += 1
-        guard refusal(of: requester, at: now) == .wouldWaitInVain else { return }
-        var lane = lanes[requester] ?? Lane()
-        keepStanding(&lane, at: now)
-        if lanes[requester] != nil { lanes[requester] = lane }
     }
 
     /// Gives the slot of a request that ended to the next in turn.
@@ -280,6 +304,7 @@ package struct AdmissionController: Sendable {
 
     /// Lets a queue stand for another interval, since it was in vain to wait in it.
     private mutating func keepStanding(_ lane: inout Lane, at now: Duration) {
+        standsUntil = now + rules.interval
         if isNew(lane), now >= lane.standsUntil {
             sharedStandsUntil = now + rules.interval
         } else {

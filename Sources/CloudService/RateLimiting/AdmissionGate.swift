@@ -24,6 +24,7 @@ package final class AdmissionGate: Sendable {
     private enum Outcome { case run, refused, cancelled }
 
     private let state: Mutex<State>
+    private let inServiceCount = Atomic(0)
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
 
@@ -38,17 +39,25 @@ package final class AdmissionGate: Sendable {
         state.withLock { ($0.controller.runningCount, $0.controller.waitingCount, $0.controller.refusedCount) }
     }
 
-    /// `false` if no request waits, and so none is refused.
-    package var isPressed: Bool { state.withLock { $0.controller.waitingCount > 0 } }
+    /// `false` if no request is refused by its head now.
+    package var isPressed: Bool { state.withLock { $0.controller.isPressed(at: now) } }
+
+    /// Requests between head and response.
+    package var inService: Int { inServiceCount.load(ordering: .relaxed) }
+
+    /// Counts a request whose head was read, until ``leave()``.
+    package func enter() { inServiceCount.add(1, ordering: .relaxed) }
+
+    /// Counts the end of a request that entered: its response was written, or its connection closed.
+    package func leave() { inServiceCount.subtract(1, ordering: .relaxed) }
 
     /// - Throws: `WireError` with `.tryAgainLater` if the requester's request would be refused. Called before a body is read.
     func checkRoom(for requester: String) throws(WireError) {
-        if state.withLock({ Self.refuses(requester, &$0.controller, now) }) { throw Self.overloaded(0) }
+        if state.withLock({ $0.controller.refusesEarly(requester, at: now) }) { throw Self.overloaded(0) }
     }
 
-    /// Stores the requester of a credential, for ``refusal(ofCredential:)``.
-    func remember(_ requester: String, credential: String) {
-        let hash = credential.hashValue
+    /// Stores the requester of a credential, for ``refusal(ofCredentialHash:)``.
+    func remember(_ requester: String, credentialHash hash: Int) {
         state.withLock { state in
             if state.requesters.count >= Self.requestersMax { state.requesters = [:] }
             state.requesters[hash] = requester
@@ -57,21 +66,17 @@ package final class AdmissionGate: Sendable {
 
     /// The refusal of a request before anything but its head was looked at.
     ///
-    /// - Parameter credential: The credential of the head, which was not checked: it decides only about its own request.
+    /// - Parameter hash: ``RequestHead/credentialHash``. The credential was not checked: it decides only about its own request.
     /// - Returns: Nil for a request that may be admitted, and for a credential that no recent request had.
-    func refusal(ofCredential credential: String) -> WireError? {
-        let hash = credential.hashValue
+    func refusal(ofCredentialHash hash: Int) -> WireError? {
+        let inServiceCount = inServiceCount.load(ordering: .relaxed)
         let ticket = state.withLock { state -> Int? in
-            guard let requester = state.requesters[hash], Self.refuses(requester, &state.controller, now) else { return nil }
+            guard let requester = state.requesters[hash],
+                state.controller.refusesEarly(requester, inServiceCount: inServiceCount, at: now)
+            else { return nil }
             return state.controller.refusedCount
         }
         return ticket.map(Self.overloaded)
-    }
-
-    private static func refuses(_ requester: String, _ controller: inout AdmissionController, _ now: Duration) -> Bool {
-        guard controller.wouldRefuse(requester, at: now) else { return false }
-        controller.noteRefusal(requester, at: now)
-        return true
     }
 
     /// Runs a request once it is its turn.

@@ -21,11 +21,21 @@ package struct RequestHead: Sendable {
         self.network = network
     }
 
-    /// The credential as the head names it; nil for web tokens, which change with each response.
-    var credential: String? {
+    /// A hash, with a seed of the process, of the credential that the head names; nil for web tokens, which change with each response.
+    var credentialHash: Int? {
         if !query.isEmpty, query.contains("ckAPIToken=") { return nil }
-        if let authorization { return "token \(authorization)" }
-        return keyID.map { "key \($0)" } ?? "network \(network)"
+        var hasher = Hasher()
+        if let authorization {
+            hasher.combine("token")
+            hasher.combine(authorization)
+        } else if let keyID {
+            hasher.combine("key")
+            hasher.combine(keyID)
+        } else {
+            hasher.combine("network")
+            hasher.combine(network)
+        }
+        return hasher.finalize()
     }
 }
 
@@ -37,8 +47,8 @@ extension CloudService {
     ///
     /// - Returns: Nil for a request that may be admitted.
     package func refusal(of head: RequestHead) -> ServiceResponse? {
-        guard head.path.hasPrefix(Self.databasePrefix), let credential = head.credential,
-            let error = admission.refusal(ofCredential: credential)
+        guard Self.isAdmitted(path: head.path), let credential = head.credentialHash,
+            let error = admission.refusal(ofCredentialHash: credential)
         else { return nil }
         let uuid = Self.makeIdentifier(surroundings)
         var response = Self.response(to: error, uuid: uuid)
@@ -48,13 +58,14 @@ extension CloudService {
         return response
     }
 
-    private static let databasePrefix = "/database/"
+    /// `true` for requests that ``AdmissionController`` decides on. Push streams, files and pages are not among them.
+    package static func isAdmitted(path: String) -> Bool { path.hasPrefix("/database/") }
 
     /// Remembers the sender of a request that was authenticated, for ``refusal(of:)``.
     func rememberSender(of request: ServiceRequest, _ requester: String) {
         let head = RequestHead(
             path: request.path, query: request.query, authorization: request.header(HeaderNames.authorization),
             keyID: request.header(HeaderNames.requestKeyID), network: request.network)
-        if let credential = head.credential { admission.remember(requester, credential: credential) }
+        if let credential = head.credentialHash { admission.remember(requester, credentialHash: credential) }
     }
 }

@@ -48,7 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private static var limits: String {
-        Limits.settings.map { "\($0.name) (\(ServerSettings.defaultLimits[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
+        Limits.settings.map { "\($0.name) (\(ServerSettings.defaultText(of: $0))): \($0.what)" }.joined(separator: "\n")
     }
 
     @OptionGroup var options: FolderOptions
@@ -142,6 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
         if exitWithParent { ParentProcess.exitWhenGone() }
         OpenFiles.allowAll()
         FreedMemory.keepForNextRequest()
+        StatementJournals.keepInMemory()
         let settings = try settings(environment: ProcessInfo.processInfo.environment)
         let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
         let identity = try settings.identity()

@@ -70,8 +70,17 @@ struct ServerSettings {
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
-        limits.concurrentRequests = 64
+        limits.concurrentRequests = requestsPerProcessor * ProcessInfo.processInfo.activeProcessorCount
         return limits
+    }
+
+    /// Concurrent requests for each processor. More of them keep no processor busier, and every request waits for all of them: at four
+    /// times the capacity of one processor, 64 let accepted requests take 600 ms at the 99th percentile, and 16 take 118 ms.
+    private static let requestsPerProcessor = 16
+
+    /// The default of a limit as the help and the guide print it.
+    static func defaultText(of limit: Limits.Setting) -> String {
+        limit.key == \Limits.concurrentRequests ? "\(requestsPerProcessor) for each processor" : "\(defaultLimits[keyPath: limit.key])"
     }
 
     init() {}

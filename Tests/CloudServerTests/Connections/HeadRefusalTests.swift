@@ -84,4 +84,25 @@ import Testing
             #expect(refused == 1)
         }
     }
+
+    @Test func requestsCountUntilTheirResponsesOrTheEndOfTheirConnections() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let admission = server.service.admission
+            let raw = try RawConnection(port: server.port)
+            await raw.send(Self.head(server, token, "POST", "records/modify", "Content-Length: 2\r\n"))
+            while admission.inService != 1 { await Task.yield() }
+            await raw.send("{}")
+            #expect(try await raw.read(until: "}").hasPrefix("HTTP/1.1"))
+            while admission.inService != 0 { await Task.yield() }
+            do {
+                let lost = try RawConnection(port: server.port)
+                await lost.send(Self.head(server, token, "POST", "records/modify", "Content-Length: 2\r\n"))
+                while admission.inService != 1 { await Task.yield() }
+            }
+            while admission.inService != 0 { await Task.yield() }
+            #expect(try await server.send("GET", "/health").status == 200)
+            #expect(admission.inService == 0)
+        }
+    }
 }
