@@ -70,7 +70,7 @@ struct ServerSettings {
     static var defaultLimits: Limits {
         var limits = Limits()
         limits.requestsPerMinute = 12_000
-        limits.concurrentRequests = requestsPerProcessor * ProcessInfo.processInfo.activeProcessorCount
+        limits.concurrentRequests = requestsPerProcessor * Processors.count
         return limits
     }
 
