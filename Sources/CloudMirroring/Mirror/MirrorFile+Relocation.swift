@@ -167,7 +167,16 @@ extension MirrorFile {
                     of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.record(named: $0) != nil },
                     nameOf: { try destination.reader.name(of: $0) })
             }
-            guard let pair else { continue }
+            guard let pair else {
+                var changes = BookkeepingChanges()
+                if let deletion = RelocatedLink.deletion(
+                    ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer))
+                {
+                    changes.links = [deletion]
+                }
+                try home.write(changes, now: now)
+                continue
+            }
             let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
                 link, as: pair, mark: mark, keepsSource: scope == .private,
@@ -180,6 +189,15 @@ extension MirrorFile {
             if relocated.isLinkedOnArrival { try join(relocated.destination, writer, destination.reader, &related) }
         }
         try sort(&related, in: zone, writer)
+    }
+
+    /// Whether the rows of a link are linked; nil if an object has no row, or no record in the zone.
+    private func isLinked(_ link: LinkState, _ metadata: SyncMetadataReader, _ reader: StoreReader) throws -> Bool? {
+        guard let relationship = mapping.links[link.pair.kind],
+            let first = try metadata.record(named: link.pair.first)?.key, try reader.row(first) != nil,
+            let second = try metadata.record(named: link.pair.second)?.key, try reader.row(second) != nil
+        else { return nil }
+        return try isLinked(first, second, relationship, reader)
     }
 
     // MARK: Edits of other devices

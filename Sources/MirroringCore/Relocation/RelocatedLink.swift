@@ -48,6 +48,24 @@ package struct RelocatedLink: Hashable, Sendable {
         return LinkPair(kind: link.pair.kind, first: isOrdered ? first : second, second: isOrdered ? second : first)
     }
 
+    /// Returns the deletion of a link that stays in the source zone while one of its objects is relocated; nil if the pair is linked.
+    ///
+    /// An object is relocated with all objects that it is linked with. A pair that stays behind, with rows of both objects, was unlinked in
+    /// history that is still to be read. The relocated object's history is that of the destination zone, which does not have the link.
+    ///
+    /// - Parameters:
+    ///   - link: A link of the source zone.
+    ///   - mark: The number of the last history transaction.
+    ///   - isLinked: Whether the rows of both objects are linked; nil if one of them has no row.
+    package static func deletion(ofStaying link: LinkState, mark: Int64, isLinked: Bool?) -> LinkState? {
+        guard link.isLive, isLinked == false else { return nil }
+        var link = link
+        link.stage = .needsDelete
+        link.mark = mark
+        link.failure = nil
+        return link
+    }
+
     /// Returns the name that an object has in the destination zone; nil if it is not there.
     ///
     /// - Parameters:

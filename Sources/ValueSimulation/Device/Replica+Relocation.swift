@@ -106,7 +106,14 @@ extension Replica {
                     of: name, source: home.records[name], hasRecord: { zones[zone].records.contains($0) },
                     nameOf: { zones[zone].names[$0] })
             }
-            guard let pair else { continue }
+            guard let pair else {
+                var changes = BookkeepingChanges()
+                if let deletion = RelocatedLink.deletion(ofStaying: link, mark: lastTransaction, isLinked: isLinkedInHome(link)) {
+                    changes.links = [deletion]
+                }
+                write(changes)
+                continue
+            }
             let relocated = RelocatedLink(
                 link, as: pair, mark: lastTransaction, keepsSource: true,
                 hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records.contains($0) })
@@ -120,6 +127,14 @@ extension Replica {
                 arrange(Set(lists(of: pair, in: zone)), in: zone)
             }
         }
+    }
+
+    /// Whether the rows of a home zone's link are linked; nil if an object has no row.
+    private func isLinkedInHome(_ link: LinkState) -> Bool? {
+        guard let first = home.records[link.pair.first]?.key, let second = home.records[link.pair.second]?.key,
+            rows.contains(first), rows.contains(second), let relationship = mapping.links[link.pair.kind]
+        else { return nil }
+        return isLinked(first, second, relationship)
     }
 
     // MARK: Objects that arrived in a zone

@@ -206,6 +206,28 @@ private typealias Fixture = RelocationFixture
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
     }
 
+    /// One object was unlinked and related to a shared object in the same history: the other one is not relocated.
+    @Test func aStayingJoinRecordOfAnUnlinkedPairIsDeleted() throws {
+        let deletion = try #require(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: false))
+        #expect(deletion.stage == .needsDelete)
+        #expect(deletion.mark == 9)
+        #expect(deletion.changeTag == "b")
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link("link-1", .needsUpload), mark: 9, isLinked: false)?.stage == .needsDelete)
+    }
+
+    @Test func aStayingJoinRecordOfALinkedPairStays() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: true) == nil)
+    }
+
+    /// The link waits for an object that has not arrived.
+    @Test func aStayingJoinRecordOfAMissingObjectStays() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: nil) == nil)
+    }
+
+    @Test func aStayingJoinRecordIsDeletedOnce() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link("link-1", .needsDelete), mark: 9, isLinked: false) == nil)
+    }
+
     @Test func aJoinRecordIsRelocatedOnceBothEndsAreAtTheDestination() {
         #expect(RelocatedLink.pair(of: Fixture.link(), isSymmetric: false) { $0 == "tag-1" ? nil : $0 } == nil)
         #expect(RelocatedLink.pair(of: Fixture.link(), isSymmetric: false) { $0 } == Fixture.link().pair)
