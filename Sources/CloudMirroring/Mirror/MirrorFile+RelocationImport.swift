@@ -46,10 +46,14 @@ extension MirrorFile {
     }
 
     /// Adopts and reconciles relocated records of a page, before it is planned.
-    func prepareArrivals(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
-        guard scope == .private else { return }
+    ///
+    /// - Returns: Relocations of this device that are resumed with the rows of the page.
+    func prepareArrivals(
+        in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows
+    ) throws -> [ResumedRelocation] {
+        guard scope == .private else { return [] }
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone.number)
-        var adopted: [String] = [], reconciled: [String] = []
+        var adopted: [String] = [], reconciled: [String] = [], resumed: [ResumedRelocation] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
                 try prepareArrival(ofLink: record.recordName, home, destination, writer)
@@ -71,11 +75,25 @@ extension MirrorFile {
                 try destination.write(changes, now: now)
                 page.replace(at: index, with: completed)
                 reconciled.append(record.recordName)
+            case .resumed(let relocation, let completed):
+                page.replace(at: index, with: completed)
+                resumed.append(relocation)
             }
         }
         for name in adopted + reconciled { try resolveDeferredReferences(of: name, destination) }
         try relate(arrived: adopted + reconciled, in: zone.number, writer, &related)
         if !adopted.isEmpty { try ZoneTable.set(.receives, .int(1), of: zone.number, writer) }
+        return resumed
+    }
+
+    /// Gives rows of a page the source records that they had before they were withheld.
+    func resume(_ relocations: [ResumedRelocation], after plan: ImportPlan, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard scope == .private, !zone.isHome else { return }
+        for relocation in relocations {
+            let changes = relocation.changes(after: plan.bookkeeping, mapping: mapping)
+            try self.writer(writer, zone: MirrorZone.home).write(changes.home, now: now)
+            try self.writer(writer, zone: zone.number).write(changes.destination, now: now)
+        }
     }
 
     private func stored(_ record: Record, _ home: SyncMetadataReader, _ destination: SyncMetadataReader) throws -> RecordArrival.Stored {
@@ -86,6 +104,7 @@ extension MirrorFile {
             }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = try home.record(named: stamp.name)
+            stored.isWithheld = try destination.isWithheld(record.recordName)
         }
         return stored
     }

@@ -330,8 +330,10 @@ extension Replica {
     }
 
     /// Adopts and reconciles relocated records of a page, before it is planned.
-    mutating func prepareArrivals(in page: inout ImportPage, _ zone: Int64) {
-        var adopted: [String] = [], reconciled: [String] = []
+    ///
+    /// - Returns: Relocations of this device that are resumed with the rows of the page.
+    mutating func prepareArrivals(in page: inout ImportPage, _ zone: Int64) -> [ResumedRelocation] {
+        var adopted: [String] = [], reconciled: [String] = [], resumed: [ResumedRelocation] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
                 prepareArrival(ofLink: record.recordName, zone)
@@ -349,11 +351,24 @@ extension Replica {
                 zones[zone].put(state)
                 page.replace(at: index, with: completed)
                 reconciled.append(record.recordName)
+            case .resumed(let relocation, let completed):
+                page.replace(at: index, with: completed)
+                resumed.append(relocation)
             }
         }
         for name in adopted + reconciled { resolveDeferredReferences(of: name, zone) }
         relate(arrived: adopted + reconciled, in: zone)
         if !adopted.isEmpty { zones[zone].receives = true }
+        return resumed
+    }
+
+    /// Gives rows of a page the source records that they had before they were withheld.
+    mutating func resume(_ relocations: [ResumedRelocation], after plan: ImportPlan, _ zone: Int64) {
+        for relocation in relocations {
+            let changes = relocation.changes(after: plan.bookkeeping, mapping: mapping)
+            write(changes.home)
+            write(changes.destination, in: zone)
+        }
     }
 
     private func stored(_ record: Record, _ zone: Int64) -> RecordArrival.Stored {
@@ -362,6 +377,7 @@ extension Replica {
             if known.changeTag == nil, let source = source(of: known.key), source.zone == MirrorZone.home { stored.source = source.state }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = self.record(named: stamp.name, in: MirrorZone.home)
+            stored.isWithheld = zones[zone].withheld[record.recordName] != nil
         }
         return stored
     }
