@@ -210,6 +210,7 @@ extension MirrorFile {
             nearby += try neighbours(of: key, changed: nil, writer).filter {
                 try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home
             }
+            nearby += try followers(of: key, metadata, writer)
         }
         try relocate(nearby, to: zone.number, writer, &related)
         // Links that the device that shared the objects did not have.
@@ -218,6 +219,14 @@ extension MirrorFile {
             guard let name = try reader(writer).name(of: key) ?? metadata.name(of: key) else { continue }
             try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
         }
+    }
+
+    /// Returns the objects of the home zone with links, there, to an object of another zone.
+    private func followers(of key: RowKey, _ metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [RowKey] {
+        let home = self.reader(reader)
+        // A record of this name in the home zone is another object's, or its links have a relocated end.
+        guard let name = try metadata.name(of: key), try home.record(named: name) == nil, try !home.isWithheld(name) else { return [] }
+        return try home.links(touching: name).compactMap { try RelocatedLink.follower(of: $0, to: name) { try home.record(named: $0) } }
     }
 
     /// Relocates objects of the home zone that records of other zones refer to.

@@ -86,9 +86,14 @@ extension MirrorFile {
         return resumed
     }
 
-    /// Gives rows of a page the source records that they had before they were withheld.
+    /// Gives rows of a page the source records that they had before they were withheld, and lets objects of the home zone that are linked
+    /// with new rows follow those.
     func resume(_ relocations: [ResumedRelocation], after plan: ImportPlan, _ zone: MirrorZone, _ writer: StoreWriter) throws {
         guard scope == .private, !zone.isHome else { return }
+        let home = reader(writer)
+        if try home.hasLinks(), try plan.insertedNames.contains(where: { try !home.links(touching: $0).isEmpty }) {
+            try ZoneTable.set(.receives, .int(1), of: zone.number, writer)
+        }
         for relocation in relocations {
             let changes = relocation.changes(after: plan.bookkeeping, mapping: mapping)
             try self.writer(writer, zone: MirrorZone.home).write(changes.home, now: now)

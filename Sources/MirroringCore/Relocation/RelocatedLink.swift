@@ -66,6 +66,22 @@ package struct RelocatedLink: Hashable, Sendable {
         return link
     }
 
+    /// Returns the object of the home zone that follows another one, with which a link of the home zone joins it; nil if it stays.
+    ///
+    /// Objects that are linked are relocated together. But the row of one may have been withheld when that was decided: then no rows were
+    /// linked, and the other object follows when the row is there.
+    ///
+    /// - Parameters:
+    ///   - name: The record name that the object of the destination zone had in the home zone.
+    ///   - record: Returns a record of the home zone.
+    package static func follower(
+        of link: LinkState, to name: String, record: (String) throws -> RecordState?
+    ) rethrows -> RowKey? {
+        guard link.isLive, let other = try record(link.pair.end(opposite: name)), !other.isRelocated, RelocatedRecord.isRelocatable(other)
+        else { return nil }
+        return other.key
+    }
+
     /// Returns the name that an object has in the destination zone; nil if it is not there.
     ///
     /// - Parameters:

@@ -44,6 +44,9 @@ extension Replica {
         let (draft, loaded) = plan(page, server, zone)
         let plan = commit(draft, in: zone)
         resume(resumed, after: plan, zone)
+        if zone != MirrorZone.home, !home.links.isEmpty, !home.links(touching: Set(plan.insertedNames)).isEmpty {
+            zones[zone].receives = true
+        }
         zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
         arrange(listsTouched(by: plan, in: zone), in: zone)
         completeOrWithhold(plan.incompleteElsewhere)

@@ -188,7 +188,13 @@ extension Replica {
     mutating func gather(into zone: Int64) {
         let keys = liveKeysOfRecords(in: zone)
         let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
-        relocate(nearby, to: zone)
+        let followers = keys.flatMap { key in
+            let name = zones[zone].names[key] ?? ""
+            // A record of this name in the home zone is another object's, or its links have a relocated end.
+            return home.records.contains(name) || home.withheld[name] != nil
+                ? [] : home.links(touching: [name]).compactMap { RelocatedLink.follower(of: $0, to: name) { home.records[$0] } }
+        }
+        relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.
         for key in liveKeysOfRecords(in: zone) {
             if let name = home.names[key] ?? zones[zone].names[key] { relocateLinks(of: name, to: zone) }

@@ -224,6 +224,22 @@ private typealias Fixture = RelocationFixture
         #expect(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: nil) == nil)
     }
 
+    /// The object of the share was withheld when it was relocated, so that no rows were linked.
+    @Test func anObjectFollowsALinkToANewRow() {
+        let tag = Fixture.uploaded("tag-1", "Tag", 2)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { $0 == "tag-1" ? tag : nil } == tag.key)
+    }
+
+    @Test func noObjectFollowsADeletedLink() {
+        let tag = Fixture.uploaded("tag-1", "Tag", 2)
+        #expect(RelocatedLink.follower(of: Fixture.link("link-1", .needsDelete), to: "post-1") { _ in tag } == nil)
+    }
+
+    @Test func aRelocatedOrUnknownObjectDoesNotFollow() {
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in Fixture.source() } == nil)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in nil } == nil)
+    }
+
     @Test func aStayingJoinRecordIsDeletedOnce() {
         #expect(RelocatedLink.deletion(ofStaying: Fixture.link("link-1", .needsDelete), mark: 9, isLinked: false) == nil)
     }
