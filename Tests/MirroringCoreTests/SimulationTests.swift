@@ -79,6 +79,11 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
+    /// A list was sorted when the join record of one member had been relocated, and that of another had not.
+    @Test func aLessonOfListsDuringARelocationStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 6_051_400) == [])
+    }
+
     /// Records that every device withholds refer to relocated objects.
     @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213] as [UInt64])
     func withheldRecordsKeepTheirReferences(seed: UInt64) {

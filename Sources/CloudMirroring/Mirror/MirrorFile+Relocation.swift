@@ -136,6 +136,7 @@ extension MirrorFile {
         try relate(arrived: names.map(\.destination), in: zone, writer, &related)
         let renamed = Dictionary(uniqueKeysWithValues: names.map { ($0.source, $0.destination) })
         for name in names { try relocateLinks(of: name.source, renamed, to: zone, mark: mark, writer, &related) }
+        try sort(&related, in: zone, writer)
         if !unrecorded.isEmpty {
             try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: unrecorded)], zone: zone, writer)
         }
@@ -152,7 +153,8 @@ extension MirrorFile {
         return try uniqueName(of: row, besides: [], destination) ?? surroundings.makeName()
     }
 
-    /// Relocates the links of a record that have both ends in a zone now.
+    /// Relocates the links of a record that have both ends in a zone now. The caller sorts the lists that members joined: a list has the
+    /// positions of all its members once the links of all records are there.
     ///
     /// - Parameter renamed: Destination names of objects that are relocated now, by their names in the home zone.
     func relocateLinks(
@@ -188,7 +190,6 @@ extension MirrorFile {
             try destination.write(atDestination, now: now)
             if relocated.isLinkedOnArrival { try join(relocated.destination, writer, destination.reader, &related) }
         }
-        try sort(&related, in: zone, writer)
     }
 
     /// Whether the rows of a link are linked; nil if an object has no row, or no record in the zone.
@@ -219,6 +220,7 @@ extension MirrorFile {
             guard let name = try reader(writer).name(of: key) ?? metadata.name(of: key) else { continue }
             try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
         }
+        try sort(&related, in: zone.number, writer)
     }
 
     /// Returns the objects of the home zone with links, there, to an object of another zone.

@@ -73,7 +73,7 @@ extension Replica {
         }
         // First: a pair that is relocated may have been unlinked in history that is still to be read.
         relate(arrived: names.map(\.destination), in: zone)
-        for name in names { relocateLinks(of: name.source, to: zone) }
+        relocateLinks(of: names.map(\.source), to: zone)
         if !unrecorded.isEmpty { scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: unrecorded)], in: zone) }
     }
 
@@ -97,8 +97,16 @@ extension Replica {
         zones[zone].addDeferredReferences(references, of: state.recordName)
     }
 
-    /// Relocates the links of a record that have both ends in a zone now.
-    private mutating func relocateLinks(of name: String, to zone: Int64) {
+    /// Relocates the links of records that have both ends in a zone now.
+    private mutating func relocateLinks(of names: [String], to zone: Int64) {
+        var lists: Set<OrderedList> = []
+        for name in names { relocateLinks(of: name, to: zone, &lists) }
+        // Last: a list has the positions of all its members once all join records are there.
+        arrange(lists, in: zone)
+    }
+
+    /// - Parameter lists: Lists with members that were not linked before.
+    private mutating func relocateLinks(of name: String, to zone: Int64, _ lists: inout Set<OrderedList>) {
         for link in home.links(touching: [name]) {
             let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
             let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
@@ -124,7 +132,7 @@ extension Replica {
             write(atDestination, in: zone)
             if relocated.isLinkedOnArrival {
                 join(relocated.destination, in: zone)
-                arrange(Set(lists(of: pair, in: zone)), in: zone)
+                lists.formUnion(self.lists(of: pair, in: zone))
             }
         }
     }
@@ -196,9 +204,7 @@ extension Replica {
         }
         relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.
-        for key in liveKeysOfRecords(in: zone) {
-            if let name = home.names[key] ?? zones[zone].names[key] { relocateLinks(of: name, to: zone) }
-        }
+        relocateLinks(of: liveKeysOfRecords(in: zone).compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
     }
 
     /// Relocates objects of the home zone that records of other zones refer to.
@@ -237,7 +243,7 @@ extension Replica {
             guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
             for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
             guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { continue }
-            relocateLinks(of: link.pair.first, to: zone)
+            relocateLinks(of: [link.pair.first], to: zone)
             // The page of the home zone had no positions of relocated members.
             arrange(Set(ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) }), in: zone)
         }
