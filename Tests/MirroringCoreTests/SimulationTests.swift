@@ -84,6 +84,12 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 6_051_400) == [])
     }
 
+    /// A relationship was cleared in the home zone after the object was relocated, and its deferred target arrived in the share's zone.
+    @Test(arguments: [6_019_123, 6_074_884] as [UInt64])
+    func lessonsOfRelocatedReferencesStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
     /// Records that every device withholds refer to relocated objects.
     @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213] as [UInt64])
     func withheldRecordsKeepTheirReferences(seed: UInt64) {

@@ -115,7 +115,7 @@ extension MirrorFile {
         }
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
-        try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
+        try writeBookkeeping(of: plan, zone, writer)
         try resume(resumed, after: plan, zone, writer)
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
         try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
@@ -174,6 +174,7 @@ extension MirrorFile {
             loaded.parked += try metadata.deferredReferences(to: name)
         }
         try loadSuccessors(page, needs, metadata, into: &loaded)
+        if zone.isHome { try loadRelocatedReferences(reader, into: &loaded) }
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)
         }

@@ -162,6 +162,33 @@ extension MirrorFile {
         }
     }
 
+    /// Loads the deferred references of relocated records of a page, which are those of their current records.
+    func loadRelocatedReferences(_ reader: StoreReader, into loaded: inout ImportPlan.Loaded) throws {
+        guard scope == .private else { return }
+        let home = self.reader(reader)
+        for source in loaded.records.values.sorted(by: { $0.recordName < $1.recordName }) where source.isRelocated {
+            guard let current = try home.record(of: source.key), let zone = try home.zone(of: source.key) else { continue }
+            let references = try self.reader(reader, zone: zone).deferredReferences(from: current.recordName)
+            loaded.parked += RelocatedReferences.named(source.recordName, references)
+        }
+    }
+
+    /// Writes the changes of a plan; deferred references of relocated records to the zones of their current records.
+    func writeBookkeeping(of plan: ImportPlan, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        var changes = plan.bookkeeping
+        if scope == .private, zone.isHome {
+            let home = reader(writer)
+            let taken = try RelocatedReferences.take(from: &changes) { source in
+                guard let state = try home.record(named: source), state.isRelocated, let current = try home.record(of: state.key),
+                    let zone = try home.zone(of: state.key)
+                else { return nil }
+                return (zone, current.recordName)
+            }
+            for (zone, changes) in taken { try self.writer(writer, zone: zone).write(changes, now: now) }
+        }
+        try self.writer(writer, zone: zone.number).write(changes, now: now)
+    }
+
     /// Removes records of a page of the home zone that other devices have relocated.
     func withoutRelocated(_ page: ImportPage, _ reader: StoreReader) throws -> ImportPage {
         guard scope == .private, try ZoneTable.all(reader).count > 1 else { return page }

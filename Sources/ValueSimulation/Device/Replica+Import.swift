@@ -154,6 +154,7 @@ extension Replica {
             loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         }
         if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
+        if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
         let details = needs.details(loaded)
@@ -326,7 +327,7 @@ extension Replica {
             if link.isAddition { pairs.insert(pair) } else { pairs.remove(pair) }
         }
         if !changes.isEmpty { record(changes, author: MirrorNames.importAuthor) }
-        write(plan.bookkeeping, in: zone)
+        writeBookkeeping(of: plan, in: zone)
         return plan
     }
 

@@ -316,6 +316,28 @@ extension Replica {
         }
     }
 
+    /// Loads the deferred references of relocated records of a page, which are those of their current records.
+    func loadRelocatedReferences(_ loaded: inout ImportPlan.Loaded) {
+        for source in loaded.records.values.sorted(by: { $0.recordName < $1.recordName }) where source.isRelocated {
+            guard let (zone, current) = current(source.key) else { continue }
+            let references = zones[zone].deferredReferences.filter { $0.key.source == current.recordName }
+            loaded.parked += RelocatedReferences.named(source.recordName, references)
+        }
+    }
+
+    /// Writes the changes of a plan; deferred references of relocated records to the zones of their current records.
+    mutating func writeBookkeeping(of plan: ImportPlan, in zone: Int64) {
+        var changes = plan.bookkeeping
+        if zone == MirrorZone.home, zones.count > 1 {
+            let taken = RelocatedReferences.take(from: &changes) { source in
+                guard let state = home.records[source], state.isRelocated, let (zone, current) = current(state.key) else { return nil }
+                return (zone, current.recordName)
+            }
+            for (zone, changes) in taken { write(changes, in: zone) }
+        }
+        write(changes, in: zone)
+    }
+
     // MARK: Pages of the zone of a share
 
     /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
