@@ -211,7 +211,7 @@ extension MirrorFile {
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         let home = self.writer(writer, zone: MirrorZone.home)
         for name in deletions {
-            guard let source = try home.reader.record(named: name), source.isRelocated,
+            guard let source = try home.reader.record(named: name), UndoneRelocation.isDecided(byDeletionOf: source, mapping: mapping),
                 let current = try home.reader.record(of: source.key),
                 let zone = try home.reader.zone(of: source.key)
             else { continue }

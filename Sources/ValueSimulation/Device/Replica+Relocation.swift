@@ -286,7 +286,8 @@ extension Replica {
     /// Undoes relocations if another device deleted the source record.
     mutating func undoRelocations(of deletions: [String]) {
         for name in deletions {
-            guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key)
+            guard let source = record(named: name, in: MirrorZone.home),
+                UndoneRelocation.isDecided(byDeletionOf: source, mapping: mapping), let (zone, current) = current(source.key)
             else { continue }
             let undone = UndoneRelocation(source: source, current: stored(current), mark: lastTransaction)
             if let state = undone.destination { zones[zone].put(state) } else { zones[zone].removeRecord(named: current.recordName) }

@@ -92,6 +92,14 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Undoing
 
+    /// The response to its creation may have been lost.
+    @Test func aDeletionUndoesTheRelocationOfAnObjectWithItsOwnName() {
+        var source = Fixture.source()
+        source.changeTag = nil
+        #expect(UndoneRelocation.isDecided(byDeletionOf: source, mapping: Fixture.mapping))
+        #expect(!UndoneRelocation.isDecided(byDeletionOf: Fixture.uploaded(), mapping: Fixture.mapping))
+    }
+
     @Test func anUndoneRelocationMakesTheSourceCurrent() {
         let undone = UndoneRelocation(source: Fixture.source(), current: Fixture.uploaded(), mark: 9)
         #expect(undone.source.role == .current)
