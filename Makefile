@@ -215,9 +215,9 @@ simulate: packages
 	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
 
 ## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on, or one SEED with its events.
-simulate-values: packages
-	@$(BUILD) -c release --product simulate-values
-	@$(SCRATCH)/release/simulate-values $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) \
+simulate-values: packages static-packages
+	@$(BUILD_STATIC) --product simulate-values
+	@$(STATIC)/release/simulate-values $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) \
 		$(if $(CANARY),--canary $(CANARY)) $(if $(FEATURES),--features $(FEATURES))
 
 ## The documentation as a site of static pages in OUTPUT: guides, reference, search. A dead link is an error.

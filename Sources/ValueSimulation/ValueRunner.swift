@@ -19,13 +19,18 @@ package struct ValueRunner {
         digest = digests ? StateDigest() : nil
     }
 
-    /// Without features and canary, a seed runs all worlds.
-    package mutating func violations(seed: UInt64) -> [String] {
+    /// Runs a seed: in all worlds, or in that of features if there are features or a canary.
+    ///
+    /// - Parameter output: Prints the events of the runs.
+    package mutating func violations(seed: UInt64, output: (@Sendable (String) -> Void)? = nil) -> [String] {
+        output?("FeatureWorld")
         var violations = FeatureWorld.violations(
-            seed: seed, features: features ?? canary?.features, canary: canary, atEnd: { digest?.add($0) })
+            seed: seed, features: features ?? canary?.features, canary: canary, output: output, atEnd: { digest?.add($0) })
         if features != nil || canary != nil { return violations }
-        violations += DeviceWorld.violations(seed: seed) { digest?.add($0) }
-        violations += UniqueWorld.violations(seed: seed) { digest?.add($0) }
+        output?("DeviceWorld")
+        violations += DeviceWorld.violations(seed: seed, output: output) { digest?.add($0) }
+        output?("UniqueWorld")
+        violations += UniqueWorld.violations(seed: seed, output: output) { digest?.add($0) }
         return violations
     }
 }

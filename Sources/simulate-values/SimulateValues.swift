@@ -38,7 +38,8 @@ struct SimulateValues: ParsableCommand {
         let features = try self.features.map(Self.parsed)
         let canary: ValueCanary? = try self.canary.map { try Self.parsed($0, "canary") }
         if let seed {
-            let violations = FeatureWorld.violations(seed: seed, features: features ?? canary?.features, canary: canary, output: Self.say)
+            var runner = ValueRunner(features: features, canary: canary)
+            let violations = runner.violations(seed: seed, output: Self.say)
             for violation in violations { Self.say("seed \(seed): \(violation)") }
             throw ExitCode(violations.isEmpty ? 0 : 1)
         }

@@ -66,6 +66,36 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 27, features: [.relocation, .requirements]) == [])
     }
 
+    /// A page of the share named a required folder that arrived later: the relocating device withheld the document, and forgot to forward
+    /// edits of its source record. In the third seed the edit gives the document another folder.
+    @Test(arguments: [5_020_087, 6_004_826, 6_009_597] as [UInt64])
+    func lessonsOfWithheldRelocationsStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
+    /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed.
+    @Test(arguments: [5_021_932, 6_014_361] as [UInt64])
+    func lessonsOfStayingLinksStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
+    /// A list was sorted when the join record of one member had been relocated, and that of another had not.
+    @Test func aLessonOfListsDuringARelocationStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 6_051_400) == [])
+    }
+
+    /// A relationship was cleared in the home zone after the object was relocated, and its deferred target arrived in the share's zone.
+    @Test(arguments: [6_019_123, 6_074_884] as [UInt64])
+    func lessonsOfRelocatedReferencesStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
+    /// Records that every device withholds refer to relocated objects.
+    @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213] as [UInt64])
+    func withheldRecordsKeepTheirReferences(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
     /// `make simulate-values CANARY=name` prints the first seed.
     @Test(arguments: ValueCanary.allCases)
     func aPlantedBugIsDetected(_ canary: ValueCanary) {

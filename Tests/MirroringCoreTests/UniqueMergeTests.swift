@@ -73,6 +73,42 @@ import ValueSimulation
         #expect(server.links.count == 1)
     }
 
+    /// Two devices merged two tags in opposite directions, and a third one deletes the record that this device kept.
+    @Test func anObjectLivesOnUnderTheRecordThatAnotherDeviceKept() throws {
+        let mapping = try Self.mapping()
+        let tag = try #require(mapping.model.entity(named: "Tag"))
+        let rowKey = RowKey(store: 0, entity: tag.index, primaryKey: 1)
+        var row = Row(key: rowKey, version: 1, values: tag.defaultValues)
+        guard case .slot(let slot)? = tag.location(of: "name") else { return }
+        row.values[slot] = .string("trips")
+        var kept = RecordState(recordName: "a", key: rowKey, stage: .needsUpload)
+        kept.changeTag = "1"
+        kept.merged = MergedNames(["b"])
+        kept.ancestor.fields = ["CD_name": Field(.string("trips"))]
+        var merged = RecordState(recordName: "b", key: RowKey(store: 0, entity: tag.index, primaryKey: 2), stage: .needsDelete)
+        merged.changeTag = "2"
+        merged.ancestor.fields = ["CD_name": Field(.string("trips"))]
+        let values = try #require(mapping.uniqueValues(of: row).first)
+        merged.ancestor.unapplied[MirrorNames.mergedFor] = Field(.string(mapping.recordName(for: values)))
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": kept, "b": merged]
+        loaded.rows = [rowKey: row]
+        loaded.existing = [rowKey]
+        loaded.successors = ["b": "a"]
+
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "3")
+        record.fields = [
+            "CD_name": Field(.string("trips")), MirrorNames.entityNameField: Field(.string("Tag")), MirrorNames.merged: Field(.string("a")),
+        ]
+        let page = ImportPage(records: [record], deletions: ["a"], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        #expect(plan.deletedKeys == [])
+        #expect(plan.bookkeeping.removedRecords == ["a"])
+        let state = try #require(plan.bookkeeping.records.first { $0.recordName == "b" })
+        #expect(state.key == rowKey)
+        #expect(state.hasRow)
+    }
+
     @Test func aReKeyedObjectKeepsItsValuesAfterTheDeletionOfADuplicate() throws {
         let (smaller, larger) = try Self.values()
         var server = ServerModel()

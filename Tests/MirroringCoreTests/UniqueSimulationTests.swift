@@ -18,6 +18,9 @@ import ValueSimulation
         (18852, "what was taken over by something that was never sent is taken over with it"),
         (17586, "of two that took each other over on two devices the one with the smaller name goes on, also where the other was to stay"),
         (19577, "what was merged into something that was gone already goes on by itself"),
+        (
+            5_012_583, "of two that took each other over the one goes on that the server has, also if the same page deletes the other"
+        ), (5_006_091, "the same"), (5_012_890, "the same"), (6_030_887, "the same"),
     ]
 
     @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, lesson: String) {

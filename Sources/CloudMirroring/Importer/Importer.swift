@@ -195,9 +195,9 @@ struct Importer: Sendable {
 
     // MARK: Withheld records
 
-    /// Applies withheld records with unique values that are free since a change on this device, or in another zone.
+    /// Applies withheld records that are complete since a change on this device, or in another zone.
     func applyWithheld() async throws {
-        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase()
+        guard file.mapping.keepsIncomplete, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase()
         else { return }
         for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {
             guard let token = row.token else { continue }

@@ -46,6 +46,22 @@ extension SyncMetadataReader {
         return records
     }
 
+    /// Returns the withheld records of the zone, in the order of their names.
+    func incomplete() throws -> [IncompleteRecord] {
+        var records: [IncompleteRecord] = []
+        try reader.query("SELECT record, generation FROM TARN_INCOMPLETE WHERE zone = ? ORDER BY name", [.int(zone)]) { row in
+            guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) else { return }
+            records.append(IncompleteRecord(record: record, lacking: [], generation: row.int(1)))
+        }
+        for index in records.indices {
+            try reader.query(
+                "SELECT target FROM TARN_LACKING WHERE zone = ? AND name = ? ORDER BY target",
+                [.int(zone), .text(records[index].record.recordName)]
+            ) { row in if let target = row.text(0) { records[index].lacking.append(target) } }
+        }
+        return records
+    }
+
     /// Returns the records that are withheld until unique values are free.
     func heldBack() throws -> [Record] {
         var records: [Record] = []

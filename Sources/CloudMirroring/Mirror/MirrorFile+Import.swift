@@ -85,12 +85,12 @@ extension MirrorFile {
         let zone = chain.zone
         var page = try joined(fetched, of: zone, withholding: names, writer)
         let waiting = Set(page.records[fetched.records.count...].map(\.recordName))
-        var deleted = 0
+        var deleted = 0, resumed: [ResumedRelocation] = []
         if !zone.isHome {
             // As the page before left it.
             if let row = try ZoneTable.row(zone.number, writer) { try keepShare(in: page, row, writer) }
             deleted = try deleteAgain(in: &page, zone, writer) { try content(of: $0, chain, writer) }
-            try prepareArrivals(in: &page, zone, writer, &related)
+            resumed = try prepareArrivals(in: &page, zone, writer, &related)
         }
         let metadata = reader(writer, zone: zone.number)
         if !page.moreComing {
@@ -115,7 +115,8 @@ extension MirrorFile {
         }
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
-        try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
+        try writeBookkeeping(of: plan, zone, writer)
+        try resume(resumed, after: plan, zone, writer)
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
         try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
         let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
@@ -173,6 +174,7 @@ extension MirrorFile {
             loaded.parked += try metadata.deferredReferences(to: name)
         }
         try loadSuccessors(page, needs, metadata, into: &loaded)
+        if zone.isHome { try loadRelocatedReferences(reader, into: &loaded) }
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)
         }

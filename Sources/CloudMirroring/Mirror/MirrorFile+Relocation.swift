@@ -136,6 +136,7 @@ extension MirrorFile {
         try relate(arrived: names.map(\.destination), in: zone, writer, &related)
         let renamed = Dictionary(uniqueKeysWithValues: names.map { ($0.source, $0.destination) })
         for name in names { try relocateLinks(of: name.source, renamed, to: zone, mark: mark, writer, &related) }
+        try sort(&related, in: zone, writer)
         if !unrecorded.isEmpty {
             try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: unrecorded)], zone: zone, writer)
         }
@@ -152,7 +153,8 @@ extension MirrorFile {
         return try uniqueName(of: row, besides: [], destination) ?? surroundings.makeName()
     }
 
-    /// Relocates the links of a record that have both ends in a zone now.
+    /// Relocates the links of a record that have both ends in a zone now. The caller sorts the lists that members joined: a list has the
+    /// positions of all its members once the links of all records are there.
     ///
     /// - Parameter renamed: Destination names of objects that are relocated now, by their names in the home zone.
     func relocateLinks(
@@ -167,7 +169,16 @@ extension MirrorFile {
                     of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.record(named: $0) != nil },
                     nameOf: { try destination.reader.name(of: $0) })
             }
-            guard let pair else { continue }
+            guard let pair else {
+                var changes = BookkeepingChanges()
+                if let deletion = RelocatedLink.deletion(
+                    ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer))
+                {
+                    changes.links = [deletion]
+                }
+                try home.write(changes, now: now)
+                continue
+            }
             let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
                 link, as: pair, mark: mark, keepsSource: scope == .private,
@@ -179,7 +190,15 @@ extension MirrorFile {
             try destination.write(atDestination, now: now)
             if relocated.isLinkedOnArrival { try join(relocated.destination, writer, destination.reader, &related) }
         }
-        try sort(&related, in: zone, writer)
+    }
+
+    /// Whether the rows of a link are linked; nil if an object has no row, or no record in the zone.
+    private func isLinked(_ link: LinkState, _ metadata: SyncMetadataReader, _ reader: StoreReader) throws -> Bool? {
+        guard let relationship = mapping.links[link.pair.kind],
+            let first = try metadata.record(named: link.pair.first)?.key, try reader.row(first) != nil,
+            let second = try metadata.record(named: link.pair.second)?.key, try reader.row(second) != nil
+        else { return nil }
+        return try isLinked(first, second, relationship, reader)
     }
 
     // MARK: Edits of other devices
@@ -192,6 +211,7 @@ extension MirrorFile {
             nearby += try neighbours(of: key, changed: nil, writer).filter {
                 try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home
             }
+            nearby += try followers(of: key, metadata, writer)
         }
         try relocate(nearby, to: zone.number, writer, &related)
         // Links that the device that shared the objects did not have.
@@ -200,6 +220,15 @@ extension MirrorFile {
             guard let name = try reader(writer).name(of: key) ?? metadata.name(of: key) else { continue }
             try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
         }
+        try sort(&related, in: zone.number, writer)
+    }
+
+    /// Returns the objects of the home zone with links, there, to an object of another zone.
+    private func followers(of key: RowKey, _ metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [RowKey] {
+        let home = self.reader(reader)
+        // A record of this name in the home zone is another object's, or its links have a relocated end.
+        guard let name = try metadata.name(of: key), try home.record(named: name) == nil, try !home.isWithheld(name) else { return [] }
+        return try home.links(touching: name).compactMap { try RelocatedLink.follower(of: $0, to: name) { try home.record(named: $0) } }
     }
 
     /// Relocates objects of the home zone that records of other zones refer to.

@@ -46,10 +46,14 @@ extension MirrorFile {
     }
 
     /// Adopts and reconciles relocated records of a page, before it is planned.
-    func prepareArrivals(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
-        guard scope == .private else { return }
+    ///
+    /// - Returns: Relocations of this device that are resumed with the rows of the page.
+    func prepareArrivals(
+        in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows
+    ) throws -> [ResumedRelocation] {
+        guard scope == .private else { return [] }
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone.number)
-        var adopted: [String] = [], reconciled: [String] = []
+        var adopted: [String] = [], reconciled: [String] = [], resumed: [ResumedRelocation] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
                 try prepareArrival(ofLink: record.recordName, home, destination, writer)
@@ -71,11 +75,30 @@ extension MirrorFile {
                 try destination.write(changes, now: now)
                 page.replace(at: index, with: completed)
                 reconciled.append(record.recordName)
+            case .resumed(let relocation, let completed):
+                page.replace(at: index, with: completed)
+                resumed.append(relocation)
             }
         }
         for name in adopted + reconciled { try resolveDeferredReferences(of: name, destination) }
         try relate(arrived: adopted + reconciled, in: zone.number, writer, &related)
         if !adopted.isEmpty { try ZoneTable.set(.receives, .int(1), of: zone.number, writer) }
+        return resumed
+    }
+
+    /// Gives rows of a page the source records that they had before they were withheld, and lets objects of the home zone that are linked
+    /// with new rows follow those.
+    func resume(_ relocations: [ResumedRelocation], after plan: ImportPlan, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard scope == .private, !zone.isHome else { return }
+        let home = reader(writer)
+        if try home.hasLinks(), try plan.insertedNames.contains(where: { try !home.links(touching: $0).isEmpty }) {
+            try ZoneTable.set(.receives, .int(1), of: zone.number, writer)
+        }
+        for relocation in relocations {
+            let changes = relocation.changes(after: plan.bookkeeping, mapping: mapping)
+            try self.writer(writer, zone: MirrorZone.home).write(changes.home, now: now)
+            try self.writer(writer, zone: zone.number).write(changes.destination, now: now)
+        }
     }
 
     private func stored(_ record: Record, _ home: SyncMetadataReader, _ destination: SyncMetadataReader) throws -> RecordArrival.Stored {
@@ -86,6 +109,7 @@ extension MirrorFile {
             }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = try home.record(named: stamp.name)
+            stored.isWithheld = try destination.isWithheld(record.recordName)
         }
         return stored
     }
@@ -138,6 +162,33 @@ extension MirrorFile {
         }
     }
 
+    /// Loads the deferred references of relocated records of a page, which are those of their current records.
+    func loadRelocatedReferences(_ reader: StoreReader, into loaded: inout ImportPlan.Loaded) throws {
+        guard scope == .private else { return }
+        let home = self.reader(reader)
+        for source in loaded.records.values.sorted(by: { $0.recordName < $1.recordName }) where source.isRelocated {
+            guard let current = try home.record(of: source.key), let zone = try home.zone(of: source.key) else { continue }
+            let references = try self.reader(reader, zone: zone).deferredReferences(from: current.recordName)
+            loaded.parked += RelocatedReferences.named(source.recordName, references)
+        }
+    }
+
+    /// Writes the changes of a plan; deferred references of relocated records to the zones of their current records.
+    func writeBookkeeping(of plan: ImportPlan, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        var changes = plan.bookkeeping
+        if scope == .private, zone.isHome {
+            let home = reader(writer)
+            let taken = try RelocatedReferences.take(from: &changes) { source in
+                guard let state = try home.record(named: source), state.isRelocated, let current = try home.record(of: state.key),
+                    let zone = try home.zone(of: state.key)
+                else { return nil }
+                return (zone, current.recordName)
+            }
+            for (zone, changes) in taken { try self.writer(writer, zone: zone).write(changes, now: now) }
+        }
+        try self.writer(writer, zone: zone.number).write(changes, now: now)
+    }
+
     /// Removes records of a page of the home zone that other devices have relocated.
     func withoutRelocated(_ page: ImportPage, _ reader: StoreReader) throws -> ImportPage {
         guard scope == .private, try ZoneTable.all(reader).count > 1 else { return page }
@@ -160,7 +211,7 @@ extension MirrorFile {
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         let home = self.writer(writer, zone: MirrorZone.home)
         for name in deletions {
-            guard let source = try home.reader.record(named: name), source.isRelocated,
+            guard let source = try home.reader.record(named: name), UndoneRelocation.isDecided(byDeletionOf: source, mapping: mapping),
                 let current = try home.reader.record(of: source.key),
                 let zone = try home.reader.zone(of: source.key)
             else { continue }

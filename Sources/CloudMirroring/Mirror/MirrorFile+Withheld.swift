@@ -13,7 +13,7 @@ extension MirrorFile {
     ///
     /// - Parameter withheld: The records that stay withheld.
     func joined(_ page: ImportPage, of zone: MirrorZone, withholding withheld: Set<String>, _ reader: StoreReader) throws -> ImportPage {
-        guard mapping.keepsIncomplete, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing else { return page }
+        guard mapping.keepsIncomplete, !page.records.isEmpty || !page.moreComing else { return page }
         let metadata = self.reader(reader, zone: zone.number)
         guard try metadata.hasIncomplete() else { return page }
         var names = page.records.map(\.recordName)
@@ -28,11 +28,26 @@ extension MirrorFile {
         return page
     }
 
-    /// Returns the withheld records of a zone with unique values that no row of another zone has any more, with records that require them.
+    /// Returns the withheld records of a zone with unique values that no row of another zone has any more, and those that edits of their
+    /// source records complete, with records that require them.
     private func released(from zone: Int64, _ reader: StoreReader) throws -> [Record] {
         let metadata = self.reader(reader, zone: zone)
-        let held = try metadata.heldBack().filter { try !isTaken($0, elsewhereThan: zone, reader) }
+        var held = try mapping.hasUniqueness ? metadata.heldBack().filter { try !isTaken($0, elsewhereThan: zone, reader) } : []
+        if mapping.hasRequirements, scope == .private, zone != MirrorZone.home { held += try completed(in: metadata, reader) }
         return held.isEmpty ? [] : held + (try metadata.incomplete(lacking: held.map(\.recordName)))
+    }
+
+    /// Returns the withheld records to which edits of their source records give all that their objects require.
+    private func completed(in metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [Record] {
+        let home = self.reader(reader)
+        return try metadata.incomplete().filter { withheld in
+            guard let stamp = RelocationStamp.ofHomeZone(withheld.record), let source = try home.record(named: stamp.name) else {
+                return false
+            }
+            return try ResumedRelocation.isComplete(withheld, source: source, mapping: mapping) {
+                try metadata.record(named: $0)?.hasRow == true
+            }
+        }.map(\.record)
     }
 
     /// Returns `true` if a row of another zone has unique values of a record.

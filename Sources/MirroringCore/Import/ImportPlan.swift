@@ -142,6 +142,12 @@ package struct ImportPlan: Sendable {
         Dictionary(bookkeeping.records.map { ($0.key, $0.recordName) }, uniquingKeysWith: { _, last in last })
     }
 
+    /// Names of the records of rows that the plan inserts.
+    package var insertedNames: [String] {
+        let names = recordNames
+        return rows.compactMap { if case .insert(let row) = $0 { names[row.key] } else { nil } }
+    }
+
     package var deletedKeys: Set<RowKey> {
         Set(rows.compactMap { if case .delete(let key, _) = $0 { key } else { nil } })
     }

@@ -39,7 +39,9 @@ package enum MirrorNames {
     }
     /// Returns the property of a field, or of its asset, of an unknown model; nil for a system field.
     static func property(ofField field: String) -> String? {
-        guard field.hasPrefix("CD_"), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else { return nil }
+        guard field.hasPrefix("CD_"), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else {
+            return nil
+        }
         return String(field.dropFirst(3).dropLast(field.hasSuffix(assetSuffix) ? assetSuffix.count : 0))
     }
 
@@ -52,7 +54,7 @@ package enum MirrorNames {
     static let mergedProperty = "ckMerged"
 
     /// In a stored merge base of a merged object that is to be deleted: a name for the shared unique values. Never sent.
-    static let mergedFor = "CD_ckMergedFor"
+    package static let mergedFor = "CD_ckMergedFor"
 
     /// In a stored merge base, never in a record on the server: properties with forwarded edits of the source zone, until the relocating
     /// device sends them.

@@ -10,6 +10,7 @@ import ManagedModel
 ///     this device has                                       decision
 ///     no record of either name                              ordinary
 ///     the source record in the home zone                    adopted
+///     its own relocation, which it has withheld             resumed
 ///     its own relocation, which has not arrived             reconciled
 ///     the record, with edits that are not forwarded yet     completed
 ///     the record                                            ordinary
@@ -22,6 +23,8 @@ package enum RecordArrival: Hashable, Sendable {
     case reconciled(RecordState, source: RecordState, Record)
     /// The record is shown with edits of its source record that the other device has not forwarded yet.
     case completed(Record)
+    /// This device has relocated the object and withheld it since: it goes on forwarding the edits of the source record.
+    case resumed(ResumedRelocation, Record)
 
     /// Stored records of the names that a record has and had.
     package struct Stored: Sendable {
@@ -31,11 +34,14 @@ package enum RecordArrival: Hashable, Sendable {
         package var source: RecordState?
         /// The record of the home zone that the relocation stamp names.
         package var stamped: RecordState?
+        /// Whether the zone of the page withholds the record.
+        package var isWithheld: Bool
 
-        package init(record: RecordState? = nil, source: RecordState? = nil, stamped: RecordState? = nil) {
+        package init(record: RecordState? = nil, source: RecordState? = nil, stamped: RecordState? = nil, isWithheld: Bool = false) {
             self.record = record
             self.source = source
             self.stamped = stamped
+            self.isWithheld = isWithheld
         }
     }
 
@@ -43,10 +49,14 @@ package enum RecordArrival: Hashable, Sendable {
     package static func decide(_ record: Record, _ stored: Stored, isFullFetch: Bool, mapping: RecordMapping) -> RecordArrival {
         let stamp = RelocationStamp.ofHomeZone(record)
         guard let current = stored.record else {
-            guard let stamp, let source = stored.stamped, !source.isRelocated, stamp.names(source, mapping: mapping),
+            guard let stamp, let source = stored.stamped, stamp.names(source, mapping: mapping),
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
             else { return .ordinary }
             let completed = mapping.entities[source.key.entityIndex]?.completed(record, with: source, stamp) ?? record
+            if source.isRelocated {
+                guard stored.isWithheld, source.isDeletedAtDestination else { return .ordinary }
+                return .resumed(ResumedRelocation(record, source: source), completed)
+            }
             return .adopted(source.adopted(as: record.recordName), source: source, completed)
         }
         if current.changeTag == nil, !current.isRelocated {

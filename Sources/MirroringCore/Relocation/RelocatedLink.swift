@@ -48,6 +48,40 @@ package struct RelocatedLink: Hashable, Sendable {
         return LinkPair(kind: link.pair.kind, first: isOrdered ? first : second, second: isOrdered ? second : first)
     }
 
+    /// Returns the deletion of a link that stays in the source zone while one of its objects is relocated; nil if the pair is linked.
+    ///
+    /// An object is relocated with all objects that it is linked with. A pair that stays behind, with rows of both objects, was unlinked in
+    /// history that is still to be read. The relocated object's history is that of the destination zone, which does not have the link.
+    ///
+    /// - Parameters:
+    ///   - link: A link of the source zone.
+    ///   - mark: The number of the last history transaction.
+    ///   - isLinked: Whether the rows of both objects are linked; nil if one of them has no row.
+    package static func deletion(ofStaying link: LinkState, mark: Int64, isLinked: Bool?) -> LinkState? {
+        guard link.isLive, isLinked == false else { return nil }
+        var link = link
+        link.stage = .needsDelete
+        link.mark = mark
+        link.failure = nil
+        return link
+    }
+
+    /// Returns the object of the home zone that follows another one, with which a link of the home zone joins it; nil if it stays.
+    ///
+    /// Objects that are linked are relocated together. But the row of one may have been withheld when that was decided: then no rows were
+    /// linked, and the other object follows when the row is there.
+    ///
+    /// - Parameters:
+    ///   - name: The record name that the object of the destination zone had in the home zone.
+    ///   - record: Returns a record of the home zone.
+    package static func follower(
+        of link: LinkState, to name: String, record: (String) throws -> RecordState?
+    ) rethrows -> RowKey? {
+        guard link.isLive, let other = try record(link.pair.end(opposite: name)), !other.isRelocated, RelocatedRecord.isRelocatable(other)
+        else { return nil }
+        return other.key
+    }
+
     /// Returns the name that an object has in the destination zone; nil if it is not there.
     ///
     /// - Parameters:

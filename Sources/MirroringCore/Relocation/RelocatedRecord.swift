@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ManagedModel
+
 /// The records of an object that is relocated to another zone. A record cannot leave its zone: it is created in the destination zone under
 /// its name (or another one, if an object of the destination zone has that), and deleted in the source zone after that.
 package struct RelocatedRecord: Hashable, Sendable {
@@ -58,6 +60,12 @@ package struct UndoneRelocation: Hashable, Sendable {
     package let source: RecordState
     /// The record to be deleted in the destination zone; nil if the server never had it.
     package let destination: RecordState?
+
+    /// Returns `true` if the deletion of a record in the source zone undoes the relocation of this object. A record name that follows from
+    /// unique values may be another object's: the server never had a record without a change tag.
+    package static func isDecided(byDeletionOf source: RecordState, mapping: RecordMapping) -> Bool {
+        source.isRelocated && (source.changeTag != nil || !mapping.isUnique(source.key.entityIndex))
+    }
 
     /// - Parameter mark: The number of the last history transaction.
     package init(source: RecordState, current: RecordState, mark: Int64) {

@@ -27,10 +27,11 @@ extension Replica {
         scan()
         guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else { return false }
         var page = page
+        var resumed: [ResumedRelocation] = []
         releaseWithheld(in: &page, zone)
         if zone != MirrorZone.home {
             deleteAgain(in: &page, zone)
-            prepareArrivals(in: &page, zone)
+            resumed = prepareArrivals(in: &page, zone)
         }
         if !page.moreComing {
             page.conclude(missing: zones[zone].missingNames, unseen: page.generation == nil ? [] : zones[zone].unseenNames)
@@ -42,6 +43,10 @@ extension Replica {
         if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
         let (draft, loaded) = plan(page, server, zone)
         let plan = commit(draft, in: zone)
+        resume(resumed, after: plan, zone)
+        if zone != MirrorZone.home, !home.links.isEmpty, !home.links(touching: Set(plan.insertedNames)).isEmpty {
+            zones[zone].receives = true
+        }
         zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
         arrange(listsTouched(by: plan, in: zone), in: zone)
         completeOrWithhold(plan.incompleteElsewhere)
@@ -93,14 +98,25 @@ extension Replica {
         page.records += released.filter { added.insert($0.recordName).inserted }
     }
 
-    /// Returns the withheld records of a zone with unique values that no row of another zone has any more, with records that require them.
+    /// Returns the withheld records of a zone with unique values that no row of another zone has any more, and those that edits of their
+    /// source records complete, with records that require them.
     private func releasedRecords(of zone: Int64) -> [Record] {
-        if zones.count == 1 { return [] }
+        if zones.count == 1 || zones[zone].withheld.isEmpty { return [] }
         let held = zones[zone].withheld.values.map(\.record).filter { record in
             zones[zone].withheld[record.recordName]?.lacking.contains(IncompleteRecord.freeValues) == true
-                && !isTaken(record, elsewhereThan: zone)
+                && !isTaken(record, elsewhereThan: zone) || isCompleted(record, in: zone)
         }.sorted { $0.recordName < $1.recordName }
         return held + zones[zone].withheldRecords(lacking: held.map(\.recordName)).map(\.record)
+    }
+
+    /// Whether edits of its source record give a withheld record all that its object requires.
+    private func isCompleted(_ record: Record, in zone: Int64) -> Bool {
+        guard zone != MirrorZone.home, let withheld = zones[zone].withheld[record.recordName],
+            let stamp = RelocationStamp.ofHomeZone(record), let source = self.record(named: stamp.name, in: MirrorZone.home)
+        else { return false }
+        return ResumedRelocation.isComplete(withheld, source: source, mapping: mapping) { name in
+            zones[zone].records.value(of: name) { rows.contains($0.key) } ?? false
+        }
     }
 
     /// Whether another object, in another zone, has unique values of a withheld record.
@@ -114,9 +130,9 @@ extension Replica {
         }
     }
 
-    /// Shows withheld records with unique values that are free since a change of this device, or in another zone.
+    /// Shows withheld records that are complete since a change of this device, or in another zone.
     package mutating func applyWithheld(from cloud: CloudModel) {
-        guard mapping.hasUniqueness, zones.count > 1 else { return }
+        guard mapping.keepsIncomplete, zones.count > 1 else { return }
         scan()
         for zone in zones.numbers where zones[zone].token != nil && !zones[zone].isFullFetch && !releasedRecords(of: zone).isEmpty {
             guard let token = zones[zone].token else { continue }
@@ -138,6 +154,7 @@ extension Replica {
             loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         }
         if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
+        if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
         let details = needs.details(loaded)
@@ -310,7 +327,7 @@ extension Replica {
             if link.isAddition { pairs.insert(pair) } else { pairs.remove(pair) }
         }
         if !changes.isEmpty { record(changes, author: MirrorNames.importAuthor) }
-        write(plan.bookkeeping, in: zone)
+        writeBookkeeping(of: plan, in: zone)
         return plan
     }
 

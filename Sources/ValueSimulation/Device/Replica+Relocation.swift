@@ -73,7 +73,7 @@ extension Replica {
         }
         // First: a pair that is relocated may have been unlinked in history that is still to be read.
         relate(arrived: names.map(\.destination), in: zone)
-        for name in names { relocateLinks(of: name.source, to: zone) }
+        relocateLinks(of: names.map(\.source), to: zone)
         if !unrecorded.isEmpty { scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: unrecorded)], in: zone) }
     }
 
@@ -97,8 +97,16 @@ extension Replica {
         zones[zone].addDeferredReferences(references, of: state.recordName)
     }
 
-    /// Relocates the links of a record that have both ends in a zone now.
-    private mutating func relocateLinks(of name: String, to zone: Int64) {
+    /// Relocates the links of records that have both ends in a zone now.
+    private mutating func relocateLinks(of names: [String], to zone: Int64) {
+        var lists: Set<OrderedList> = []
+        for name in names { relocateLinks(of: name, to: zone, &lists) }
+        // Last: a list has the positions of all its members once all join records are there.
+        arrange(lists, in: zone)
+    }
+
+    /// - Parameter lists: Lists with members that were not linked before.
+    private mutating func relocateLinks(of name: String, to zone: Int64, _ lists: inout Set<OrderedList>) {
         for link in home.links(touching: [name]) {
             let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
             let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
@@ -106,7 +114,14 @@ extension Replica {
                     of: name, source: home.records[name], hasRecord: { zones[zone].records.contains($0) },
                     nameOf: { zones[zone].names[$0] })
             }
-            guard let pair else { continue }
+            guard let pair else {
+                var changes = BookkeepingChanges()
+                if let deletion = RelocatedLink.deletion(ofStaying: link, mark: lastTransaction, isLinked: isLinkedInHome(link)) {
+                    changes.links = [deletion]
+                }
+                write(changes)
+                continue
+            }
             let relocated = RelocatedLink(
                 link, as: pair, mark: lastTransaction, keepsSource: true,
                 hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records.contains($0) })
@@ -117,9 +132,17 @@ extension Replica {
             write(atDestination, in: zone)
             if relocated.isLinkedOnArrival {
                 join(relocated.destination, in: zone)
-                arrange(Set(lists(of: pair, in: zone)), in: zone)
+                lists.formUnion(self.lists(of: pair, in: zone))
             }
         }
+    }
+
+    /// Whether the rows of a home zone's link are linked; nil if an object has no row.
+    private func isLinkedInHome(_ link: LinkState) -> Bool? {
+        guard let first = home.records[link.pair.first]?.key, let second = home.records[link.pair.second]?.key,
+            rows.contains(first), rows.contains(second), let relationship = mapping.links[link.pair.kind]
+        else { return nil }
+        return isLinked(first, second, relationship)
     }
 
     // MARK: Objects that arrived in a zone
@@ -173,11 +196,15 @@ extension Replica {
     mutating func gather(into zone: Int64) {
         let keys = liveKeysOfRecords(in: zone)
         let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
-        relocate(nearby, to: zone)
-        // Links that the device that shared the objects did not have.
-        for key in liveKeysOfRecords(in: zone) {
-            if let name = home.names[key] ?? zones[zone].names[key] { relocateLinks(of: name, to: zone) }
+        let followers = keys.flatMap { key in
+            let name = zones[zone].names[key] ?? ""
+            // A record of this name in the home zone is another object's, or its links have a relocated end.
+            return home.records.contains(name) || home.withheld[name] != nil
+                ? [] : home.links(touching: [name]).compactMap { RelocatedLink.follower(of: $0, to: name) { home.records[$0] } }
         }
+        relocate(nearby + followers, to: zone)
+        // Links that the device that shared the objects did not have.
+        relocateLinks(of: liveKeysOfRecords(in: zone).compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
     }
 
     /// Relocates objects of the home zone that records of other zones refer to.
@@ -216,7 +243,7 @@ extension Replica {
             guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
             for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
             guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { continue }
-            relocateLinks(of: link.pair.first, to: zone)
+            relocateLinks(of: [link.pair.first], to: zone)
             // The page of the home zone had no positions of relocated members.
             arrange(Set(ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) }), in: zone)
         }
@@ -259,7 +286,8 @@ extension Replica {
     /// Undoes relocations if another device deleted the source record.
     mutating func undoRelocations(of deletions: [String]) {
         for name in deletions {
-            guard let source = record(named: name, in: MirrorZone.home), source.isRelocated, let (zone, current) = current(source.key)
+            guard let source = record(named: name, in: MirrorZone.home),
+                UndoneRelocation.isDecided(byDeletionOf: source, mapping: mapping), let (zone, current) = current(source.key)
             else { continue }
             let undone = UndoneRelocation(source: source, current: stored(current), mark: lastTransaction)
             if let state = undone.destination { zones[zone].put(state) } else { zones[zone].removeRecord(named: current.recordName) }
@@ -289,6 +317,28 @@ extension Replica {
         }
     }
 
+    /// Loads the deferred references of relocated records of a page, which are those of their current records.
+    func loadRelocatedReferences(_ loaded: inout ImportPlan.Loaded) {
+        for source in loaded.records.values.sorted(by: { $0.recordName < $1.recordName }) where source.isRelocated {
+            guard let (zone, current) = current(source.key) else { continue }
+            let references = zones[zone].deferredReferences.filter { $0.key.source == current.recordName }
+            loaded.parked += RelocatedReferences.named(source.recordName, references)
+        }
+    }
+
+    /// Writes the changes of a plan; deferred references of relocated records to the zones of their current records.
+    mutating func writeBookkeeping(of plan: ImportPlan, in zone: Int64) {
+        var changes = plan.bookkeeping
+        if zone == MirrorZone.home, zones.count > 1 {
+            let taken = RelocatedReferences.take(from: &changes) { source in
+                guard let state = home.records[source], state.isRelocated, let (zone, current) = current(state.key) else { return nil }
+                return (zone, current.recordName)
+            }
+            for (zone, changes) in taken { write(changes, in: zone) }
+        }
+        write(changes, in: zone)
+    }
+
     // MARK: Pages of the zone of a share
 
     /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
@@ -315,8 +365,10 @@ extension Replica {
     }
 
     /// Adopts and reconciles relocated records of a page, before it is planned.
-    mutating func prepareArrivals(in page: inout ImportPage, _ zone: Int64) {
-        var adopted: [String] = [], reconciled: [String] = []
+    ///
+    /// - Returns: Relocations of this device that are resumed with the rows of the page.
+    mutating func prepareArrivals(in page: inout ImportPage, _ zone: Int64) -> [ResumedRelocation] {
+        var adopted: [String] = [], reconciled: [String] = [], resumed: [ResumedRelocation] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
                 prepareArrival(ofLink: record.recordName, zone)
@@ -334,11 +386,24 @@ extension Replica {
                 zones[zone].put(state)
                 page.replace(at: index, with: completed)
                 reconciled.append(record.recordName)
+            case .resumed(let relocation, let completed):
+                page.replace(at: index, with: completed)
+                resumed.append(relocation)
             }
         }
         for name in adopted + reconciled { resolveDeferredReferences(of: name, zone) }
         relate(arrived: adopted + reconciled, in: zone)
         if !adopted.isEmpty { zones[zone].receives = true }
+        return resumed
+    }
+
+    /// Gives rows of a page the source records that they had before they were withheld.
+    mutating func resume(_ relocations: [ResumedRelocation], after plan: ImportPlan, _ zone: Int64) {
+        for relocation in relocations {
+            let changes = relocation.changes(after: plan.bookkeeping, mapping: mapping)
+            write(changes.home)
+            write(changes.destination, in: zone)
+        }
     }
 
     private func stored(_ record: Record, _ zone: Int64) -> RecordArrival.Stored {
@@ -347,6 +412,7 @@ extension Replica {
             if known.changeTag == nil, let source = source(of: known.key), source.zone == MirrorZone.home { stored.source = source.state }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = self.record(named: stamp.name, in: MirrorZone.home)
+            stored.isWithheld = zones[zone].withheld[record.recordName] != nil
         }
         return stored
     }

@@ -9,10 +9,15 @@ import MirroringCore
 package struct DeviceWorld {
     /// Runs one seed until the devices converge.
     ///
-    /// - Parameter atEnd: Receives the final state.
+    /// - Parameters:
+    ///   - output: Prints the events of the run.
+    ///   - atEnd: Receives the final state.
     /// - Returns: Violations of invariants.
-    package static func violations(seed: UInt64, atEnd: (DeviceWorld) -> Void = { _ in }) -> [String] {
+    package static func violations(
+        seed: UInt64, output: (@Sendable (String) -> Void)? = nil, atEnd: (DeviceWorld) -> Void = { _ in }
+    ) -> [String] {
         var world = DeviceWorld(seed: seed)
+        world.trace = output.map { EventTrace(output: $0) }
         defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         let rounds = world.heal(atMost: 30)
@@ -31,6 +36,7 @@ package struct DeviceWorld {
     private let refuses: Bool
     private let expires: Bool
     private var latePages: [ImportPage] = []
+    private var trace: EventTrace?
 
     package init(seed: UInt64) {
         random = SeededRandom(seed: seed)
@@ -46,6 +52,14 @@ package struct DeviceWorld {
         var replica = table.takeOut(index)
         act(&replica)
         table.putBack(replica, at: index)
+        note(index)
+    }
+
+    private mutating func note(_ index: Int, round: Int? = nil) {
+        if trace == nil { return }
+        let event = table[index].device + (round.map { ", round \($0)" } ?? "")
+        let devices = [first, second]
+        trace?.note(event, devices, [MirrorZone.home: server])
     }
 
     private mutating func act(_ replica: inout Replica) {
@@ -132,6 +146,7 @@ package struct DeviceWorld {
                 var replica = table.takeOut(index)
                 replica.sync(&server, pageSize: pageSize)
                 table.putBack(replica, at: index)
+                note(index, round: round)
             }
             let first = self.first, second = self.second
             let isQuiet =

@@ -119,16 +119,10 @@ extension FeatureWorld {
         var found: [String] = []
         for (number, server) in cloud.zones {
             for record in server.records.values {
-                var names: [String] = []
-                if let pair = mapping.pair(of: record) {
-                    names = [pair.first, pair.second]
-                } else if let entity = mapping.entity(of: record) {
-                    for property in entity.properties where property.isToOne {
-                        if case .string(let target)? = record.fields[property.fieldName]?.value { names.append(target) }
-                    }
-                }
-                for name in names {
+                let isHidden = isWithheld(record.recordName, in: number)
+                for name in isHidden ? [] : mapping.references(of: record) {
                     for (other, zone) in cloud.zones where other != number && zone.records[name] != nil && server.records[name] == nil {
+                        if isWithheld(name, in: other) { continue }
                         found.append("\(record.recordName) of zone \(number) refers to \(name) of zone \(other)")
                     }
                 }
@@ -140,5 +134,20 @@ extension FeatureWorld {
             }
         }
         return found.sorted()
+    }
+
+    /// Whether every device withholds a record. Its object is related to no other one, and records keep their references: a device with
+    /// another version of the model may show it.
+    private func isWithheld(_ name: String, in zone: Int64) -> Bool { devices.allSatisfy { $0.zones[zone].withheld[name] != nil } }
+}
+
+extension RecordMapping {
+    /// Returns the names of the objects that a record refers to, or that a join record links.
+    fileprivate func references(of record: Record) -> [String] {
+        if let pair = pair(of: record) { return [pair.first, pair.second] }
+        guard let entity = entity(of: record) else { return [] }
+        return entity.properties.filter(\.isToOne).compactMap { property in
+            if case .string(let target)? = record.fields[property.fieldName]?.value { target } else { nil }
+        }
     }
 }

@@ -31,7 +31,7 @@ package struct FeatureWorld {
         var response: (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]])?
     }
 
-    private var trace: FeatureTrace?
+    private var trace: EventTrace?
 
     // The user's actions, by the numbers of objects.
     var lastNumber: Int64 = 0
@@ -53,7 +53,7 @@ package struct FeatureWorld {
         atEnd: (FeatureWorld) -> Void = { _ in }
     ) -> [String] {
         var world = FeatureWorld(seed: seed, features: features, canary: canary)
-        world.trace = output.map { FeatureTrace(output: $0) }
+        world.trace = output.map { EventTrace(output: $0) }
         defer { atEnd(world) }
         for _ in 0..<world.steps where world.violations.isEmpty { world.step() }
         if !world.violations.isEmpty { return world.violations }
@@ -106,7 +106,7 @@ package struct FeatureWorld {
     private mutating func note(_ event: String) {
         if trace == nil { return }
         let devices = self.devices
-        trace?.note(event, devices, cloud)
+        trace?.note(event, devices, cloud.zones)
     }
 
     private mutating func receive(_ index: Int, _ device: inout Replica) {

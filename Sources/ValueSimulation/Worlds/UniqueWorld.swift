@@ -8,10 +8,15 @@ import MirroringCore
 package struct UniqueWorld {
     /// Runs one seed until the devices converge.
     ///
-    /// - Parameter atEnd: Receives the final state.
+    /// - Parameters:
+    ///   - output: Prints the events of the run.
+    ///   - atEnd: Receives the final state.
     /// - Returns: Violations of invariants.
-    package static func violations(seed: UInt64, atEnd: (UniqueWorld) -> Void = { _ in }) -> [String] {
+    package static func violations(
+        seed: UInt64, output: (@Sendable (String) -> Void)? = nil, atEnd: (UniqueWorld) -> Void = { _ in }
+    ) -> [String] {
         var world = UniqueWorld(seed: seed)
+        world.trace = output.map { EventTrace(output: $0) }
         defer { atEnd(world) }
         for _ in 0..<world.steps { world.step() }
         var violations = world.heal(atMost: 30) < 30 ? [] : ["not idle after 30 rounds"]
@@ -35,6 +40,7 @@ package struct UniqueWorld {
     private let steps: Int
     private let deletes: Bool
     private var made = 0
+    private var trace: EventTrace?
 
     private static let mapping: RecordMapping = {
         var tag = Entity(
@@ -77,6 +83,14 @@ package struct UniqueWorld {
             }
         }
         table.putBack(replica, at: index)
+        note(index)
+    }
+
+    private mutating func note(_ index: Int, round: Int? = nil) {
+        if trace == nil { return }
+        let event = table[index].device + (round.map { ", round \($0)" } ?? "")
+        let devices = replicas
+        trace?.note(event, devices, [MirrorZone.home: server])
     }
 
     private mutating func edit(_ replica: inout Replica) {
@@ -109,6 +123,7 @@ package struct UniqueWorld {
                 var replica = table.takeOut(index)
                 replica.sync(&server, pageSize: 4 + index)
                 table.putBack(replica, at: index)
+                note(index, round: round)
             }
             let replicas = self.replicas
             let isQuiet = replicas.allSatisfy { $0.pendingRecords.isEmpty }

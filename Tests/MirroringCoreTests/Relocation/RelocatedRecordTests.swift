@@ -92,6 +92,14 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Undoing
 
+    /// The response to its creation may have been lost.
+    @Test func aDeletionUndoesTheRelocationOfAnObjectWithItsOwnName() {
+        var source = Fixture.source()
+        source.changeTag = nil
+        #expect(UndoneRelocation.isDecided(byDeletionOf: source, mapping: Fixture.mapping))
+        #expect(!UndoneRelocation.isDecided(byDeletionOf: Fixture.uploaded(), mapping: Fixture.mapping))
+    }
+
     @Test func anUndoneRelocationMakesTheSourceCurrent() {
         let undone = UndoneRelocation(source: Fixture.source(), current: Fixture.uploaded(), mark: 9)
         #expect(undone.source.role == .current)
@@ -204,6 +212,44 @@ private typealias Fixture = RelocationFixture
 
     @Test func rowsOfASharedStoreAreNotLinkedOnArrival() {
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
+    }
+
+    /// One object was unlinked and related to a shared object in the same history: the other one is not relocated.
+    @Test func aStayingJoinRecordOfAnUnlinkedPairIsDeleted() throws {
+        let deletion = try #require(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: false))
+        #expect(deletion.stage == .needsDelete)
+        #expect(deletion.mark == 9)
+        #expect(deletion.changeTag == "b")
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link("link-1", .needsUpload), mark: 9, isLinked: false)?.stage == .needsDelete)
+    }
+
+    @Test func aStayingJoinRecordOfALinkedPairStays() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: true) == nil)
+    }
+
+    /// The link waits for an object that has not arrived.
+    @Test func aStayingJoinRecordOfAMissingObjectStays() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link(), mark: 9, isLinked: nil) == nil)
+    }
+
+    /// The object of the share was withheld when it was relocated, so that no rows were linked.
+    @Test func anObjectFollowsALinkToANewRow() {
+        let tag = Fixture.uploaded("tag-1", "Tag", 2)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { $0 == "tag-1" ? tag : nil } == tag.key)
+    }
+
+    @Test func noObjectFollowsADeletedLink() {
+        let tag = Fixture.uploaded("tag-1", "Tag", 2)
+        #expect(RelocatedLink.follower(of: Fixture.link("link-1", .needsDelete), to: "post-1") { _ in tag } == nil)
+    }
+
+    @Test func aRelocatedOrUnknownObjectDoesNotFollow() {
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in Fixture.source() } == nil)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in nil } == nil)
+    }
+
+    @Test func aStayingJoinRecordIsDeletedOnce() {
+        #expect(RelocatedLink.deletion(ofStaying: Fixture.link("link-1", .needsDelete), mark: 9, isLinked: false) == nil)
     }
 
     @Test func aJoinRecordIsRelocatedOnceBothEndsAreAtTheDestination() {

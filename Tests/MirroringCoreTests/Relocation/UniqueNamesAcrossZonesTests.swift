@@ -45,6 +45,17 @@ private typealias Fixture = RelocationFixture
         return state
     }
 
+    // MARK: Undone relocations
+
+    /// Another device deleted its own object of the same name, and this object goes on to the share's zone.
+    @Test func aDeletionUndoesNoRelocationOfAnUnsentObject() {
+        var source = state()
+        source.role = .source(isObjectDeleted: false)
+        #expect(UndoneRelocation.isDecided(byDeletionOf: source, mapping: Self.mapping))
+        source.changeTag = nil
+        #expect(!UndoneRelocation.isDecided(byDeletionOf: source, mapping: Self.mapping))
+    }
+
     // MARK: The source record
 
     @Test func objectIsAdoptedFromTheRecordThatTheStampNames() {

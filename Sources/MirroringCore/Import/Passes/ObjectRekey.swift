@@ -12,7 +12,8 @@ enum ObjectRekey {
     /// Resolves opposite merges: the record of an object that was merged here lists the survivor as superseded.
     static func resolveOppositeMerge(by record: Record, in work: inout ImportWorkspace) {
         let name = record.recordName
-        guard work.mapping.hasUniqueness, let state = work.objects[name], work.isMergedHere(state), let survivor = work.survivor(of: name),
+        guard work.mapping.hasUniqueness, let state = work.objects[name], work.isMergedHere(state),
+            let survivor = work.localSurvivor(of: name),
             let survivorState = work.objects[survivor], state.key.entityIndex == survivorState.key.entityIndex,
             work.mapping.mergedNames(of: record).names.contains(survivor), !work.isSeparate(record, state)
         else { return }
@@ -33,7 +34,9 @@ enum ObjectRekey {
     }
 
     static func rekey(_ name: String, to newName: String, in work: inout ImportWorkspace) {
-        guard var old = work.objects[name], var new = work.objects[newName], let entity = work.mapping.entities[old.key.entityIndex] else { return }
+        guard var old = work.objects[name], var new = work.objects[newName], let entity = work.mapping.entities[old.key.entityIndex] else {
+            return
+        }
         let key = old.key
         let values = work.rows[key].flatMap { work.mapping.uniqueValues(of: $0).first }
         adoptValues(of: new, into: key, from: old, entity, &work)

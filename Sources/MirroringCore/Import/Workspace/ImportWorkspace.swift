@@ -100,6 +100,17 @@ struct ImportWorkspace {
         return nil
     }
 
+    /// Returns the record of the row that an object was merged into here, also if the page deletes that record; nil without such a row.
+    func localSurvivor(of name: String) -> String? {
+        var next = redirects[name]
+        var seen: Set<String> = [name]
+        while let record = next, seen.insert(record).inserted {
+            if exists(record) { return record }
+            next = redirects[record]
+        }
+        return nil
+    }
+
     /// Whether this device merged an object into another one, and has not sent its deletion.
     func isMergedHere(_ state: RecordState) -> Bool {
         state.stage == .needsDelete && state.changeTag != nil && state.ancestor.unapplied[MirrorNames.mergedFor] != nil

@@ -6,16 +6,16 @@ import ManagedModel
 import MirroringCore
 
 /// The events of a run: after each, the lines that changed on each device and on the server.
-struct FeatureTrace {
+struct EventTrace {
     let output: @Sendable (String) -> Void
     private var former: [String: Set<String>] = [:]
 
     init(output: @escaping @Sendable (String) -> Void) { self.output = output }
 
-    mutating func note(_ event: String, _ devices: [Replica], _ cloud: CloudModel) {
+    mutating func note(_ event: String, _ devices: [Replica], _ zones: [Int64: ServerModel]) {
         output(event)
         for device in devices { compare(device.device, device.traceLines) }
-        compare("server", cloud.traceLines)
+        compare("server", Set(zones.flatMap { number, zone in zone.traceLines.map { "zone \(number) \($0)" } }))
     }
 
     private mutating func compare(_ name: String, _ lines: Set<String>) {
@@ -80,16 +80,11 @@ extension Field {
     }
 }
 
-extension CloudModel {
-    fileprivate var traceLines: Set<String> {
-        var lines: Set<String> = []
-        for (number, zone) in zones {
-            for record in zone.records.values {
-                let fields = record.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.traceText)" }
-                lines.insert(
-                    "zone \(number) \(record.recordName) tag \(record.recordChangeTag ?? "–") \(fields.joined(separator: ", "))")
-            }
+extension ServerModel {
+    fileprivate var traceLines: [String] {
+        records.values.map { record in
+            let fields = record.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.traceText)" }
+            return "\(record.recordName) tag \(record.recordChangeTag ?? "–") \(fields.joined(separator: ", "))"
         }
-        return lines
     }
 }
