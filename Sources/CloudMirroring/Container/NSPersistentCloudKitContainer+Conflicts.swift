@@ -106,26 +106,25 @@ private struct ConflictLogReader {
             guard let winner = NSPersistentCloudKitContainer.Conflict.Winner(rawValue: row.entry.winner.rawValue) else { return nil }
             let entry = row.entry
             let state = try metadata.recordAnywhere(named: entry.recordName)
+            let entity = file.mapping.entity(syncName: entry.entity)
+            let property = entity.flatMap { file.mapping.entities[$0.index]?.mapping(of: entry.property) }
             return NSPersistentCloudKitContainer.Conflict(
                 id: .init(store: file.store.number, row: row.id), date: Date(timeIntervalSinceReferenceDate: row.noted),
-                entityName: entry.entity,
-                propertyName: entry.property, winner: winner,
+                entityName: entity?.name ?? entry.entity,
+                propertyName: property?.modelName ?? entry.property, winner: winner,
                 losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
                 objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) },
                 recordName: entry.recordName,
-                content: try content(entry.losing, of: entry.property, entry.entity, metadata, coordinator))
+                content: try content(entry.losing, of: property, metadata, coordinator))
         }
     }
 
     private func content(
-        _ losing: FieldValue?, of property: String, _ entity: String, _ bookkeeping: SyncMetadataReader,
-        _ coordinator: NSPersistentStoreCoordinator
+        _ losing: FieldValue?, of property: PropertyMapping?, _ bookkeeping: SyncMetadataReader, _ coordinator: NSPersistentStoreCoordinator
     ) throws -> NSPersistentCloudKitContainer.Conflict.Content {
-        guard let index = file.mapping.model.entity(named: entity)?.index,
-            let mapping = file.mapping.entities[index]?.mapping(of: property)
-        else { return .unknown }
-        switch mapping.kind {
-        case .attribute(let attribute): return mapping.restored(losing).map { .attribute($0, attribute) } ?? .unknown
+        guard let property else { return .unknown }
+        switch property.kind {
+        case .attribute(let attribute): return property.restored(losing).map { .attribute($0, attribute) } ?? .unknown
         case .rank, .merged: return .unknown
         case .toOne:
             guard case .string(let name)? = losing else { return .target(nil) }

@@ -33,7 +33,9 @@ enum ObjectRekey {
     }
 
     static func rekey(_ name: String, to newName: String, in work: inout ImportWorkspace) {
-        guard var old = work.objects[name], var new = work.objects[newName], let entity = work.mapping.entities[old.key.entityIndex] else { return }
+        guard var old = work.objects[name], var new = work.objects[newName], let entity = work.mapping.entities[old.key.entityIndex] else {
+            return
+        }
         let key = old.key
         let values = work.rows[key].flatMap { work.mapping.uniqueValues(of: $0).first }
         adoptValues(of: new, into: key, from: old, entity, &work)
@@ -90,10 +92,12 @@ enum ObjectRekey {
         of new: RecordState, into key: RowKey, from old: RecordState, _ entity: EntityMapping, _ work: inout ImportWorkspace
     ) {
         guard let row = work.rows[key] else { return }
-        let edited = Set(RecordMerge.localChanges(of: work.localRecord(row, old), since: old.ancestor, entity: entity).map(\.property.name))
+        let edited = Set(
+            RecordMerge.localChanges(of: work.localRecord(row, of: entity, old), since: old.ancestor, entity: entity).map(\.property.name))
+        let shown = entity.upgraded(new.ancestor.fields)
         for property in entity.properties where !edited.contains(property.name) {
             guard case .attribute = property.kind else { continue }
-            switch property.content(in: new.ancestor.fields) {
+            switch property.content(in: shown) {
             case .absent: work.rows.set(property.absentValue, slot: property.slot, of: key)
             case .inline(let value): work.rows.set(property.stored(value), slot: property.slot, of: key)
             // The content is not loaded.
