@@ -62,7 +62,7 @@ enum ModelChanges {
             return names.enumerated().map { ($1, parts.indices.contains($0) ? parts[$0] : nil) }
         case rating: return isLater(entity) ? [] : [(score, value)]
         case laterContent: return [(content, value)]
-        case caption where entity.managedObjectModel.entities.contains { $0.attributesByName[author] != nil }: return []
+        case caption where entity.managedObjectModel.entities.contains(where: { $0.attributesByName[author] != nil }): return []
         default: return [(key, value)]
         }
     }

@@ -351,17 +351,19 @@ import ValueSimulation
         #expect(violations.map(\.what) == [what])
     }
 
-    /// From the first type to the second one and back.
-    @Test(arguments: [
-        (AttributeType.string, "7", AttributeType.integer16, "7"), (.string, "70000", .integer16, nil), (.string, " 1.5 ", .double, "1.5"),
-        (.string, "yes", .boolean, "true"), (.string, "maybe", .boolean, nil), (.string, "12.50", .decimal, "12.5"),
-        (.string, "2001-01-01T00:00:01.500Z", .date, "2001-01-01T00:00:01.500Z"), (.string, "tomorrow", .date, nil),
-        (.string, "01020304-0506-0708-090A-0B0C0D0E0F10", .uuid, "01020304-0506-0708-090A-0B0C0D0E0F10"),
-        (.string, "https://a.example/b", .uri, "https://a.example/b"),
-    ]) func textsConvert(_ from: AttributeType, _ text: String, _ to: AttributeType, _ back: String?) throws {
-        let mapping = try Self.mapping([Attribute(name: "a", type: from), Attribute(name: "b", type: to)], lens: "a -> b")
+    /// A text, a type, and the text that a value of the type becomes; nil for a text without such a value.
+    private static let texts: [(text: String, type: AttributeType, back: String?)] = [
+        ("7", .integer16, "7"), ("70000", .integer16, nil), (" 1.5 ", .double, "1.5"), ("yes", .boolean, "true"), ("maybe", .boolean, nil),
+        ("12.50", .decimal, "12.5"), ("2001-01-01T00:00:01.500Z", .date, "2001-01-01T00:00:01.500Z"), ("tomorrow", .date, nil),
+        ("01020304-0506-0708-090A-0B0C0D0E0F10", .uuid, "01020304-0506-0708-090A-0B0C0D0E0F10"),
+        ("https://a.example/b", .uri, "https://a.example/b"),
+    ]
+
+    @Test(arguments: texts.indices) func textsConvert(_ index: Int) throws {
+        let (text, type, back) = Self.texts[index]
+        let mapping = try Self.mapping([Attribute(name: "a", type: .string), Attribute(name: "b", type: type)], lens: "a -> b")
         var server = ServerModel()
-        var old = Replica("O", mapping: try Self.mapping([Attribute(name: "a", type: from)])), new = Replica("N", mapping: mapping)
+        var old = Replica("O", mapping: try Self.mapping([Attribute(name: "a", type: .string)])), new = Replica("N", mapping: mapping)
         let key = old.insertThing(["a": .string(text)])
         old.sync(&server)
         new.sync(&server)
