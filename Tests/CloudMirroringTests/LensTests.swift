@@ -89,6 +89,31 @@ import Testing
         for device in [updated, other] { #expect(try device.container.conflicts().isEmpty) }
     }
 
+    /// The device with the earlier version lost a name as a whole, and was updated since.
+    @Test func aLosingValueOfTheEarlierVersionIsRestored() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "phone")
+        let phone = try Device("phone", transport, model: Self.model(1))
+        let other = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), model: Self.model(1))
+        try phone.edit { $0.insert("Post", ["title": "A", "author": "Ann Lee"]) }
+        try await sync(phone, other)
+        phone.container.pauseSyncing()
+        try other.edit { try $0.post(titled: "A")?.setValue("Eva Kay", forKey: "author") }
+        try await sync(other)
+        try phone.edit { try $0.post(titled: "A")?.setValue("Ida Ray", forKey: "author") }
+        phone.container.resumeSyncing()
+        try await sync(phone)
+        try await phone.kill()
+        let updated = try Device("phone", transport, file: phone.file, model: Self.model(2))
+        #expect(try names("A", updated) == ["Ida", "Ray"])
+        let conflict = try #require(try updated.container.conflicts().first)
+        #expect(conflict.losingValue as? String == "Eva Kay")
+        try updated.edit { context in _ = try updated.container.restoreLosingValue(of: conflict, in: context) }
+        try await sync(updated, other)
+        #expect(try names("A", updated) == ["Eva", "Kay"])
+        #expect(try author("A", other) == "Eva Kay")
+    }
+
     @Test func aLensInCodeTranslates() async throws {
         var model = Posts.model
         model.entities[0].attributes.append(Attribute(name: "minutes", type: .integer32))

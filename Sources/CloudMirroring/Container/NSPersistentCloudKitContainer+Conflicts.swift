@@ -77,8 +77,22 @@ extension NSPersistentCloudKitContainer {
         switch conflict.content {
         case .attribute(let value, let attribute):
             object.setValue(AttributeCoding.value(value, of: attribute), forKeyPath: conflict.propertyName)
+            restoreLaterForm(of: value, conflict, of: object)
         case .target(let id): object.setValue(try id.map { try context.existingObject(with: $0) }, forKey: conflict.propertyName)
         case .unknown: throw Self.unrestorable(conflict)
+        }
+    }
+
+    /// Sets the attributes that replaced the one of a conflict, which an earlier version of the app wrote.
+    private func restoreLaterForm(of value: StoredValue, _ conflict: Conflict, of object: NSManagedObject) {
+        guard let mapping = allMirrors.first(where: { $0.store.number == conflict.id.store })?.file.mapping,
+            let entity = mapping.model.entity(named: object.entity.name ?? ""),
+            let lens = mapping.entities[entity.index]?.lens(ofEarlier: conflict.propertyName)
+        else { return }
+        let attributes = lens.laterAttributes
+        let now = attributes.map { AttributeCoding.stored(object.value(forKey: $0.name), as: $0.type) ?? .null }
+        for (attribute, value) in zip(attributes, lens.setting(conflict.propertyName, to: value, now: now) ?? []) {
+            object.setValue(AttributeCoding.value(value, of: attribute), forKey: attribute.name)
         }
     }
 

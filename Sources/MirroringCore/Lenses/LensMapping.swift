@@ -80,7 +80,7 @@ package struct LensMapping: Sendable {
         guard Self.areSame(now, initial, later) else { return nil }
         let upgraded = lens.upgrade(earlier.map { values[$0.slot] }) ?? self.values(of: later, in: shown) ?? now
         if Self.areSame(upgraded, now, later) { return nil }
-        return zip(later, upgraded).map { (slot: $0.slot, value: $1) }
+        return zip(later, upgraded).map { (slot: $0.slot, value: $1.isNull ? $0.absentValue : $1) }
     }
 
     /// Whether the values of the later attributes differ from those that the merge base shows.
@@ -90,6 +90,23 @@ package struct LensMapping: Sendable {
             let digest = property.assetFieldName.flatMap { base.digests[$0] }
             return !property.isSame(property.localContent(of: value), as: property.content(in: shown), digest: digest)
         }
+    }
+
+    /// The later attributes, in the order of their values.
+    package var laterAttributes: [Attribute] {
+        later.compactMap { property in if case .attribute(let attribute) = property.kind { attribute } else { nil } }
+    }
+
+    /// Returns the later values after an earlier one is set, as a device with an earlier version would set it.
+    ///
+    /// - Parameters:
+    ///   - earlier: The name of the earlier attribute.
+    ///   - now: The present values of ``laterAttributes``.
+    /// - Returns: nil for a value without later form.
+    package func setting(_ earlier: String, to value: StoredValue, now: [StoredValue]) -> [StoredValue]? {
+        var before = lens.downgrade(now) ?? lens.earlier.map { _ in .null }
+        for (index, name) in lens.earlier.enumerated() where name == earlier { before[index] = value }
+        return lens.upgrade(before)
     }
 
     /// Whether the later values have these earlier ones as their earlier form.
@@ -133,6 +150,9 @@ extension EntityMapping {
     func isEarlierForm(_ property: PropertyMapping) -> Bool {
         !lenses.isEmpty && property.isAttribute && earlierSlots.contains(property.slot)
     }
+
+    /// Returns the lens with an earlier attribute, by its name in the model; nil for another attribute.
+    package func lens(ofEarlier attribute: String) -> LensMapping? { lenses.first { $0.lens.earlier.contains(attribute) } }
 
     /// Returns a record's fields as this version of the model reads them.
     func upgraded(_ fields: [String: Field]) -> [String: Field] {
