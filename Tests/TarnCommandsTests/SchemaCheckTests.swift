@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngineSQLite
+import CloudInProcess
 import Foundation
 import ManagedModel
 import MirroringCore
