@@ -155,7 +155,8 @@ let package = Package(
             name: "TarnCommands",
             dependencies: [
                 "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
+                "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool", "SQLiteStore",
+                "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -316,8 +317,8 @@ let package = Package(
             name: "TarnCommandsTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudServer",
-                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "ModelFile", "SQLiteStore", "ServiceFixtures",
-                "SystemSupport", "TarnCommands", "TestBasics",
+                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "SQLiteStore",
+                "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

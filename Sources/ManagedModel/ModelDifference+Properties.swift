@@ -23,6 +23,16 @@ extension ModelDifference {
         }
     }
 
+    /// - Parameter isRequired: Whether earlier versions show no object without the property.
+    private func removal(_ name: String, _ syncName: String, of origin: Entity, _ entity: Entity, isRequired: Bool) -> Change {
+        let subject = "\(origin.name).\(name)"
+        guard chain(of: entity, in: new).contains(where: { $0.retiredNames.contains(syncName) }) else {
+            return Change(subject, "was removed")
+        }
+        if isRequired { return Change(subject, "was retired, and earlier versions require it") }
+        return Change(subject, "was retired", isAllowedWhenSynced: true)
+    }
+
     func attributeChanges(of entity: Entity, _ origin: Entity) -> [Change] {
         var changes: [Change] = []
         let matches = Self.matches(
@@ -38,13 +48,36 @@ extension ModelDifference {
                         dependsOnRows: true, isAllowedWhenSynced: isFillable))
                 continue
             }
-            if former.name != attribute.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += nameChanges(subject, from: (former.name, former.syncName), to: (attribute.name, attribute.syncName))
             changes += differences(former, attribute, subject)
         }
         let matchedNames = Set(matches.values.map(\.name))
         for attribute in origin.attributes where !matchedNames.contains(attribute.name) {
             if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
-            changes.append(Change("\(origin.name).\(attribute.name)", "was removed"))
+            let isRequired = !attribute.isOptional && attribute.defaultValue.isNull && !attribute.isTransient
+            changes.append(removal(attribute.name, attribute.syncName, of: origin, entity, isRequired: isRequired))
+        }
+        return changes
+    }
+
+    /// A version with a lens writes both forms of a value. Other versions that write the later form alone would seem to be earlier ones.
+    func lensChanges(of entity: Entity, _ origin: Entity) -> [Change] {
+        func syncNames(_ names: [String], _ entity: Entity) -> [String] {
+            names.map { name in entity.attributes.first { $0.name == name }?.syncName ?? name }
+        }
+        var changes: [Change] = []
+        let before = origin.lenses.map { (lens: $0, names: syncNames($0.later, origin)) }
+        let now = entity.lenses.map { (lens: $0, names: syncNames($0.later, entity)) }
+        for (lens, names) in now where !before.contains(where: { $0.names == names }) {
+            let known = names.filter { name in origin.attributes.contains { $0.syncName == name } }
+            if !known.isEmpty {
+                changes.append(
+                    Change(entity.name, "has a lens '\(lens.text)', whose \(known.joined(separator: ", ")) earlier versions have"))
+            }
+        }
+        for (lens, names) in before where !now.contains(where: { $0.names == names }) {
+            let isRetired = entity.retiredNames.isSuperset(of: syncNames(lens.earlier, origin))
+            changes.append(Change(entity.name, "has no lens '\(lens.text)' any more", isAllowedWhenSynced: isRetired))
         }
         return changes
     }
@@ -55,7 +88,9 @@ extension ModelDifference {
             changes.append(
                 Change(
                     subject, "changed from \(before.type) to \(now.type)",
-                    obstacle: before.type.becomes(now.type) ? nil : "a value's type cannot be changed by inference"))
+                    obstacle: before.type.becomes(now.type) ? nil : "a value's type cannot be changed by inference",
+                    // The field's type is the same one. A version keeps a value that its type cannot hold, and shows none.
+                    isAllowedWhenSynced: before.type.becomes(now.type)))
         } else if now.type == .composite {
             changes += elementDifferences(old.elements(of: before), new.elements(of: now), subject)
         }
@@ -96,7 +131,7 @@ extension ModelDifference {
                 changes.append(Change(path, "is new", isAllowedWhenSynced: true))
                 continue
             }
-            if former.name != element.name { changes.append(Change(path, "was renamed from '\(former.name)'")) }
+            changes += nameChanges(path, from: (former.name, former.syncName), to: (element.name, element.syncName))
             changes += differences(former, element, path)
         }
         let matchedNames = Set(matches.values.map(\.name))
@@ -113,13 +148,13 @@ extension ModelDifference {
                 changes.append(Change(subject, "is new", isAllowedWhenSynced: relationship.isOptional))
                 continue
             }
-            if former.name != relationship.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += nameChanges(subject, from: (former.name, former.syncName), to: (relationship.name, relationship.syncName))
             changes += differences(former, relationship, subject)
         }
         let matchedNames = Set(matches.values.map(\.name))
         for relationship in origin.relationships where !matchedNames.contains(relationship.name) {
             if isElsewhere(relationship, of: origin, \.relationships, \.name, \.renamingIdentifier) { continue }
-            changes.append(Change("\(origin.name).\(relationship.name)", "was removed"))
+            changes.append(removal(relationship.name, relationship.syncName, of: origin, entity, isRequired: !relationship.isOptional))
         }
         return changes
     }

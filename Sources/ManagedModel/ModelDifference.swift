@@ -4,7 +4,8 @@
 /// The changes from one version of a model to the next, and whether a store can migrate.
 ///
 /// Source: developer.apple.com/documentation/coredata/using_lightweight_migration, for inferable changes;
-/// …/creating-a-core-data-model-for-cloudkit, for changes that a synced store allows: its schema only grows.
+/// …/creating-a-core-data-model-for-cloudkit, for a synced store: its schema only grows. Differs: a part may have another name, another
+/// type of the same kind of field, or be retired: see ``SyncKeys``.
 package struct ModelDifference: Sendable {
     package struct Change: Hashable, Sendable {
         /// `Post`, or `Post.title`, with the names of the new version; with the old ones for removed parts.
@@ -83,7 +84,7 @@ package struct ModelDifference: Sendable {
                 changes.append(Change(entity.name, "is new", isAllowedWhenSynced: true))
                 continue
             }
-            if origin.name != entity.name { changes.append(Change(entity.name, "was renamed from '\(origin.name)'")) }
+            changes += nameChanges(entity.name, from: (origin.name, origin.syncName), to: (entity.name, entity.syncName))
             if entity.isAbstract, !origin.isAbstract {
                 changes.append(
                     Change(entity.name, "became abstract", obstacle: "its objects would belong to no entity", dependsOnRows: true))
@@ -94,10 +95,19 @@ package struct ModelDifference: Sendable {
             if origin.uniquenessConstraints != entity.uniquenessConstraints {
                 changes.append(Change(entity.name, "has other uniqueness constraints"))
             }
-            changes += attributeChanges(of: entity, origin) + relationshipChanges(of: entity, origin)
+            changes += attributeChanges(of: entity, origin) + relationshipChanges(of: entity, origin) + lensChanges(of: entity, origin)
         }
         let originNames = Set(origins.values.map(\.name))
         for entity in old.entities where !originNames.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
+    }
+
+    /// Another name. The name on the server has to be the one that it had: earlier versions read and write that record type or field.
+    func nameChanges(_ subject: String, from old: (name: String, onServer: String), to new: (name: String, onServer: String)) -> [Change] {
+        let isSame = old.onServer == new.onServer
+        var changes: [Change] = []
+        if old.name != new.name { changes.append(Change(subject, "was renamed from '\(old.name)'", isAllowedWhenSynced: isSame)) }
+        if !isSame { changes.append(Change(subject, "is '\(new.onServer)' on the server now, where it was '\(old.onServer)'")) }
+        return changes
     }
 
     func chain(of entity: Entity, in model: Model) -> [Entity] {

@@ -68,7 +68,7 @@ import Testing
                 $0.entities[1].name = "Label"
                 $0.entities[1].renamingIdentifier = "Tag"
                 $0.entities[0].relationships[0].destination = "Label"
-            } == ["Label was renamed from 'Tag' ~", "Post.headline was renamed from 'title' ~"])
+            } == ["Label was renamed from 'Tag'", "Post.headline was renamed from 'title'"])
         #expect(changes { $0.entities[0].attributes[0].name = "headline" } == ["Post.headline is new", "Post.title was removed ~"])
     }
 
@@ -80,7 +80,71 @@ import Testing
                 ]
                 $0.entities[0].attributes[0].renamingIdentifier = "rank"
                 $0.entities[0].attributes[1].renamingIdentifier = "title"
-            } == ["Post.rank was renamed from 'title' ~", "Post.title was renamed from 'rank' ~"])
+            } == ["Post.rank was renamed from 'title'", "Post.title was renamed from 'rank'"])
+    }
+
+    /// The name on the server is that of the first version, which the renaming identifier is.
+    @Test func aSyncedStoreKeepsTheNamesOnTheServer() {
+        var second = Self.model
+        second.entities[0].attributes[0].name = "headline"
+        second.entities[0].attributes[0].renamingIdentifier = "title"
+        var third = second
+        third.entities[0].attributes[0].name = "heading"
+        third.entities[0].attributes[0].renamingIdentifier = "headline"
+        #expect(!ModelDifference(from: second, to: third).isAllowedWhenSynced)
+        #expect(
+            ModelDifference(from: second, to: third).changes.map(\.summary) == [
+                "is 'headline' on the server now, where it was 'title'", "was renamed from 'headline'",
+            ])
+        third.entities[0].attributes[0].userInfo["syncName"] = "title"
+        #expect(ModelDifference(from: second, to: third).isAllowedWhenSynced)
+        #expect(
+            changes { $0.entities[1].renamingIdentifier = "Label" } == ["Tag is 'Label' on the server now, where it was 'Tag' ~"])
+        #expect(
+            changes { $0.entities[0].relationships[0].userInfo["syncName"] = "labels" } == [
+                "Post.tags is 'labels' on the server now, where it was 'tags' ~"
+            ])
+    }
+
+    @Test func aSyncedStoreAllowsRetiredProperties() {
+        #expect(
+            changes {
+                $0.entities[0].attributes.removeFirst()
+                $0.entities[0].relationships = []
+                $0.entities[0].userInfo["syncRetired"] = "title, tags"
+                $0.entities[1].relationships = []
+            } == ["Post.tags was retired", "Post.title was retired", "Tag.post was removed ~"])
+        var old = Self.model
+        old.entities[0].attributes.append(Attribute(name: "code", type: .string, isOptional: false))
+        var new = Self.model
+        new.entities[0].userInfo["syncRetired"] = "code"
+        #expect(ModelDifference(from: old, to: new).changes.map(\.summary) == ["was retired, and earlier versions require it"])
+        #expect(!ModelDifference(from: old, to: new).isAllowedWhenSynced)
+    }
+
+    /// The later attributes of a lens are new with it, and stay with it until the earlier ones are retired.
+    @Test func aSyncedStoreKeepsItsLenses() {
+        var lens = Self.model
+        lens.entities[0].attributes.append(Attribute(name: "note", type: .string))
+        lens.entities[0].userInfo["syncLens"] = "title -> note"
+        #expect(ModelDifference(from: Self.model, to: lens).isAllowedWhenSynced)
+        var without = Self.model
+        without.entities[0].attributes.append(Attribute(name: "note", type: .string))
+        #expect(
+            ModelDifference(from: without, to: lens).changes.map(\.summary) == [
+                "has a lens 'title -> note', whose note earlier versions have"
+            ])
+        #expect(!ModelDifference(from: without, to: lens).isAllowedWhenSynced)
+        #expect(ModelDifference(from: lens, to: without).changes.map(\.summary) == ["has no lens 'title -> note' any more"])
+        #expect(!ModelDifference(from: lens, to: without).isAllowedWhenSynced)
+        without.entities[0].attributes.removeFirst()
+        without.entities[0].userInfo["syncRetired"] = "title"
+        #expect(ModelDifference(from: lens, to: without).isAllowedWhenSynced)
+    }
+
+    @Test func aSyncedStoreAllowsTypesOfTheSameField() {
+        #expect(changes { $0.entities[0].attributes[1].type = .integer64 } == ["Post.rank changed from integer16 to integer64"])
+        #expect(changes { $0.entities[0].attributes[1].type = .double } == ["Post.rank changed from integer16 to double ! ~"])
     }
 
     @Test func aChainOfRenamesLeadsToTheFirstName() {

@@ -6,7 +6,7 @@
 enum ImportRules {
     /// Targets that are imported and import alike. Each target of `Sources` is in one group.
     enum Group: String, CaseIterable {
-        case foundations, tools, store, client, server, commands, fakes
+        case foundations, tools, store, decisions, client, server, commands, fakes
 
         var targets: Set<String> {
             switch self {
@@ -17,7 +17,8 @@ enum ImportRules {
                 ]
             case .tools: ["ModelTool", "modelc", "webembed"]
             case .store: ["ObjectGraph", "SQLiteStore"]
-            case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "MirroringCore"]
+            case .decisions: ["MirroringCore"]
+            case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData"]
             case .server:
                 [
                     "CloudConsole", "CloudEngine", "CloudEnginePostgres", "CloudEngineSQLite", "CloudStorageSupport", "CloudIdentity",
@@ -33,10 +34,10 @@ enum ImportRules {
         var imports: Set<Group> {
             switch self {
             case .foundations: []
-            case .tools, .store, .server: [.foundations]
-            case .client: [.foundations, .store]
-            case .commands: [.foundations, .tools, .store, .server]
-            case .fakes: [.foundations, .store, .client, .server]
+            case .tools, .store, .decisions, .server: [.foundations]
+            case .client: [.foundations, .store, .decisions]
+            case .commands: [.foundations, .tools, .store, .decisions, .server]
+            case .fakes: [.foundations, .store, .decisions, .client, .server]
             }
         }
 
@@ -45,6 +46,7 @@ enum ImportRules {
             case .foundations: "everything stands on them"
             case .tools: "they run while other targets are built"
             case .store: "saving never waits for, or knows of, sync"
+            case .decisions: "they are values, for devices and for checks of models"
             case .client: "it works against any server: client and server meet in CloudWire and in tests"
             case .server: "it works against any client: client and server meet in CloudWire and in tests"
             case .commands: "they are no client, and no fake ships in them"

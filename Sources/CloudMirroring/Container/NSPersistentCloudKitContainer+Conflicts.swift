@@ -77,8 +77,22 @@ extension NSPersistentCloudKitContainer {
         switch conflict.content {
         case .attribute(let value, let attribute):
             object.setValue(AttributeCoding.value(value, of: attribute), forKeyPath: conflict.propertyName)
+            restoreLaterForm(of: value, conflict, of: object)
         case .target(let id): object.setValue(try id.map { try context.existingObject(with: $0) }, forKey: conflict.propertyName)
         case .unknown: throw Self.unrestorable(conflict)
+        }
+    }
+
+    /// Sets the attributes that replaced the one of a conflict, which an earlier version of the app wrote.
+    private func restoreLaterForm(of value: StoredValue, _ conflict: Conflict, of object: NSManagedObject) {
+        guard let mapping = allMirrors.first(where: { $0.store.number == conflict.id.store })?.file.mapping,
+            let entity = mapping.model.entity(named: object.entity.name ?? ""),
+            let lens = mapping.entities[entity.index]?.lens(ofEarlier: conflict.propertyName)
+        else { return }
+        let attributes = lens.laterAttributes
+        let now = attributes.map { AttributeCoding.stored(object.value(forKey: $0.name), as: $0.type) ?? .null }
+        for (attribute, value) in zip(attributes, lens.setting(conflict.propertyName, to: value, now: now) ?? []) {
+            object.setValue(AttributeCoding.value(value, of: attribute), forKey: attribute.name)
         }
     }
 
@@ -106,26 +120,25 @@ private struct ConflictLogReader {
             guard let winner = NSPersistentCloudKitContainer.Conflict.Winner(rawValue: row.entry.winner.rawValue) else { return nil }
             let entry = row.entry
             let state = try metadata.recordAnywhere(named: entry.recordName)
+            let entity = file.mapping.entity(syncName: entry.entity)
+            let property = entity.flatMap { file.mapping.entities[$0.index]?.mapping(of: entry.property) }
             return NSPersistentCloudKitContainer.Conflict(
                 id: .init(store: file.store.number, row: row.id), date: Date(timeIntervalSinceReferenceDate: row.noted),
-                entityName: entry.entity,
-                propertyName: entry.property, winner: winner,
+                entityName: entity?.name ?? entry.entity,
+                propertyName: property?.modelName ?? entry.property, winner: winner,
                 losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
                 objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) },
                 recordName: entry.recordName,
-                content: try content(entry.losing, of: entry.property, entry.entity, metadata, coordinator))
+                content: try content(entry.losing, of: property, metadata, coordinator))
         }
     }
 
     private func content(
-        _ losing: FieldValue?, of property: String, _ entity: String, _ bookkeeping: SyncMetadataReader,
-        _ coordinator: NSPersistentStoreCoordinator
+        _ losing: FieldValue?, of property: PropertyMapping?, _ bookkeeping: SyncMetadataReader, _ coordinator: NSPersistentStoreCoordinator
     ) throws -> NSPersistentCloudKitContainer.Conflict.Content {
-        guard let index = file.mapping.model.entity(named: entity)?.index,
-            let mapping = file.mapping.entities[index]?.mapping(of: property)
-        else { return .unknown }
-        switch mapping.kind {
-        case .attribute(let attribute): return mapping.restored(losing).map { .attribute($0, attribute) } ?? .unknown
+        guard let property else { return .unknown }
+        switch property.kind {
+        case .attribute(let attribute): return property.restored(losing).map { .attribute($0, attribute) } ?? .unknown
         case .rank, .merged: return .unknown
         case .toOne:
             guard case .string(let name)? = losing else { return .target(nil) }

@@ -150,7 +150,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         if let model = persistentStoreCoordinator.model {
             let violations = CloudModelRules.violations(
                 of: model, configuration: description.configuration, isPublic: options.databaseScope == .public,
-                allowing: options.modelExtensions.core)
+                allowing: options.modelExtensions.core, lenses: options.lenses(in: model))
             if !violations.isEmpty {
                 throw refuse("The model cannot be mirrored: \(violations.map(\.description).joined(separator: "; ")).")
             }
@@ -176,11 +176,16 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             environment.connect = { _, scope in try container.syncingClient(for: scope) }
             environment.container = { _ in container }
         }
-        var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)
+        var mapping = RecordMapping(
+            model: model, configuration: description.configuration, allowing: options.modelExtensions.core,
+            lenses: options.lenses(in: model))
         mapping.resolver = options.resolver
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
             accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: environment)
+        // The app reads values of later attributes from the first fetch on. A file that cannot be written fails when sync opens it, too,
+        // and that failure is in the status.
+        try? file.fillLenses()
         let number = store.number
         // Several devices may sign in with one token, and a store's file may be copied: each launch has its own device name, so that push
         // excludes only the client that made a change.

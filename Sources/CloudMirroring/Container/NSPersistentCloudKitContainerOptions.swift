@@ -88,6 +88,9 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     /// of the app that sync the same data have to allow the same features.
     open var modelExtensions: ModelExtensions = []
 
+    /// Attributes that replaced those of earlier versions of the model, with translations in code. Empty by default.
+    open var attributeLenses: [AttributeLens] = []
+
     /// The container itself; nil for the process's container of the identifier.
     let container: CKContainer?
 

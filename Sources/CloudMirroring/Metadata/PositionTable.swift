@@ -46,7 +46,7 @@ extension SyncMetadataReader {
     private func ranking(of keys: [RowKey], rankedBy relationship: String) throws -> [Ranking.Member] {
         var members: [RowKey: Ranking.Member] = [:]
         for (entity, keys) in Dictionary(grouping: keys, by: \.entityIndex) {
-            let name = mapping.model.entities[entity].name
+            let name = mapping.syncName(ofEntity: entity)
             // The CROSS JOIN reads the list first. Without it SQLite may read all records of the entity for each list.
             try reader.query(
                 """
@@ -74,7 +74,7 @@ extension SyncMetadataWriter {
     func write(rank: String, of key: RowKey, in relationship: String) throws {
         try writer.execute(
             "INSERT OR REPLACE INTO TARN_RANK (entity, pk, relationship, rank) VALUES (?, ?, ?, ?)",
-            [.text(mapping.model.entities[key.entityIndex].name), .int(key.primaryKey), .text(relationship), .text(rank)])
+            [.text(mapping.syncName(ofEntity: key.entityIndex)), .int(key.primaryKey), .text(relationship), .text(rank)])
     }
 
     func writePositions(of link: LinkState) throws {
@@ -95,7 +95,7 @@ extension PositionTable {
         for key in keys where mapping.isRanked(key.entityIndex) {
             try writer.execute(
                 "DELETE FROM TARN_RANK WHERE entity = ? AND pk = ?",
-                [.text(mapping.model.entities[key.entityIndex].name), .int(key.primaryKey)])
+                [.text(mapping.syncName(ofEntity: key.entityIndex)), .int(key.primaryKey)])
         }
     }
 }

@@ -103,7 +103,7 @@ extension SyncMetadataReader {
             }
             let range = try records(
                 "entity = ? AND pk BETWEEN ? AND ? AND isRelocated = 0",
-                [.text(mapping.model.entities[entity].name), .int(low), .int(high)])
+                [.text(mapping.syncName(ofEntity: entity)), .int(low), .int(high)])
             if range.isEmpty { continue }
             let requested = Set(group)
             states += range.filter { requested.contains($0.key) }
@@ -158,7 +158,7 @@ extension SyncMetadataReader {
     func records(_ condition: String, _ arguments: [SQLValue], passingOver names: Set<String> = []) throws -> [RecordState] {
         var states: [RecordState] = []
         try reader.query("SELECT \(RecordTable.columns) FROM TARN_RECORD WHERE \(condition)", arguments) { row in
-            guard let name = row.text(0), !names.contains(name), let entity = row.text(1).flatMap({ mapping.model.entity(named: $0) }),
+            guard let name = row.text(0), !names.contains(name), let entity = row.text(1).flatMap({ mapping.entity(syncName: $0) }),
                 let stage = MirrorStage(rawValue: Int(row.int(8)))
             else { return }
             var state = RecordState(
@@ -245,6 +245,20 @@ extension SyncMetadataReader {
         return exists
     }
 
+    /// Returns a part of the model that records of the store have under its name in the model, although it has another one on the server;
+    /// nil without one. Reads all records.
+    func lossOfNames() throws -> ServerNames.Loss? {
+        var loss: ServerNames.Loss?
+        try reader.query("SELECT entity, ancestor, unapplied FROM TARN_RECORD") { row in
+            guard loss == nil, let entity = row.text(0) else { return }
+            var base = Ancestor()
+            if let kept = row.bytes(1) { base.fields = try KeptAncestor.read(kept).fields }
+            base.unapplied = try row.blob(2).map { try Record(json: [UInt8]($0)).fields } ?? [:]
+            loss = mapping.loss(in: base, of: entity)
+        }
+        return loss
+    }
+
     // MARK: Keys
 
     /// Returns the keys of all rows with records that are not marked as deleted, in all zones.
@@ -276,7 +290,7 @@ extension SyncMetadataReader {
 
     /// - Returns: nil for an entity unknown to this model.
     func key(_ entity: String?, _ primaryKey: Int64) -> RowKey? {
-        guard let entity = entity.flatMap({ mapping.model.entity(named: $0) }) else { return nil }
+        guard let entity = entity.flatMap({ mapping.entity(syncName: $0) }) else { return nil }
         return RowKey(store: store, entity: entity.index, primaryKey: primaryKey)
     }
 }
@@ -291,7 +305,7 @@ extension SyncMetadataWriter {
         try RecordTable.rowStatements.write(
             zone, state.recordName, isNew: state.isNew,
             [
-                .text(mapping.model.entities[state.key.entityIndex].name),
+                .text(mapping.syncName(ofEntity: state.key.entityIndex)),
                 .int(state.key.primaryKey), .int(state.isRelocated ? 1 : 0),
             ],
             [

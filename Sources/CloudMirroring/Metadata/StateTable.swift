@@ -31,6 +31,10 @@ enum StateTable {
         /// The number of the last history transaction that was read.
         case historyRead
         case fingerprint
+        /// The lenses for which rows have values: see `RecordMapping.lensSignature`.
+        case lenses
+        /// The names on the server of the model's parts: see `ServerNames`.
+        case serverNames
         case lastSuccess
         /// The user's permissions in the public database, from the server's last response.
         case permissions

@@ -14,7 +14,7 @@ struct SyncMetadataReader {
     /// The zone in which record names count.
     let zone: Int64
 
-    func entityName(_ key: RowKey) -> String { mapping.model.entities[key.entityIndex].name }
+    func entityName(_ key: RowKey) -> String { mapping.syncName(ofEntity: key.entityIndex) }
 
     /// Returns `true` if a table has rows of the zone.
     func exists(_ table: String) throws -> Bool {

@@ -16,7 +16,7 @@ struct SyncMetadataWriter {
 
     var reader: SyncMetadataReader { SyncMetadataReader(reader: writer, mapping: mapping, store: store, zone: zone) }
 
-    func entityName(_ key: RowKey) -> String { mapping.model.entities[key.entityIndex].name }
+    func entityName(_ key: RowKey) -> String { mapping.syncName(ofEntity: key.entityIndex) }
 
     /// - Parameter now: The date of conflicts, in seconds since 2001.
     func write(_ changes: BookkeepingChanges, now: Double) throws {

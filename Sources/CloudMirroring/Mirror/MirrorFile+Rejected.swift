@@ -32,7 +32,9 @@ extension MirrorFile {
                 }
                 for link in links {
                     guard let change = link.rejectedChange, let end = try metadata.record(named: link.pair.first) else { continue }
-                    let name = mapping.links[link.pair.kind]?.first.relationshipName
+                    let name = mapping.links[link.pair.kind].map {
+                        mapping.model.entities[$0.first.entity].toMany[$0.first.relationship].name
+                    }
                     rejected.append(
                         Rejected(change: change, key: end.key, relationshipName: name ?? link.pair.kind.relationships, zone: row.zone.id))
                 }

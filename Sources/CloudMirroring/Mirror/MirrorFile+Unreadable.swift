@@ -36,7 +36,7 @@ extension MirrorFile {
     func unreadable(_ state: RecordState, in zone: ZoneID) -> [Unreadable] {
         guard let entity = mapping.entities[state.key.entityIndex] else { return [] }
         return state.encrypted.quarantined.map { field, reason in
-            let attribute = entity.properties.first { $0.fieldName == field }?.name ?? field
+            let attribute = entity.properties.first { $0.fieldName == field }?.modelName ?? field
             return Unreadable(
                 key: state.key, entity: entity.entity.name, recordName: state.recordName, attribute: attribute, reason: reason, zone: zone)
         }

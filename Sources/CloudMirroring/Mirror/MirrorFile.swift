@@ -61,7 +61,7 @@ struct MirrorFile: Sendable {
 
     /// Creates the tables, and handles a change of the model.
     ///
-    /// - Throws: `CloudFailure` with `.badContainer` for a store that belongs to another container.
+    /// - Throws: `CloudFailure` with `.badContainer` for a store that belongs to another container, or that was synced under other names.
     func open() throws -> Memory {
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
@@ -72,6 +72,8 @@ struct MirrorFile: Sendable {
             }
             try StateTable.set(.container, .text(containerIdentifier), writer)
             let fingerprint = try StateTable.text(.fingerprint, writer)
+            try checkNames(wasSynced: fingerprint != nil, writer)
+            try fillLenses(writer)
             if fingerprint != mapping.fingerprint {
                 // Lists may have members without position keys: a scan of all rows adds them.
                 if fingerprint != nil, mapping.hasOrder { try StateTable.set(.historyRead, .null, writer) }
@@ -90,6 +92,17 @@ struct MirrorFile: Sendable {
                 lastSuccess: try StateTable.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
                 permissions: try StateTable.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
         }
+    }
+
+    /// Compares the names on the server with those that the store was synced with.
+    private func checkNames(wasSynced: Bool, _ writer: StoreWriter) throws {
+        let names = ServerNames(mapping)
+        let stored = try StateTable.text(.serverNames, writer)
+        if stored == names.text { return }
+        var loss = stored.flatMap { ServerNames(text: $0).losses(to: names).first }
+        if stored == nil, wasSynced, mapping.hasRenamedParts { loss = try reader(writer).lossOfNames() }
+        if let loss { throw CloudFailure(.badContainer, loss.reason) }
+        try StateTable.set(.serverNames, .text(names.text), writer)
     }
 
     func remember(permissions: [TypePermissions]?) throws {

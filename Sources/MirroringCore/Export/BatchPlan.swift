@@ -83,7 +83,8 @@ package struct BatchPlan: Hashable, Sendable {
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
                 guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
-                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
+                let local = LocalRecord(
+                    row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
                 guard let item = ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
                     var settled = state
                     settled.stage = .uploaded

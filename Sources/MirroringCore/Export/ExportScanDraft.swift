@@ -124,7 +124,7 @@ extension ExportScan {
             for parked in parkedBySource[record.recordName] ?? [] {
                 unparked.append(parked.key)
                 // The deleting device did not see targets that had not arrived.
-                conflicts.append(parked.lost(of: mapping.model.entities[key.entityIndex].name, to: .localDeletion, at: record.modified))
+                conflicts.append(parked.lost(of: mapping.syncName(ofEntity: key.entityIndex), to: .localDeletion, at: record.modified))
             }
         }
 

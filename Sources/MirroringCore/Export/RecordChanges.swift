@@ -38,11 +38,12 @@ struct RecordChanges {
         of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool,
         limits: Limits
     ) {
+        let base = isNew ? [:] : entity.fieldsToCompare(with: local.row, since: ancestor)
         var placed = entity.properties.compactMap { property -> Placed? in
             let content = local.content(of: property)
             // Its target gets a name from the next scan of history, which marks this record again.
             if case .unnamed = content { return nil }
-            let before = isNew ? .absent : property.content(in: ancestor.fields)
+            let before = property.content(in: base)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
             let isChanged = isNew || encrypted.isReplacing(property.fieldName) || !property.isSame(content, as: before, digest: digest)
             if !isNew, let entry = encrypted[property.fieldName], entry.problem != nil, !isChanged || !encrypted.maySend(property.fieldName)
@@ -61,7 +62,7 @@ struct RecordChanges {
         }
         Self.makeRoom(&placed, others: Self.bytes(ofOthersIn: ancestor, entity), limits: limits)
 
-        if isNew { fields[MirrorNames.entityNameField] = Field(.string(entity.entity.name)) }
+        if isNew { fields[MirrorNames.entityNameField] = Field(.string(entity.name)) }
         for item in placed { put(item, isNew: isNew) }
     }
 
@@ -96,7 +97,7 @@ struct RecordChanges {
     }
 
     private static func bytes(ofOthersIn ancestor: Ancestor, _ entity: EntityMapping) -> Int {
-        MirrorNames.entityNameField.utf8.count + entity.entity.name.utf8.count
+        MirrorNames.entityNameField.utf8.count + entity.name.utf8.count
             + ancestor.unapplied.reduce(0) { $0 + $1.key.utf8.count + ($1.value.value?.approximateBytes ?? 0) }
     }
 }

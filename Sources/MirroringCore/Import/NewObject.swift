@@ -27,7 +27,7 @@ struct NewObject: Sendable {
         values = entity.entity.defaultValues
         ancestor = entity.ancestor(of: record.fields)
         for property in entity.properties {
-            let content = property.content(in: record.fields)
+            let content = property.content(in: merge.remote)
             if let field = property.assetFieldName, let digest = merge.newDigest(of: content) { ancestor.digests[field] = digest }
             switch property.form {
             case .attribute: values[property.slot] = merge.stored(content, for: property)
@@ -56,7 +56,8 @@ package struct NewObjects: Hashable, Sendable {
     }
 
     func object(of record: Record, _ entity: EntityMapping) -> NewObject? {
-        guard let object = objects[record.recordName], object.entity == entity.entity.index, object.changeTag == record.recordChangeTag else { return nil }
+        guard let object = objects[record.recordName], object.entity == entity.entity.index, object.changeTag == record.recordChangeTag
+        else { return nil }
         return object
     }
 

@@ -162,7 +162,7 @@ package struct OneToOneRepair: Hashable, Sendable {
             if let lost = old.reference.flatMap({ records[$0]?.recordName }) {
                 conflicts.append(
                     ConflictEntry(
-                        entity: mapping.model.entities[key.entityIndex].name, recordName: state.recordName, property: relationship,
+                        entity: mapping.syncName(ofEntity: key.entityIndex), recordName: state.recordName, property: relationship,
                         losing: .string(lost), winner: .local, losingStamp: state.modified, winningStamp: nil))
             }
             rows[key]?.values[slot] = value
@@ -181,6 +181,7 @@ extension MirrorStage {
 
 /// A one-to-one relationship with an inverse, seen from one entity.
 struct OneToOneSide: Hashable, Sendable {
+    /// The name in sync metadata, as ``inverseName``.
     let name: String
     let slot: Int
     let inverseName: String
@@ -188,14 +189,13 @@ struct OneToOneSide: Hashable, Sendable {
     let inverse: Int
 
     /// nil for another property than a one-to-one relationship with an inverse.
-    init?(_ property: PropertyMapping) {
+    init?(_ property: PropertyMapping, in model: ResolvedModel) {
         guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
-            case .slot(let inverse)? = relationship.inverse,
-            let inverseName = relationship.inverseName
+            case .slot(let inverse)? = relationship.inverse
         else { return nil }
         name = property.name
         slot = property.slot
-        self.inverseName = inverseName
+        inverseName = model.entities[relationship.destination].slots[inverse].syncName
         self.inverse = inverse
     }
 }

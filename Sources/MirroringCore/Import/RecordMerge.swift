@@ -40,15 +40,24 @@ struct RecordMerge {
     }
 
     let entity: EntityMapping
+    /// The merge base and the record, as this version of the model reads them.
     let ancestor: Ancestor
     let remote: [String: Field]
     let assets: [AssetValue: Data]
     /// The merge base of the record in the object's source zone; nil without one.
-    var former: Ancestor?
+    let former: Ancestor?
     /// Whether local changes give way, because the server rejected them.
     var isReverting = false
     /// Encrypted inline fields with a remote value that may be older than this device's: it never replaces that one, cleared or not.
     var unordered: Set<String> = []
+
+    init(entity: EntityMapping, ancestor: Ancestor, remote: [String: Field], assets: [AssetValue: Data], former: Ancestor? = nil) {
+        self.entity = entity
+        self.ancestor = entity.upgraded(ancestor)
+        self.remote = entity.upgraded(remote)
+        self.assets = assets
+        self.former = former.map { entity.upgraded($0) }
+    }
 
     /// Assets to load before the merge: those that differ from the merge base.
     var assetsNeeded: [PropertyMapping] {
@@ -72,6 +81,14 @@ struct RecordMerge {
             if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
 
             let isLocallyChanged = unordered.contains(property.fieldName) || !property.isSame(here, as: before, digest: digestBefore)
+            if entity.isEarlierForm(property) {
+                if isReverting ? !property.isSame(here, as: there, digest: digestThere) : there != before {
+                    outcome.taken.append((property, there))
+                } else if isLocallyChanged {
+                    outcome.isLocalAhead = true
+                }
+                continue
+            }
             if isReverting {
                 if property.isSame(here, as: there, digest: digestThere) { continue }
                 outcome.taken.append((property, there))
@@ -114,7 +131,8 @@ struct RecordMerge {
     /// Whether this device's value is a forwarded edit from the object's source zone.
     private func isFormer(_ property: PropertyMapping, _ here: LocalContent) -> Bool {
         guard let former else { return false }
-        return property.isSame(here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
+        return property.isSame(
+            here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
     }
 
     private func settle(
@@ -182,7 +200,8 @@ struct RecordMerge {
     var remoteChanges: [(property: PropertyMapping, value: FieldValue?)] {
         entity.properties.compactMap { property in
             let there = property.content(in: remote)
-            return property.isOwn || there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
+            let isLogged = !property.isOwn && !entity.isEarlierForm(property)
+            return !isLogged || there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
         }
     }
 
@@ -190,10 +209,12 @@ struct RecordMerge {
     static func localChanges(
         of local: LocalRecord, since ancestor: Ancestor, entity: EntityMapping
     ) -> [(property: PropertyMapping, content: LocalContent)] {
-        entity.properties.compactMap { property in
+        let shown = entity.upgraded(ancestor.fields)
+        return entity.properties.compactMap { property in
+            if property.isOwn || entity.isEarlierForm(property) { return nil }
             let here = local.content(of: property)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            return property.isOwn || property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
+            return property.isSame(here, as: property.content(in: shown), digest: digest) ? nil : (property, here)
         }
     }
 
@@ -231,7 +252,8 @@ extension EntityMapping {
     ///   - assets: Contents of the record's assets, which the log keeps after the server deleted them.
     package func losing(_ record: Record, since known: Ancestor, assets: [(AssetValue, Data)]) -> [ConflictEntry] {
         let contents = Dictionary(assets.map { ($0.canonical, $1) }, uniquingKeysWith: { first, _ in first })
-        return RecordMerge(entity: self, ancestor: known, remote: record.fields, assets: contents).remoteChanges.compactMap { property, value in
+        return RecordMerge(entity: self, ancestor: known, remote: record.fields, assets: contents).remoteChanges.compactMap {
+            property, value in
             guard let value else { return nil }
             return ConflictEntry(
                 entity: entity.name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,

@@ -28,11 +28,11 @@ package struct RemovedRows: Sendable {
                 else { continue }
                 going.insert(row.key)
                 keys.append(row.key)
-                let local = LocalRecord(row: row, names: names, parked: [:], state: state)
+                let local = LocalRecord(row: row, of: entity, names: names, parked: [:], state: state)
                 for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
                     conflicts.append(
                         ConflictEntry(
-                            entity: entity.entity.name, recordName: state.recordName, property: change.property.name,
+                            entity: entity.name, recordName: state.recordName, property: change.property.name,
                             losing: change.content.value, winner: .remoteDeletion, losingStamp: nil, winningStamp: nil))
                 }
                 isSettled = false

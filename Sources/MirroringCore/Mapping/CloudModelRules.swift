@@ -26,16 +26,21 @@ package enum CloudModelRules {
     ///   - configuration: The store's configuration; nil for all entities.
     ///   - isPublic: Whether the database is the public one, where encryption is impossible.
     ///   - allowed: Extensions beyond Apple's rules that the app permits.
+    ///   - lenses: Those of the app's code.
     package static func violations(
-        of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false, allowing allowed: ModelExtensions = []
+        of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false, allowing allowed: ModelExtensions = [],
+        lenses: [Lens] = []
     ) -> [Violation] {
         let entities = model.entities(inConfiguration: configuration) ?? []
         let included = Set(entities.map(\.index))
         var violations: [Violation] = []
         for entity in entities {
             check(names: entity, &violations)
+            violations += LensRules.violations(of: entity, in: model, lenses)
             if allowed.contains(.uniquenessConstraints) {
-                for property in Set(entity.declaration.uniquenessConstraints.joined()).sorted() { check(unique: property, of: entity, &violations) }
+                for property in Set(entity.declaration.uniquenessConstraints.joined()).sorted() {
+                    check(unique: property, of: entity, &violations)
+                }
             } else if !entity.declaration.uniquenessConstraints.isEmpty {
                 violations.append(Violation(entity: entity.name, property: nil, what: "must not have uniqueness constraints"))
             }
@@ -56,6 +61,7 @@ package enum CloudModelRules {
                 check(relationship, of: entity, model, included, allowed, &violations)
             }
         }
+        check(syncNamesOf: entities, model, &violations)
         for root in Set(entities.map(\.root)).sorted() { check(root: root, entities, model, allowed, &violations) }
         return violations
     }
@@ -63,12 +69,50 @@ package enum CloudModelRules {
     private static func check(names entity: ResolvedEntity, _ violations: inout [Violation]) {
         func isClean(_ name: String) -> Bool {
             guard let first = name.unicodeScalars.first, first.isASCII, first.properties.isAlphabetic else { return false }
-            return name.unicodeScalars.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_") }
+            return name.unicodeScalars.allSatisfy {
+                $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_")
+            }
         }
         let what = "has a name with other characters than letters, digits and underscores, or that does not start with a letter"
         if !isClean(entity.name) { violations.append(Violation(entity: entity.name, property: nil, what: what)) }
         let declared = entity.declaration.attributes.map(\.name) + entity.declaration.relationships.map(\.name)
         for name in declared where !isClean(name) { violations.append(Violation(entity: entity.name, property: name, what: what)) }
+        if entity.syncName != entity.name, !isClean(entity.syncName) {
+            violations.append(Violation(entity: entity.name, property: nil, what: onServer(entity.syncName)))
+        }
+        let names =
+            entity.declaration.attributes.map { ($0.name, $0.syncName) } + entity.declaration.relationships.map { ($0.name, $0.syncName) }
+        for (name, syncName) in names where name != syncName && !isClean(syncName) {
+            violations.append(Violation(entity: entity.name, property: name, what: onServer(syncName)))
+        }
+        func onServer(_ name: String) -> String { "is '\(name)' on the server: a name there has letters, digits and underscores only" }
+    }
+
+    /// A name on the server belongs to one entity, or to one property of an entity, and is never given again.
+    private static func check(syncNamesOf entities: [ResolvedEntity], _ model: ResolvedModel, _ violations: inout [Violation]) {
+        var owners: [String: String] = [:]
+        for entity in entities {
+            if let owner = owners.updateValue(entity.name, forKey: entity.syncName) {
+                violations.append(
+                    Violation(entity: entity.name, property: nil, what: "has the name of \(owner) on the server, '\(entity.syncName)'"))
+            }
+            let retired = model.entities.filter { $0.root == entity.root }.reduce(into: Set<String>()) {
+                $0.formUnion($1.declaration.retiredNames)
+            }
+            var properties: [String: String] = [:]
+            let names = entity.slots.map { ($0.name, $0.syncName) } + entity.toMany.map { ($0.name, $0.declaration.syncName) }
+            for (name, syncName) in names {
+                if let other = properties.updateValue(name, forKey: syncName) {
+                    violations.append(
+                        Violation(entity: entity.name, property: name, what: "has the name of \(other) on the server, '\(syncName)'"))
+                }
+                if retired.contains(syncName) {
+                    violations.append(
+                        Violation(
+                            entity: entity.name, property: name, what: "has the name of a retired property on the server, '\(syncName)'"))
+                }
+            }
+        }
     }
 
     /// Record names follow from the values, on the device: encrypted values, and values that do not survive a round trip unchanged, cannot
@@ -86,13 +130,17 @@ package enum CloudModelRules {
         if let what { violations.append(Violation(entity: entity.name, property: property, what: what)) }
     }
 
-    private static func check(leavesOf composite: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
+    private static func check(
+        leavesOf composite: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]
+    ) {
         for case .attribute(let leaf) in entity.slots where leaf.name.hasPrefix(composite.name + ".") {
             check(leaf, of: entity, allowed, &violations)
         }
     }
 
-    private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
+    private static func check(
+        _ attribute: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]
+    ) {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
         if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
         if let policy = attribute.userInfo[MergePolicy.userInfoKey], MergePolicy(rawValue: policy)?.fits(attribute.type) != true {
@@ -118,7 +166,9 @@ package enum CloudModelRules {
     /// All entities below a root share its record type.
     ///
     /// Source: it is documented that every record has `CD_entityName`; Apple's treatment of an attribute of that name is not.
-    private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
+    private static func check(
+        root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ allowed: ModelExtensions, _ violations: inout [Violation]
+    ) {
         var owners: [String: (entity: String, property: PropertyMapping)] = [:]
         var count = fieldsOfEveryType
         for entity in entities where entity.root == root {
@@ -128,22 +178,26 @@ package enum CloudModelRules {
                     count += property.fieldNames.count
                     if !property.isOwn, let field = property.fieldNames.first(where: MirrorNames.taken.contains) {
                         violations.append(
-                            Violation(entity: entity.name, property: property.name, what: "needs the field \(field), which records have for something else"))
+                            Violation(
+                                entity: entity.name, property: property.modelName,
+                                what: "needs the field \(field), which records have for something else"))
                     }
                     continue
                 }
                 if known.property.fieldType != property.fieldType || known.property.name != property.name {
                     violations.append(
                         Violation(
-                            entity: entity.name, property: property.name,
-                            what: "has another type than \(known.entity).\(known.property.name), with which it shares a field"))
+                            entity: entity.name, property: property.modelName,
+                            what: "has another type than \(known.entity).\(known.property.modelName), with which it shares a field"))
                 }
             }
         }
         for (_, owner) in owners.sorted(by: { $0.key < $1.key }) {
             guard let field = owner.property.assetFieldName, let other = owners[field] else { continue }
             violations.append(
-                Violation(entity: other.entity, property: other.property.name, what: "needs the field \(field), where long values of \(owner.entity).\(owner.property.name) go"))
+                Violation(
+                    entity: other.entity, property: other.property.modelName,
+                    what: "needs the field \(field), where long values of \(owner.entity).\(owner.property.modelName) go"))
         }
         if count > fieldsPerTypeMax {
             violations.append(

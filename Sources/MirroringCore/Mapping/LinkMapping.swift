@@ -48,9 +48,11 @@ package struct LinkMapping: Hashable, Sendable {
     package struct Side: Hashable, Sendable {
         /// The entity that declares the relationship.
         package let entity: Int
+        /// The entity's name in records.
         package let entityName: String
         /// Index into `toMany`, of the entity and of its heirs.
         package let relationship: Int
+        /// The relationship's name in records.
         package let relationshipName: String
         /// Whether the order of its members is mirrored.
         package let isOrdered: Bool
@@ -72,8 +74,15 @@ package struct LinkMapping: Hashable, Sendable {
             relationships: "\(first.relationshipName):\(second.relationshipName)")
     }
 
+    /// Whether the relationship and its inverse have these names, in either order.
+    fileprivate func hasSides(_ one: String, _ other: String) -> Bool {
+        (first.relationshipName == one && second.relationshipName == other)
+            || (first.relationshipName == other && second.relationshipName == one)
+    }
+
     /// - Parameter owner: The record name of the object that has the relationship at `toMany` of its entity.
-    package func pair(owner: String, ownersRelationship: Int, ownersEntity: Int, destination: String, in mapping: RecordMapping) -> LinkPair {
+    package func pair(owner: String, ownersRelationship: Int, ownersEntity: Int, destination: String, in mapping: RecordMapping) -> LinkPair
+    {
         if isSymmetric {
             return LinkPair(kind: kind, first: min(owner, destination), second: max(owner, destination))
         }
@@ -99,9 +108,9 @@ extension RecordMapping {
             let relationships = Self.parts(record.fields[MirrorNames.linkRelationships], separators)
         else { return nil }
         // The entities named may be heirs of those that declare the relationship, and in either order.
-        guard let one = model.entity(named: entities.0), model.entity(named: entities.1) != nil,
-            case .toMany(let index)? = one.location(of: relationships.0),
-            one.toMany[index].inverseName == relationships.1, let link = link(entity: one.index, toMany: index)
+        guard let one = entity(syncName: entities.0), entity(syncName: entities.1) != nil,
+            let index = toMany(syncName: relationships.0, of: one.index), let link = link(entity: one.index, toMany: index),
+            link.hasSides(relationships.0, relationships.1)
         else { return nil }
         return link.pair(owner: names.0, ownersRelationship: index, ownersEntity: one.index, destination: names.1, in: self)
     }

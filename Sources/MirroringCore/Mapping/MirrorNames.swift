@@ -38,7 +38,7 @@ package enum MirrorNames {
         "CD_" + String(property.map { $0 == "." ? "_" : $0 })
     }
     /// Returns the property of a field, or of its asset, of an unknown model; nil for a system field.
-    static func property(ofField field: String) -> String? {
+    package static func property(ofField field: String) -> String? {
         guard field.hasPrefix("CD_"), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else {
             return nil
         }

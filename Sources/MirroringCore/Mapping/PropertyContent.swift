@@ -59,8 +59,9 @@ struct LocalRecord {
     let ranks: [String: String]
     let merged: MergedNames
 
-    init(row: Row, names: [RowKey: String], parked: [String: String], state: RecordState) {
-        self.row = row
+    /// - Parameter entity: The mapping of the row's entity. Attributes of earlier versions have the values that are sent.
+    init(row: Row, of entity: EntityMapping, names: [RowKey: String], parked: [String: String], state: RecordState) {
+        self.row = entity.downgraded(row, since: state.ancestor)
         self.names = names
         self.parked = parked
         ranks = state.ranks
@@ -70,11 +71,7 @@ struct LocalRecord {
     func content(of property: PropertyMapping) -> LocalContent {
         let value = row.values[property.slot]
         switch property.form {
-        case .attribute(let type):
-            if let long = LongValue(value, as: type) { return .long(long) }
-            // A missing required value counts as its default, as on other devices.
-            let encoded = FieldCodec.encode(value, as: type) ?? FieldCodec.encode(property.absentValue, as: type)
-            return encoded.map { .value($0) } ?? .absent
+        case .attribute: return property.localContent(of: value)
         case .toOne:
             if let key = value.reference { return names[key].map { .value(.string($0)) } ?? .unnamed(key) }
             return parked[property.name].map { .value(.string($0)) } ?? .absent
@@ -85,6 +82,15 @@ struct LocalRecord {
 }
 
 extension PropertyMapping {
+    /// The content of an attribute's value, as it is sent.
+    func localContent(of value: StoredValue) -> LocalContent {
+        guard case .attribute(let type) = form else { return .absent }
+        if let long = LongValue(value, as: type) { return .long(long) }
+        // A missing required value counts as its default, as on other devices.
+        let encoded = FieldCodec.encode(value, as: type) ?? FieldCodec.encode(absentValue, as: type)
+        return encoded.map { .value($0) } ?? .absent
+    }
+
     /// Reads the inline field first, then the asset.
     func content(in fields: [String: Field]) -> RemoteContent {
         let asset: AssetValue? =

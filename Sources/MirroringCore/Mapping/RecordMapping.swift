@@ -17,6 +17,10 @@ package struct RecordMapping: Sendable {
     /// By index of the entity, and by index into its `toMany`: names of a link kind are too long to be made at each lookup.
     private let linksOfEntities: [[LinkMapping?]]
     private let roots: [String: Int]
+    /// By the names that entities have on the server.
+    private let entitiesByName: [String: Int]
+    /// By index of the entity, and by the name that a to-many relationship has on the server.
+    private let toManyByName: [[String: Int]]
     package let hasEncryptedFields: Bool
     /// What of the model goes beyond Apple's rules; the server has to offer it.
     package let extensions: ModelExtensions
@@ -26,7 +30,8 @@ package struct RecordMapping: Sendable {
     /// - Parameters:
     ///   - configuration: nil for all entities. An unknown configuration maps nothing.
     ///   - allowed: Extensions beyond Apple's rules that the app permits.
-    package init(model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = []) {
+    ///   - lenses: Those of the app's code; the model declares others.
+    package init(model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = [], lenses: [Lens] = []) {
         self.model = model
         let extensions = allowed.used(by: model, configuration: configuration)
         self.extensions = extensions
@@ -34,7 +39,7 @@ package struct RecordMapping: Sendable {
         var entities: [Int: EntityMapping] = [:]
         var links: [LinkKind: LinkMapping] = [:]
         for entity in included {
-            let mapping = EntityMapping(entity: entity, in: model, extensions)
+            let mapping = EntityMapping(entity: entity, in: model, extensions, lenses: lenses)
             for case let link? in mapping.entity.toMany.indices.map({ Self.link(of: entity, at: $0, in: model, extensions) }) {
                 links[link.kind] = link
             }
@@ -47,17 +52,36 @@ package struct RecordMapping: Sendable {
         }
         hasEncryptedFields = entities.values.contains(where: \.hasEncryptedFields)
         roots = Dictionary(
-            included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].name), $0.root) },
+            included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].syncName), $0.root) },
             uniquingKeysWith: { first, _ in first })
+        entitiesByName = Dictionary(model.entities.map { ($0.syncName, $0.index) }, uniquingKeysWith: { first, _ in first })
+        toManyByName = model.entities.map { entity in
+            Dictionary(
+                entity.toMany.enumerated().map { ($0.element.declaration.syncName, $0.offset) }, uniquingKeysWith: { first, _ in first })
+        }
     }
+
+    /// Returns the name of an entity in records and in sync metadata.
+    package func syncName(ofEntity index: Int) -> String { entities[index]?.name ?? model.entities[index].syncName }
+
+    /// Returns the entity of a name in records or in sync metadata; nil if the model lacks it.
+    package func entity(syncName name: String) -> ResolvedEntity? { entitiesByName[name].map { model.entities[$0] } }
+
+    /// Returns the name in sync metadata of a relationship's inverse.
+    func inverseName(of relationship: ResolvedRelationship) -> String? {
+        relationship.inverse.map { model.entities[relationship.destination].syncName(at: $0) }
+    }
+
+    /// Returns the index into an entity's `toMany` of a relationship's name in a record; nil if the model lacks it.
+    func toMany(syncName name: String, of entity: Int) -> Int? { toManyByName[entity][name] }
 
     /// - Returns: The concrete entity of a record, or nil for a record of a type or entity that this model lacks.
     package func entity(of record: Record) -> EntityMapping? {
         guard let root = roots[record.recordType] else { return nil }
         var index = root
         if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value {
-            if name != model.entities[root].name {
-                guard let named = model.entity(named: name), named.root == root else { return nil }
+            if name != syncName(ofEntity: root) {
+                guard let named = entity(syncName: name), named.root == root else { return nil }
                 index = named.index
             }
         }
@@ -75,31 +99,40 @@ package struct RecordMapping: Sendable {
     package var fingerprint: String {
         var lines: [String] = []
         for mapping in entities.values {
-            lines.append(mapping.entity.name)
+            lines.append(mapping.name)
+            lines += mapping.lenses.map { "lens \($0.lens.signature)" }
             for property in mapping.properties {
                 var type = "→"
-                if case .attribute(let attribute) = property.kind { type = "\(attribute.type.rawValue)\(property.isEncrypted ? " sealed" : "")" }
-                lines.append("\(mapping.entity.name).\(property.name) \(type)")
+                if case .attribute(let attribute) = property.kind {
+                    type = "\(attribute.type.rawValue)\(property.isEncrypted ? " sealed" : "")"
+                }
+                lines.append("\(mapping.name).\(property.name) \(type)")
             }
         }
         lines += links.keys.map { "\($0.entityNames) \($0.relationships)" }
         return ContentDigest([UInt8](lines.sorted().joined(separator: "\n").utf8)).text
     }
 
-    private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel, _ extensions: ModelExtensions) -> LinkMapping? {
+    /// A text that changes with the lenses; empty without any.
+    package var lensSignature: String {
+        entities.values.flatMap { $0.lenses.map(\.lens.signature) }.sorted().joined(separator: "\n")
+    }
+
+    private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel, _ extensions: ModelExtensions)
+        -> LinkMapping?
+    {
         let relationship = entity.toMany[index]
         guard relationship.shape == .manyToMany, !relationship.declaration.isTransient,
-            let inverseOwner = relationship.inverseDeclaringEntity, let inverseName = relationship.inverseName,
-            case .toMany(let inverseIndex)? = relationship.inverse
+            let inverseOwner = relationship.inverseDeclaringEntity, case .toMany(let inverseIndex)? = relationship.inverse
         else { return nil }
         let keepsOrder = extensions.contains(.orderedRelationships)
         let near = LinkMapping.Side(
-            entity: relationship.declaringEntity, entityName: model.entities[relationship.declaringEntity].name,
-            relationship: index, relationshipName: relationship.name,
+            entity: relationship.declaringEntity, entityName: model.entities[relationship.declaringEntity].syncName,
+            relationship: index, relationshipName: relationship.declaration.syncName,
             isOrdered: keepsOrder && relationship.declaration.isOrdered)
         let far = LinkMapping.Side(
-            entity: inverseOwner, entityName: model.entities[inverseOwner].name, relationship: inverseIndex,
-            relationshipName: inverseName,
+            entity: inverseOwner, entityName: model.entities[inverseOwner].syncName, relationship: inverseIndex,
+            relationshipName: model.entities[inverseOwner].toMany[inverseIndex].declaration.syncName,
             isOrdered: keepsOrder && model.entities[inverseOwner].toMany[inverseIndex].declaration.isOrdered)
         return LinkMapping(near, far)
     }
@@ -121,6 +154,8 @@ package struct EntityMappings: Sendable {
 /// How one entity's objects become records.
 package final class EntityMapping: Sendable {
     package let entity: ResolvedEntity
+    /// The name in records and in sync metadata: the first one of a renamed entity.
+    package let name: String
     package let recordType: String
     /// In the order of slots, then ranks, then superseded records.
     package let properties: [PropertyMapping]
@@ -134,16 +169,23 @@ package final class EntityMapping: Sendable {
     /// Fields that this model understands, among them those of assets.
     let knownFields: Set<String>
     package let hasEncryptedFields: Bool
+    /// The entity's own lenses, and those of its ancestors.
+    package let lenses: [LensMapping]
+    /// Slots of attributes that devices with earlier versions have instead of others.
+    let earlierSlots: Set<Int>
 
-    init(entity: ResolvedEntity, in model: ResolvedModel, _ extensions: ModelExtensions) {
+    init(entity: ResolvedEntity, in model: ResolvedModel, _ extensions: ModelExtensions, lenses: [Lens]) {
         self.entity = entity
-        recordType = MirrorNames.recordType(forRoot: model.entities[entity.root].name)
+        name = entity.syncName
+        recordType = MirrorNames.recordType(forRoot: model.entities[entity.root].syncName)
         properties = PropertyMapping.all(of: entity, in: model, extensions)
         ranks = properties.filter(\.isRank)
         required = extensions.contains(.requiredValues) ? properties.filter(\.isRequired) : []
-        oneToOneSides = properties.compactMap { OneToOneSide($0) }
+        oneToOneSides = properties.compactMap { OneToOneSide($0, in: model) }
         uniqueKeys = extensions.contains(.uniquenessConstraints) ? UniqueKey.all(of: entity) : []
         hasEncryptedFields = properties.contains(where: \.isEncrypted)
+        self.lenses = Lens.all(of: entity, in: model, lenses).compactMap { [properties] in LensMapping($0, properties) }
+        earlierSlots = Set(self.lenses.flatMap { $0.earlier.map(\.slot) })
         knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }
 
@@ -180,12 +222,13 @@ package final class PropertyMapping: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case attribute(AttributeType)
         case toOne
-        /// - Parameter relationship: The name of the to-one relationship.
+        /// - Parameter relationship: The to-one relationship's name in sync metadata.
         case rank(relationship: String)
         case merged
     }
 
     package let slot: Int
+    /// The name in records and in sync metadata: the first one of a renamed property.
     package let name: String
     package let kind: Kind
     let form: Form
@@ -209,15 +252,15 @@ package final class PropertyMapping: Hashable, Sendable {
 
     init?(slot index: Int, _ slot: Slot) {
         self.slot = index
-        name = slot.name
-        fieldName = MirrorNames.field(for: slot.name)
+        name = slot.syncName
+        fieldName = MirrorNames.field(for: name)
         switch slot {
         case .attribute(let attribute):
             guard attribute.isMirrored else { return nil }
             kind = .attribute(attribute)
             form = .attribute(attribute.type)
             absentValue = attribute.isOptional ? .null : attribute.defaultValue
-            assetFieldName = attribute.type.canBeAsset ? MirrorNames.assetField(for: slot.name) : nil
+            assetFieldName = attribute.type.canBeAsset ? MirrorNames.assetField(for: name) : nil
             isEncrypted = attribute.allowsCloudEncryption
         case .toOne(let relationship):
             guard !relationship.declaration.isTransient else { return nil }
@@ -247,7 +290,7 @@ package final class PropertyMapping: Hashable, Sendable {
         slot = toOne.slot
         name = toOne.name + MirrorNames.rankSuffix
         kind = .rank(relationship)
-        form = .rank(relationship: relationship.name)
+        form = .rank(relationship: toOne.name)
         absentValue = .null
         fieldName = MirrorNames.rankField(for: toOne.name)
         assetFieldName = nil
@@ -274,6 +317,15 @@ extension PropertyMapping {
     }
 
     package var isRank: Bool { if case .rank = form { true } else { false } }
+
+    /// The property's name in the model.
+    package var modelName: String {
+        switch kind {
+        case .attribute(let attribute): attribute.name
+        case .toOne(let relationship): relationship.name
+        case .rank, .merged: name
+        }
+    }
 
     /// Whether it is metadata without a slot in the row, which the conflict log does not keep.
     package var isOwn: Bool {

@@ -33,7 +33,8 @@ extension RecordMapping {
         let toMany = model.entities[owner.entityIndex].toMany
         return toMany.indices.filter {
             let relationship = toMany[$0]
-            return relationship.declaration.isOrdered && !relationship.declaration.isTransient && changed?.contains(relationship.name) ?? true
+            return relationship.declaration.isOrdered && !relationship.declaration.isTransient
+                && changed?.contains(relationship.name) ?? true
         }.map { OrderedList(owner: owner, relationship: $0) }
     }
 
@@ -54,10 +55,11 @@ extension RecordMapping {
         }
     }
 
-    /// The name under which members of a list keep their ranks: that of the to-one relationship. nil for a list of pairs.
+    /// The name under which members of a list keep their ranks: that of the to-one relationship in sync metadata. nil for a list of pairs.
     package func rankedName(_ list: OrderedList) -> String? {
         let relationship = model.entities[list.owner.entityIndex].toMany[list.relationship]
-        return relationship.shape == .oneToMany ? relationship.inverseName : nil
+        guard relationship.shape == .oneToMany, let inverse = relationship.inverse else { return nil }
+        return model.entities[relationship.destination].syncName(at: inverse)
     }
 }
 

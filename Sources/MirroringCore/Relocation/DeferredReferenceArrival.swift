@@ -27,7 +27,7 @@ package enum DeferredReferenceArrival: Hashable, Sendable {
         else { return .waits }
         if row.values[property.slot].isNull { return .set(slot: property.slot, target: target) }
         if row.values[property.slot] == .reference(target) { return .done }
-        return .lost(reference.lost(of: mapping.model.entities[source.key.entityIndex].name, to: .local))
+        return .lost(reference.lost(of: mapping.syncName(ofEntity: source.key.entityIndex), to: .local))
     }
 
     /// Returns the fields of references with targets that arrived before the source was adopted from another zone. Without their merge

@@ -134,7 +134,7 @@ extension EntityMapping {
         guard let modified = old.modified else { return }
         stamp.seen = modified.timestamp
         let waiting = Dictionary(parked.map { ($0.key.relationship, $0.destination) }, uniquingKeysWith: { first, _ in first })
-        let local = LocalRecord(row: row, names: names, parked: waiting, state: old)
+        let local = LocalRecord(row: row, of: self, names: names, parked: waiting, state: old)
         stamp.edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: self).map(\.property.name))
     }
 

@@ -21,7 +21,8 @@ struct UniqueKey: Sendable {
 
     /// The constraints of an entity, without those of a relationship.
     static func all(of entity: ResolvedEntity) -> [UniqueKey] {
-        let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(\.element)
+        let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(
+            \.element)
         return constraints.compactMap { UniqueKey($0, of: entity) }
     }
 
@@ -40,7 +41,8 @@ struct UniqueKey: Sendable {
         var values: [StoredValue] = []
         values.reserveCapacity(types.count)
         for (slot, type) in zip(constraint.slots, types) {
-            guard let encoded = FieldCodec.encode(row.values[slot], as: type), let value = FieldCodec.decode(encoded, as: type), !value.isNull
+            guard let encoded = FieldCodec.encode(row.values[slot], as: type), let value = FieldCodec.decode(encoded, as: type),
+                !value.isNull
             else { return nil }
             values.append(value)
         }
@@ -85,9 +87,10 @@ extension RecordMapping {
             bytes += part
         }
         add("tarn.unique.\(attempt)".utf8)
-        add(model.entities[unique.constraint.entity].name.utf8)
-        for (property, value) in zip(unique.constraint.properties, unique.values) {
-            add(property.utf8)
+        let entity = model.entities[unique.constraint.entity]
+        add(entity.syncName.utf8)
+        for (slot, value) in zip(unique.constraint.slots, unique.values) {
+            add(entity.slots[slot].syncName.utf8)
             add(value.bytesForNames)
         }
         return Self.name(from: bytes)

@@ -173,7 +173,8 @@ extension CocoaError {
         case .migration: "change the rows with the old model, or migrate with a mapping model or in stages"
         case .noMapping: "let the mapping be inferred, or migrate with NSMigrationManager"
         case .noSourceModel: "add the version of the model that the store was made with to the program"
-        case .modelOfOthers: "keep the former properties, and add the new ones to them"
+        case .modelOfOthers:
+            "give a renamed part its first name as renaming identifier, list a retired property in syncRetired, or keep the former properties"
         case .notInferable: "migrate with NSMigrationManager and a mapping model, or in stages, or change the model"
         case .newerFormat: "open it with the newer release that wrote it"
         case .notFound: "check the address of the store"

@@ -106,7 +106,7 @@ struct ModelMigration {
         obstacles = difference.changes.filter { !$0.isAllowedWhenSynced }
         if obstacles.isEmpty { return }
         throw StoreError(
-            .modelOfOthers, "the model of a synced store only grows, since other devices have the old version",
+            .modelOfOthers, "a synced store does not allow the change, since other devices have the old version",
             detail: obstacles.map { "\($0.subject) \($0.summary)" }.joined(separator: "; "), obstacles: obstacles)
     }
 

@@ -51,7 +51,7 @@ struct Edit: Sendable {
     init(_ context: NSManagedObjectContext) {
         context.processPendingChanges()
         for object in Self.sorted(context.insertedObjects) {
-            changes.append(.insert(label: Picture.label(object), entity: object.entity.name ?? ""))
+            changes.append(.insert(label: Picture.label(object), entity: object.entity.firstName))
             addValues(of: object, old: { _ in nil })
         }
         for object in Self.sorted(context.updatedObjects) {
@@ -60,8 +60,11 @@ struct Edit: Sendable {
         }
         for object in Self.sorted(context.deletedObjects) {
             let committed = object.committedValues(forKeys: nil)
-            let seen = committed.sorted { $0.key < $1.key }.compactMap { key, value in
-                key == "label" ? nil : Self.text(value).map { Seen(key: key, value: $0) }
+            let seen = committed.sorted { $0.key < $1.key }.flatMap { key, value -> [Seen] in
+                if key == "label" { return [] }
+                return ModelChanges.shown(Self.text(value), of: key, in: object.entity).compactMap { key, value in
+                    value.map { Seen(key: key, value: $0) }
+                }
             }
             changes.append(.delete(label: committed["label"] as? String ?? "?", seen: seen))
         }
@@ -84,16 +87,19 @@ struct Edit: Sendable {
         let label = Picture.label(object)
         for (key, value) in object.changedValues().sorted(by: { $0.key < $1.key }) where key != "label" {
             if let relationship = object.entity.relationshipsByName[key], relationship.isToMany {
-                if relationship.isOrdered { arrange(label, key, from: Picture.members(old(key)), to: Picture.members(value)) }
-                guard Self.linkKeys.contains(key) else { continue }
-                let before = Set(Picture.members(old(key)).map(Self.committedLabel))
-                let after = Set(Picture.members(value).map(Self.committedLabel))
+                let before = Picture.members(old(key)), after = Picture.members(value), first = relationship.renamingIdentifier ?? key
+                if relationship.isOrdered { arrange(label, first, from: before, to: after) }
+                guard Self.linkKeys.contains(first) else { continue }
+                let labels = Set(before.map(Self.committedLabel)), newLabels = Set(after.map(Self.committedLabel))
                 // The deletion of an object removes its links.
-                for other in after.subtracting(before).sorted() { changes.append(.link(Pair(key, label, other))) }
-                for other in before.subtracting(after).sorted() { changes.append(.unlink(Pair(key, label, other))) }
+                for other in newLabels.subtracting(labels).sorted() { changes.append(.link(Pair(first, label, other))) }
+                for other in labels.subtracting(newLabels).sorted() { changes.append(.unlink(Pair(first, label, other))) }
             } else {
-                let before = Self.text(old(key)), after = Self.text(value)
-                if before != after { changes.append(.set(label: label, key: key, old: before, new: after)) }
+                let before = ModelChanges.shown(Self.text(old(key)), of: key, in: object.entity)
+                for (index, after) in ModelChanges.shown(Self.text(value), of: key, in: object.entity).enumerated()
+                where before[index].value != after.value {
+                    changes.append(.set(label: label, key: after.key, old: before[index].value, new: after.value))
+                }
             }
         }
     }

@@ -31,16 +31,19 @@ struct Picture: Equatable, Sendable {
     private mutating func add(_ object: NSManagedObject, _ name: String) {
         guard let label = object.value(forKey: "label") as? String else { return faults.append("a \(name) has no label") }
         guard entries[label] == nil else { return faults.append("\(label) is there twice") }
-        var entry = Entry(entity: name)
+        var entry = Entry(entity: object.entity.firstName)
         for attribute in object.entity.attributesByName.keys.sorted() where attribute != "label" {
-            entry.values[attribute] = Self.text(object.value(forKey: attribute))
+            for (key, value) in ModelChanges.shown(Self.text(object.value(forKey: attribute)), of: attribute, in: object.entity) {
+                entry.values[key] = value
+            }
         }
         for (relationship, description) in object.entity.relationshipsByName.sorted(by: { $0.key < $1.key }) {
             let targets: [NSManagedObject]
             if description.isToMany {
                 targets = Self.members(object.value(forKey: relationship))
                 let labels = targets.map(Self.label)
-                if !targets.isEmpty { entry.links[relationship] = description.isOrdered ? labels : labels.sorted() }
+                let key = description.renamingIdentifier ?? relationship
+                if !targets.isEmpty { entry.links[key] = description.isOrdered ? labels : labels.sorted() }
             } else {
                 targets = [object.value(forKey: relationship) as? NSManagedObject].compactMap(\.self)
                 entry.values[relationship] = targets.first.map(Self.label)

@@ -42,7 +42,7 @@ package struct FaultPlan: Sendable {
     package var kinds: Set<Kind>
 
     /// Each kind is in every third run. Kinds that weaken the reference model are in fewer.
-    init(_ random: inout SeededNumbers, seed: UInt64, without excluded: Set<Kind>) {
+    init(_ random: inout SeededNumbers, seed: UInt64, with included: Set<Kind> = [], without excluded: Set<Kind>) {
         kinds = []
         var own = SeededNumbers(seed: ~seed)
         if own.percent(30) { kinds.insert(.crashes) }
@@ -56,6 +56,7 @@ package struct FaultPlan: Sendable {
                 }
             if random.percent(chance) { kinds.insert(kind) }
         }
+        kinds.formUnion(included)
         kinds.subtract(excluded)
     }
 

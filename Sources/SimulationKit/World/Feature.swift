@@ -32,6 +32,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case rejections
     /// The server is restored from a backup that lacks saves of the devices. Drawn without shares.
     case restores
+    /// The later version of the model renames, retires, retypes and splits parts. Drawn without shares and the public database.
+    case modelChanges
     /// The same backup is restored again and again. Needs `restores`.
     case repeatedRestores
 
@@ -62,6 +64,8 @@ package enum Feature: String, CaseIterable, Sendable {
         if restores.percent(20), isRestorable { features.insert(.restores) }
         var repeated = SeededNumbers(seed: ~seed &+ 15)
         if repeated.percent(40), features.contains(.restores) { features.insert(.repeatedRestores) }
+        var changes = SeededNumbers(seed: ~seed &+ 17)
+        if changes.percent(25), isRestorable { features.insert(.modelChanges) }
         return features
     }
 }
@@ -81,6 +85,9 @@ extension Set<Feature> {
         if isPublic || contains(.sharing) || contains(.restores) { return [.purge, .accounts] }
         return contains(.extensions) ? [.accounts] : []
     }
+
+    /// The kinds of faults without which these features have no effect.
+    var included: Set<FaultPlan.Kind> { contains(.modelChanges) ? [.versions] : [] }
 
     var description: String { map(\.rawValue).sorted().joined(separator: " ") }
 }

@@ -49,6 +49,8 @@ final class SimulatedDevice: @unchecked Sendable {
     private let skew: Double
     var user: String
     var version: Int
+    /// Whether the later version of the model declares its lenses.
+    var hasLenses = true
     private(set) var life: Life?
     private var open: Open?
     private var saves = 0
@@ -76,7 +78,7 @@ final class SimulatedDevice: @unchecked Sendable {
         precondition(disk > 0, "too many devices are simulated concurrently")
     }
 
-    private func model(_ version: Int) -> NSManagedObjectModel { SimulatedModel.model(version, isExtended: features.contains(.extensions)) }
+    private func model(_ version: Int) -> NSManagedObjectModel { SimulatedModel.model(version, features, hasLenses: hasLenses) }
 
     var file: URL { folder.appendingPathComponent("Posts.sqlite") }
 
@@ -217,7 +219,7 @@ final class SimulatedDevice: @unchecked Sendable {
                 let losing = conflict.losingValue
                 let target = (losing as? NSManagedObjectID).flatMap { try? context.existingObject(with: $0) }
                 guard let text = target.map(Picture.label) ?? Picture.text(losing) else { continue }
-                values.insert(text)
+                values.formUnion(ModelChanges.logged(text, of: conflict.propertyName))
                 let object = try life.container.restoreLosingValue(of: conflict, in: context)
                 let restored = object.value(forKey: conflict.propertyName)
                 let shown = (restored as? NSManagedObject).map(Picture.label) ?? Picture.text(restored)

@@ -13,10 +13,12 @@ enum SimulatedModel {
 
     /// A model is shared by many containers and never changes.
     ///
-    /// - Parameter isExtended: Whether it has model extensions.
-    static func model(_ version: Int, isExtended: Bool) -> NSManagedObjectModel {
-        let model = version == 1 ? first : second
-        return NSManagedObjectModel(isExtended ? extended(model) : model)
+    /// - Parameter hasLenses: Whether the later version declares lenses for values that it has in another form.
+    static func model(_ version: Int, _ features: Set<Feature>, hasLenses: Bool) -> NSManagedObjectModel {
+        var model = version == 1 ? first : second
+        if features.contains(.extensions) { model = extended(model) }
+        if features.contains(.modelChanges) { model = ModelChanges.apply(to: model, version: version, hasLenses: hasLenses) }
+        return NSManagedObjectModel(model)
     }
 
     /// Topics have unique names, comments require their posts, and both are ordered.

@@ -25,6 +25,7 @@ extension Simulation {
                 name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder.url, agenda, executor,
                 random.fork(), skew: isOff ? skew : 0, features,
                 polls: features.contains(.polling) && extra.percent(70))
+            device.hasLenses = canary != .losesLenses
             devices.append(device)
             let own = ["phone", "tablet", "laptop", "watch"].enumerated().filter { owner($0.offset).user == user }.compactMap(
                 \.element.first)

@@ -39,6 +39,7 @@ extension Simulation {
                 "witness of \(user)", first.role, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(),
                 skew: 0,
                 features)
+            witness.hasLenses = canary != .losesLenses
             devices.append(witness)
             try boot(witness)
         }

@@ -83,7 +83,7 @@ extension Simulation {
                     case .ignoresAncestor: .forgetsMergeBases
                     case .dropsConflicts: .emptiesConflictLog
                     case .losesOrder: .flattensPositions
-                    case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly, .keepsHistory: nil
+                    case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly, .keepsHistory, .losesLenses: nil
                     }
                 // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
                 if let damage { try? device.tamper(damage) }

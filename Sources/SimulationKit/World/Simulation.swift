@@ -53,6 +53,8 @@ package final class Simulation: @unchecked Sendable {
         case endsPagesEarly
         /// The server's folder is replaced by a backup without a new history.
         case keepsHistory
+        /// The later version of the model declares no lenses.
+        case losesLenses
 
         /// The features that a run needs for the defect. `nil` for any.
         package var features: Set<Feature>? {
@@ -64,6 +66,7 @@ package final class Simulation: @unchecked Sendable {
             case .losesOrder: [.extensions]
             case .endsPagesEarly: [.wholeSaves]
             case .keepsHistory: [.restores]
+            case .losesLenses: [.modelChanges]
             }
         }
     }
@@ -129,7 +132,7 @@ package final class Simulation: @unchecked Sendable {
         self.canary = canary
         self.features = features
         random = SeededNumbers(seed: seed)
-        faults = FaultPlan(&random, seed: seed, without: features.excluded)
+        faults = FaultPlan(&random, seed: seed, with: features.included, without: features.excluded)
         sharing = Sharing(features)
         later = SeededNumbers(seed: ~seed &+ 1)
         extra = SeededNumbers(seed: ~seed &+ 3)

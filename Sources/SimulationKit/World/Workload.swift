@@ -13,6 +13,7 @@ struct Workload {
     private let prefix: String
     private let hasAssets: Bool
     private let isExtended: Bool
+    private let changesModel: Bool
     private let savesMany: Bool
     /// Whether topics are deleted in the run. Otherwise no object loses its topic.
     let deletesTopics: Bool
@@ -38,6 +39,7 @@ struct Workload {
         deletes = !features.contains(.publicQueries)
         deletesAsReader = features.contains(.rejections)
         isExtended = features.contains(.extensions)
+        changesModel = features.contains(.modelChanges)
         groups = features.contains(.severalShares) ? Sharing.groups : 1
         savesMany = features.contains(.wholeSaves) && role != .guest && role != .reader
         var extra = SeededNumbers(seed: ~seed &+ 5)
@@ -60,10 +62,10 @@ struct Workload {
         for _ in 0..<Int.random(in: 2...5, using: &random) {
             let post = insert("Post", context)
             post.setValue(text("title"), forKey: "title")
-            if random.percent(60) { post.setValue(Set([tag]), forKey: "tags") }
+            if random.percent(60) { post.set(Set([tag]), "tags") }
         }
         for _ in 0..<Int.random(in: 0...4, using: &random) {
-            try own("Post", context)?.setValue(label("content"), forKey: "content")
+            try own("Post", context)?.set(label("content"), "content")
             try own("Tag", context)?.setValue(label("name"), forKey: "name")
         }
     }
@@ -96,7 +98,7 @@ struct Workload {
         _ entity: String, _ context: NSManagedObjectContext, where isWanted: (NSManagedObject) -> Bool = { _ in true }
     ) throws -> NSManagedObject? {
         let draw = random.next()
-        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).filter {
+        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: context.name(ofEntity: entity))).filter {
             !$0.isDeleted && (groups == 1 || Sharing.group(of: Picture.label($0)) == group) && isWanted($0)
         }
         if objects.isEmpty { return nil }
@@ -104,7 +106,7 @@ struct Workload {
     }
 
     mutating func insert(_ entity: String, _ context: NSManagedObjectContext) -> NSManagedObject {
-        let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
+        let object = NSEntityDescription.insertNewObject(forEntityName: context.name(ofEntity: entity), into: context)
         object.setValue(label(entity), forKey: "label")
         return object
     }
@@ -115,14 +117,15 @@ struct Workload {
         if deletesAsReader, role == .reader, random.percent(30), let object = try any(random.percent(50) ? "Post" : "Tag", context) {
             return context.delete(object)
         }
-        if role == .reader { return try any("Post", context)?.setValue(text("content"), forKey: "content") ?? () }
+        if role == .reader { return try any("Post", context)?.set(text("content"), "content") ?? () }
         if isExtended, random.percent(60) { return try changeExtended(context) }
+        if changesModel, random.percent(30) { return try changeTranslated(context) }
         switch Int.random(in: 0..<24, using: &random) {
         case 0, 1, 2: try insertPost(context)
         case 3, 4: try insertTag(context)
         case 5, 6: try insertAttachment(context)
         case 7, 8, 9: try own("Post", context)?.setValue(text("title"), forKey: "title")
-        case 10, 11: try own("Post", context)?.setValue(text("content"), forKey: "content")
+        case 10, 11: try own("Post", context)?.set(text("content"), "content")
         case 12:
             made += 1
             try own("Post", context)?.setValue(Int64(Fingerprint("\(prefix)\(made)".utf8).value >> 2), forKey: "stars")
@@ -136,7 +139,7 @@ struct Workload {
         case 19: if let post = try own("Post", context), mayDelete(post) { context.delete(post) }
         case 20: if let tag = try own("Tag", context), mayDelete(tag) { context.delete(tag) }
         case 21: if let attachment = try own("Attachment", context), mayDelete(attachment) { context.delete(attachment) }
-        case 22: try own("Attachment", context)?.setValue(text("caption"), forKey: "caption")
+        case 22: try own("Attachment", context)?.set(text("caption"), "caption")
         default: try changeNewer(context)
         }
     }
@@ -144,7 +147,7 @@ struct Workload {
     /// An object that only another user may change is not deleted by cascade, and its links stay.
     private func mayDelete(_ object: NSManagedObject) -> Bool {
         guard role == .citizen else { return true }
-        guard deletes, object.entity.name != "Tag" else { return false }
+        guard deletes, object.entity.firstName != "Tag" else { return false }
         guard object.entity.name == "Post" else { return true }
         return (object.value(forKey: "attachments") as? Set<NSManagedObject>)?.allSatisfy(isOwn) ?? true
     }
@@ -152,7 +155,7 @@ struct Workload {
     private mutating func insertPost(_ context: NSManagedObjectContext) throws {
         let post = insert("Post", context)
         post.setValue(text("title"), forKey: "title")
-        if random.percent(50), let tag = try any("Tag", context) { post.setValue(Set([tag]), forKey: "tags") }
+        if random.percent(50), let tag = try any("Tag", context) { post.set(Set([tag]), "tags") }
         try connect(post, "related", try guestsPost(context, besides: post), context)
     }
 
@@ -202,8 +205,37 @@ struct Workload {
         }
     }
 
+    /// Sets attributes that both versions have under other names, or with other types. A device with the first version replaces both names.
+    private mutating func changeTranslated(_ context: NSManagedObjectContext) throws {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0, 1, 2:
+            let post = try own("Post", context), names = ModelChanges.names.map { label($0) }
+            let draw = Int.random(in: 0..<3, using: &random)
+            guard let post else { return }
+            guard post.entity.attributesByName[ModelChanges.names[0]] != nil else {
+                return post.setValue(names.joined(separator: " "), forKey: ModelChanges.author)
+            }
+            let isNew = post.value(forKey: ModelChanges.names[0]) == nil
+            for (index, name) in ModelChanges.names.enumerated() where isNew || draw != index { post.setValue(names[index], forKey: name) }
+        case 3:
+            made += 1
+            let number = Int64(Fingerprint("\(prefix)\(made)".utf8).value >> 2)
+            guard let post = try own("Post", context) else { return }
+            if post.entity.attributesByName[ModelChanges.score] != nil {
+                post.setValue(number, forKey: ModelChanges.score)
+            } else {
+                post.setValue(String(number), forKey: ModelChanges.rating)
+            }
+        default:
+            made += 1
+            try own("Tag", context)?.setValue(Int16(Fingerprint("\(prefix)\(made)".utf8).value >> 49), forKey: ModelChanges.weight)
+        }
+    }
+
     private func toggle(_ key: String, _ object: NSManagedObject?, _ other: NSManagedObject?) throws {
-        guard let object, let other, var linked = object.value(forKey: key) as? Set<NSManagedObject> else { return }
+        guard let object, let other, let key = object.key(key), var linked = object.value(forKey: key) as? Set<NSManagedObject> else {
+            return
+        }
         if linked.remove(other) == nil { linked.insert(other) } else if !deletes { return }
         object.setValue(linked, forKey: key)
     }

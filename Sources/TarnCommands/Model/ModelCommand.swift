@@ -4,7 +4,6 @@
 import ArgumentParser
 import Foundation
 import ManagedModel
-import ModelFile
 
 /// `tarn model …`: questions about model files.
 struct ModelCommand: ParsableCommand {
@@ -49,23 +48,9 @@ struct ModelDiffCommand: ParsableCommand {
     }
 
     func run() throws {
-        let difference = ModelDifference(from: try model(old), to: try model(new))
+        let difference = ModelDifference(from: try ModelInput.read(old), to: try ModelInput.read(new))
         if json { try printReport(difference) } else { printLines(difference) }
         if !difference.isInferable { throw ExitCode(2) }
-    }
-
-    private func model(_ path: String) throws -> Model {
-        let url = URL(fileURLWithPath: path)
-        do {
-            guard ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) else {
-                return try CompiledModel(contentsOf: url).current
-            }
-            return try ModelFileReader.read(contentsOf: url).compiled.current
-        } catch let error as ModelFileError {
-            throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
-        } catch {
-            throw CommandError("'\(path)' isn't a readable model: give an .xcdatamodel, an .xcdatamodeld or a .momd.")
-        }
     }
 
     private func printLines(_ difference: ModelDifference) {
@@ -75,7 +60,9 @@ struct ModelDiffCommand: ParsableCommand {
         }
         if difference.changes.isEmpty { return Output.line("nothing changed that a store depends on") }
         Output.line(difference.isInferable ? "a migration can be inferred" : "a migration cannot be inferred: write a mapping, or stages")
-        Output.line(difference.isAllowedWhenSynced ? "a synced store allows it" : "a synced store does not allow it: its schema only grows")
+        Output.line(
+            difference.isAllowedWhenSynced
+                ? "a synced store allows it" : "a synced store does not allow it: devices with other versions would not share these values")
     }
 
     private func printReport(_ difference: ModelDifference) throws {

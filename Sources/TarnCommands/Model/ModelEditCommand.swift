@@ -45,7 +45,9 @@ struct ModelEditCommand: ParsableCommand {
                 Output.note("Stores of the model before cannot be migrated without a mapping: 'tarn model diff' says why.")
             }
             if !difference.isAllowedWhenSynced {
-                Output.note("A synced store does not allow it once production has the schema: a schema only grows.")
+                Output.note(
+                    "A synced store does not allow it: devices with other versions would not share these values. 'tarn model diff' lists them."
+                )
             }
         }
     }

@@ -12,12 +12,12 @@ import Foundation
 /// same time.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Export, import, compare and deploy the schema of a container.",
+        commandName: "schema", abstract: "Export, import, check, compare and deploy the schema of a container.",
         discussion: """
             In development, saves create record types and fields; production accepts only a deployed schema. \
             Schemas are texts in the schema language of CloudKit (.ckdb).
             """,
-        subcommands: [Export.self, Validate.self, Import.self, Diff.self, Deploy.self, Reset.self])
+        subcommands: [Export.self, Validate.self, Check.self, Import.self, Diff.self, Deploy.self, Reset.self])
 
     /// The options of all schema commands.
     struct Options: ParsableArguments {
@@ -59,24 +59,29 @@ struct SchemaCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The schema; - reads standard input.", valueName: "path"))
         var file: String
 
-        func read() throws -> ContainerSchema {
-            let data: Data
-            if file == "-" {
-                data = FileHandle.standardInput.readDataToEndOfFile()
-            } else {
-                guard let contents = FileManager.default.contents(atPath: file) else {
-                    throw CommandError("The file \(file) cannot be read.")
-                }
-                data = contents
+        func read() throws -> ContainerSchema { try SchemaCommand.read(file) }
+    }
+
+    /// Reads a text in the schema language; `-` is standard input.
+    ///
+    /// - Throws: `CommandError` with line and column.
+    static func read(_ file: String) throws -> ContainerSchema {
+        let data: Data
+        if file == "-" {
+            data = FileHandle.standardInput.readDataToEndOfFile()
+        } else {
+            guard let contents = FileManager.default.contents(atPath: file) else {
+                throw CommandError("The file \(file) cannot be read.")
             }
-            guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(file) is not UTF-8.") }
-            do {
-                let (schema, warnings) = try ContainerSchema.read(text)
-                for warning in warnings { Output.note("\(file):\(warning.line):\(warning.column): warning: \(warning.what)") }
-                return schema
-            } catch {
-                throw CommandError("\(file):\(error.line):\(error.column): \(error.what)")
-            }
+            data = contents
+        }
+        guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(file) is not UTF-8.") }
+        do {
+            let (schema, warnings) = try ContainerSchema.read(text)
+            for warning in warnings { Output.note("\(file):\(warning.line):\(warning.column): warning: \(warning.what)") }
+            return schema
+        } catch {
+            throw CommandError("\(file):\(error.line):\(error.column): \(error.what)")
         }
     }
 

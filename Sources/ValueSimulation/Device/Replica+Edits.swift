@@ -23,7 +23,7 @@ extension Replica {
         return key
     }
 
-    /// Opens the store with a later model, which only adds properties.
+    /// Opens the store with a later model, which only adds properties and lenses.
     package mutating func upgrade(to newer: RecordMapping) {
         for row in rows.values {
             let key = row.key
@@ -32,7 +32,8 @@ extension Replica {
             for (index, slot) in newer.model.entities[key.entityIndex].slots.enumerated() {
                 if let old = names.firstIndex(of: slot.name) { values[index] = row.values[old] }
             }
-            rows[key] = Row(key: key, version: row.version, values: values)
+            let migrated = Row(key: key, version: row.version, values: values)
+            rows[key] = newer.entities[key.entityIndex]?.filled(migrated, since: current(key)?.state.ancestor)?.row ?? migrated
         }
         mapping = newer
     }

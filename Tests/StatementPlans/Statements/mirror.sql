@@ -70,6 +70,7 @@ SELECT COUNT(*), MIN(failure) FROM TARN_LINK WHERE failure IS NOT NULL
 SELECT COUNT(*), MIN(failure) FROM TARN_RECORD WHERE failure IS NOT NULL
 SELECT attempts FROM TARN_OUTBOX ORDER BY number LIMIT 1
 SELECT attempts FROM TARN_OUTBOX WHERE key = ? ORDER BY number LIMIT 1
+SELECT entity, ancestor, unapplied FROM TARN_RECORD
 SELECT entity, pk FROM TARN_RECORD WHERE isRelocated = 0 AND stage <> 2 ORDER BY entity, pk
 SELECT entity, pk FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND name IN (SELECT name FROM TARN_RECORD WHERE zone = ?) ORDER BY entity, pk
 SELECT entity, pk FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND stage <> 2 ORDER BY entity, pk

@@ -93,10 +93,12 @@ enum ObjectRekey {
         of new: RecordState, into key: RowKey, from old: RecordState, _ entity: EntityMapping, _ work: inout ImportWorkspace
     ) {
         guard let row = work.rows[key] else { return }
-        let edited = Set(RecordMerge.localChanges(of: work.localRecord(row, old), since: old.ancestor, entity: entity).map(\.property.name))
+        let edited = Set(
+            RecordMerge.localChanges(of: work.localRecord(row, of: entity, old), since: old.ancestor, entity: entity).map(\.property.name))
+        let shown = entity.upgraded(new.ancestor.fields)
         for property in entity.properties where !edited.contains(property.name) {
             guard case .attribute = property.kind else { continue }
-            switch property.content(in: new.ancestor.fields) {
+            switch property.content(in: shown) {
             case .absent: work.rows.set(property.absentValue, slot: property.slot, of: key)
             case .inline(let value): work.rows.set(property.stored(value), slot: property.slot, of: key)
             // The content is not loaded.

@@ -33,7 +33,8 @@ struct OneToOnePass {
     ///
     /// - Parameter property: The claimant's relationship, which the server says is to the claimed object.
     static func claim(of claimant: String, to claimed: String, _ property: PropertyMapping, in work: ImportWorkspace) -> Claim? {
-        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne, let name = relationship.inverseName,
+        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
+            let name = work.mapping.inverseName(of: relationship),
             let key = work.objects[claimed]?.key, let inverse = work.mapping.entities[key.entityIndex]?.property(named: name),
             case .toOne(let inverseRelationship) = inverse.kind
         else { return nil }
@@ -42,8 +43,8 @@ struct OneToOnePass {
 
     private static func displaceIfTaken(_ claim: Claim, _ work: inout ImportWorkspace) {
         guard let claimed = work.objects[claim.claimed], var claimant = work.objects[claim.claimant], claimed.stage == .needsUpload,
-            let inverseName = claim.relationship.inverseName,
-            let claimedSide = work.mapping.entities[claimed.key.entityIndex]?.property(named: claim.relationship.name),
+            let inverseName = work.mapping.inverseName(of: claim.relationship),
+            let claimedSide = work.mapping.entities[claimed.key.entityIndex]?.property(named: claim.relationship.declaration.syncName),
             let claimantSide = work.mapping.entities[claimant.key.entityIndex]?.property(named: inverseName),
             work.rows[claimant.key]?.values[claimantSide.slot] == .reference(claimed.key), let row = work.rows[claimed.key],
             row.values[claimedSide.slot] != .reference(claimant.key),

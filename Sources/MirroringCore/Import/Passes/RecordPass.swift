@@ -91,7 +91,7 @@ struct RecordPass {
     ) {
         // In the destination zone, relocated objects have the names that they had here.
         let names = state.isRelocated ? work.loaded.names.merging(work.loaded.namesElsewhere) { here, _ in here } : work.loaded.names
-        let local = work.localRecord(row, state, names: names)
+        let local = work.localRecord(row, of: merge.entity, state, names: names)
         // A record that this device created, and that is unchanged since: the response to the first attempt was lost, and the "losing"
         // values are older ones of this device. An object whose name follows from its values may be another device's. So may a record
         // that a server had once and that is sent again: another device may have sent it again, too.
@@ -171,7 +171,7 @@ struct RecordPass {
             if case .asset(let asset)? = value, let content = work.loaded.assets[asset.canonical] { losing = .bytes([UInt8](content)) }
             work.conflicts.append(
                 ConflictEntry(
-                    entity: work.mapping.model.entities[state.key.entityIndex].name, recordName: state.recordName, property: property,
+                    entity: work.mapping.syncName(ofEntity: state.key.entityIndex), recordName: state.recordName, property: property,
                     losing: losing, winner: .localDeletion, losingStamp: record.modified, winningStamp: nil))
         }
     }

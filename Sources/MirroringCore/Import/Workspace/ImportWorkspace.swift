@@ -134,8 +134,8 @@ struct ImportWorkspace {
         return recordIndices?[name].map { page.records[$0] }
     }
 
-    func localRecord(_ row: Row, _ state: RecordState, names: [RowKey: String]? = nil) -> LocalRecord {
-        LocalRecord(row: row, names: names ?? loaded.names, parked: deferred.targets(of: state.recordName), state: state)
+    func localRecord(_ row: Row, of entity: EntityMapping, _ state: RecordState, names: [RowKey: String]? = nil) -> LocalRecord {
+        LocalRecord(row: row, of: entity, names: names ?? loaded.names, parked: deferred.targets(of: state.recordName), state: state)
     }
 
     // MARK: Changes that several passes make
@@ -189,13 +189,13 @@ struct ImportWorkspace {
     ) {
         conflicts.append(
             ConflictEntry(
-                entity: mapping.model.entities[state.key.entityIndex].name, recordName: state.recordName,
+                entity: mapping.syncName(ofEntity: state.key.entityIndex), recordName: state.recordName,
                 property: property.name, losing: losing, winner: winner, losingStamp: losingStamp, winningStamp: winningStamp))
     }
 
     /// Logs the edits of an object that were not sent, which a deletion elsewhere overrides.
     mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
-        for change in RecordMerge.localChanges(of: localRecord(row, state), since: state.ancestor, entity: entity) {
+        for change in RecordMerge.localChanges(of: localRecord(row, of: entity, state), since: state.ancestor, entity: entity) {
             var losing = change.content.value
             // The reference was to an object of a share, and this object was deleted before it was relocated there.
             if case .unnamed(let target) = change.content { losing = loaded.namesElsewhere[target].map { .string($0) } }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A lens as a model declares it, in the user info of the entity:
+///
+///     syncLens = "name -> firstName lastName; street city -> address by ', '; count -> quantity"
+///
+/// One attribute to several splits a text, several to one join texts, one to one converts a value between types.
+package struct LensDeclaration: Hashable, Sendable {
+    package let earlier: [String]
+    package let later: [String]
+    /// The text between parts.
+    package let separator: String
+
+    /// `name -> firstName lastName`
+    package var text: String { "\(earlier.joined(separator: " ")) -> \(later.joined(separator: " "))" }
+
+    /// Parses the declarations of an entity.
+    ///
+    /// - Returns: nil for a text of another form.
+    package static func parse(_ text: String) -> [LensDeclaration]? {
+        var declarations: [LensDeclaration] = []
+        var rest = text[...]
+        while true {
+            rest = rest.drop { $0.isWhitespace || $0 == ";" }
+            if rest.isEmpty { return declarations }
+            guard let declaration = next(&rest) else { return nil }
+            declarations.append(declaration)
+        }
+    }
+
+    private static func next(_ rest: inout Substring) -> LensDeclaration? {
+        let earlier = names(&rest)
+        guard rest.hasPrefix("->") else { return nil }
+        rest = rest.dropFirst(2)
+        var later = names(&rest)
+        var separator = " "
+        if later.last == "by" {
+            later.removeLast()
+            guard rest.first == "'" else { return nil }
+            rest = rest.dropFirst()
+            guard let end = rest.firstIndex(of: "'"), end > rest.startIndex else { return nil }
+            separator = String(rest[..<end])
+            rest = rest[rest.index(after: end)...].drop { $0.isWhitespace }
+        }
+        guard rest.isEmpty || rest.first == ";", !earlier.isEmpty, !later.isEmpty, earlier.count == 1 || later.count == 1 else {
+            return nil
+        }
+        return LensDeclaration(earlier: earlier, later: later, separator: separator)
+    }
+
+    /// Reads words of letters, digits and underscores.
+    private static func names(_ rest: inout Substring) -> [String] {
+        var names: [String] = []
+        while true {
+            rest = rest.drop { $0.isWhitespace }
+            let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+            if name.isEmpty { return names }
+            names.append(String(name))
+            rest = rest[name.endIndex...]
+        }
+    }
+}
+
+extension Entity {
+    /// The lenses that the entity declares; none for a text of another form, which is a violation of the rules of mirroring.
+    package var lenses: [LensDeclaration] { userInfo[SyncKeys.lens].flatMap(LensDeclaration.parse) ?? [] }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+package import ManagedModel
+
+/// A lens with the fields and slots of its attributes.
+///
+/// A device with an earlier version writes the earlier fields alone; one with a later version writes both forms in one request. So the later
+/// fields of a record are current if both forms agree, and the earlier ones are if they don't:
+///
+///     record                                      later attributes show
+///     "Ann Lee",  –  –                            Ann, Lee      written by an earlier version
+///     "Ann Lee",  "Ann" "Lee"                     Ann, Lee      written by a later version
+///     "Eva Lee",  "Ann" "Lee"                     Eva, Lee      an earlier version edited it since
+///     "seven",    6                               6             an earlier version wrote a value without later form
+///
+/// This does not depend on a merge base: every device with a later version reads a record alike.
+package struct LensMapping: Sendable {
+    let lens: Lens
+    let earlier: [PropertyMapping]
+    let later: [PropertyMapping]
+
+    /// nil if the entity has no field for one of the attributes.
+    init?(_ lens: Lens, _ properties: [PropertyMapping]) {
+        func mapped(_ names: [String]) -> [PropertyMapping] {
+            names.compactMap { name in properties.first { $0.isAttribute && $0.modelName == name } }
+        }
+        self.lens = lens
+        earlier = mapped(lens.earlier)
+        later = mapped(lens.later)
+        guard earlier.count == lens.earlier.count, later.count == lens.later.count else { return nil }
+    }
+
+    /// Gives the later fields of a record the values that they show.
+    func upgrade(_ fields: inout [String: Field]) {
+        guard let before = values(of: earlier, in: fields), let now = values(of: later, in: fields), !agree(before, now),
+            let upgraded = lens.upgrade(before)
+        else { return }
+        for (property, value) in zip(later, upgraded) { fields[property.fieldName] = property.encoded(value).map { Field($0) } }
+    }
+
+    /// Gives the earlier attributes of a row the values that are sent: those of the server while no later attribute was changed here, so that
+    /// a value without later form, or in another spelling, is never overwritten by an edit of something else.
+    ///
+    /// - Parameters:
+    ///   - base: The merge base; empty for a record that the server does not have.
+    ///   - shown: The fields of the merge base, upgraded.
+    func downgrade(_ values: inout ContiguousArray<StoredValue>, since base: Ancestor, shown: [String: Field]) {
+        let now = later.map { values[$0.slot] }
+        if base.fields.isEmpty {
+            let before = earlier.map { values[$0.slot] }
+            if let upgraded = lens.upgrade(before) {
+                if Self.areSame(upgraded, now, later) { return }
+            } else if Self.areSame(now, later.map(\.absentValue), later) {
+                return
+            }
+        } else if !isChanged(values, since: base, shown: shown) {
+            for property in earlier {
+                switch property.content(in: base.fields) {
+                case .absent: values[property.slot] = property.absentValue
+                case .inline(let value): values[property.slot] = property.stored(value)
+                case .asset: continue
+                }
+            }
+            return
+        }
+        let downgraded = lens.downgrade(now) ?? earlier.map { _ in .null }
+        for (property, value) in zip(earlier, downgraded) { values[property.slot] = value }
+    }
+
+    /// Returns values for the later attributes of a row that was written before the lens was declared; nil if they have values, or need none.
+    ///
+    /// - Parameter shown: The fields of the record's merge base, upgraded: an unsent value without later form counts as no change.
+    func filled(_ values: ContiguousArray<StoredValue>, shown: [String: Field]) -> [(slot: Int, value: StoredValue)]? {
+        let now = later.map { values[$0.slot] }
+        let initial = later.map { property in
+            if case .attribute(let attribute) = property.kind { attribute.defaultValue } else { StoredValue.null }
+        }
+        guard Self.areSame(now, initial, later) else { return nil }
+        let upgraded = lens.upgrade(earlier.map { values[$0.slot] }) ?? self.values(of: later, in: shown) ?? now
+        if Self.areSame(upgraded, now, later) { return nil }
+        return zip(later, upgraded).map { (slot: $0.slot, value: $1.isNull ? $0.absentValue : $1) }
+    }
+
+    /// Whether the values of the later attributes differ from those that the merge base shows.
+    func isChanged(_ values: ContiguousArray<StoredValue>, since base: Ancestor, shown: [String: Field]) -> Bool {
+        later.contains { property in
+            let value = values[property.slot]
+            let digest = property.assetFieldName.flatMap { base.digests[$0] }
+            return !property.isSame(property.localContent(of: value), as: property.content(in: shown), digest: digest)
+        }
+    }
+
+    /// The later attributes, in the order of their values.
+    package var laterAttributes: [Attribute] {
+        later.compactMap { property in if case .attribute(let attribute) = property.kind { attribute } else { nil } }
+    }
+
+    /// Returns the later values after an earlier one is set, as a device with an earlier version would set it.
+    ///
+    /// - Parameters:
+    ///   - earlier: The name of the earlier attribute.
+    ///   - now: The present values of ``laterAttributes``.
+    /// - Returns: nil for a value without later form.
+    package func setting(_ earlier: String, to value: StoredValue, now: [StoredValue]) -> [StoredValue]? {
+        var before = lens.downgrade(now) ?? lens.earlier.map { _ in .null }
+        for (index, name) in lens.earlier.enumerated() where name == earlier { before[index] = value }
+        return lens.upgrade(before)
+    }
+
+    /// Whether the later values have these earlier ones as their earlier form.
+    private func agree(_ before: [StoredValue], _ now: [StoredValue]) -> Bool {
+        Self.areSame(lens.downgrade(now) ?? earlier.map { _ in .null }, before, earlier)
+    }
+
+    /// Compares values as records hold them.
+    private static func areSame(_ values: [StoredValue], _ others: [StoredValue], _ properties: [PropertyMapping]) -> Bool {
+        zip(properties, zip(values, others)).allSatisfy { property, pair in
+            pair.0 == pair.1 || property.encoded(pair.0) == property.encoded(pair.1)
+        }
+    }
+
+    /// nil if one of the values is the content of an asset, which is not at hand.
+    private func values(of properties: [PropertyMapping], in fields: [String: Field]) -> [StoredValue]? {
+        var values: [StoredValue] = []
+        for property in properties {
+            switch property.content(in: fields) {
+            case .absent: values.append(property.absentValue)
+            case .inline(let value): values.append(property.stored(value))
+            case .asset: return nil
+            }
+        }
+        return values
+    }
+}
+
+extension PropertyMapping {
+    var isAttribute: Bool { if case .attribute = form { true } else { false } }
+
+    /// The field of a value; that of the absent value for one that a field cannot represent.
+    fileprivate func encoded(_ value: StoredValue) -> FieldValue? {
+        guard case .attribute(let type) = form else { return nil }
+        return FieldCodec.encode(value, as: type) ?? FieldCodec.encode(absentValue, as: type)
+    }
+}
+
+extension EntityMapping {
+    /// Whether a property is for devices with earlier versions alone. It follows the later attributes of its lens, and has no conflicts.
+    func isEarlierForm(_ property: PropertyMapping) -> Bool {
+        !lenses.isEmpty && property.isAttribute && earlierSlots.contains(property.slot)
+    }
+
+    /// Returns the lens with an earlier attribute, by its name in the model; nil for another attribute.
+    package func lens(ofEarlier attribute: String) -> LensMapping? { lenses.first { $0.lens.earlier.contains(attribute) } }
+
+    /// Returns a record's fields as this version of the model reads them.
+    func upgraded(_ fields: [String: Field]) -> [String: Field] {
+        if lenses.isEmpty { return fields }
+        var fields = fields
+        for lens in lenses { lens.upgrade(&fields) }
+        return fields
+    }
+
+    /// Returns a merge base as this version of the model reads it.
+    func upgraded(_ base: Ancestor) -> Ancestor {
+        if lenses.isEmpty { return base }
+        var base = base
+        base.fields = upgraded(base.fields)
+        return base
+    }
+
+    /// Returns a row as it is sent.
+    func downgraded(_ row: Row, since base: Ancestor) -> Row {
+        if lenses.isEmpty { return row }
+        var row = row
+        let shown = upgraded(base.fields)
+        for lens in lenses { lens.downgrade(&row.values, since: base, shown: shown) }
+        return row
+    }
+
+    /// Returns the fields that a row is compared with when it is sent. Later fields that an earlier version left behind are sent with the next
+    /// edit of one of them, all of them together.
+    func fieldsToCompare(with row: Row, since base: Ancestor) -> [String: Field] {
+        if lenses.isEmpty { return base.fields }
+        let shown = upgraded(base.fields)
+        var fields = base.fields
+        for lens in lenses where !lens.isChanged(row.values, since: base, shown: shown) {
+            for property in lens.later { fields[property.fieldName] = shown[property.fieldName] }
+        }
+        return fields
+    }
+
+    /// Returns a row that was written before its lenses were declared, with values for later attributes, and the changed slots; nil for a row
+    /// that needs none.
+    ///
+    /// - Parameter base: The merge base of the row's record; nil for a row without a record.
+    package func filled(_ row: Row, since base: Ancestor?) -> (row: Row, changedSlots: [Int])? {
+        let shown = base.map { upgraded($0.fields) } ?? [:]
+        var (filled, slots) = (row, [Int]())
+        for (slot, value) in lenses.compactMap({ $0.filled(row.values, shown: shown) }).joined() {
+            filled.values[slot] = value
+            slots.append(slot)
+        }
+        return slots.isEmpty ? nil : (filled, slots)
+    }
+}
