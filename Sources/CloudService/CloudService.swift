@@ -34,7 +34,7 @@ package struct CloudService: Sendable {
     let containerRules: ContainerRules
     /// Nil if people sign in with passwords of this server only.
     let identitySignIn: IdentitySignIn?
-    let throttle = PasswordThrottle()
+    let throttle: PasswordThrottle
     let uses = CredentialUseLog()
     let refusals = RefusalGate()
     /// Writes events of the audit log to the process's log, too.
@@ -61,6 +61,7 @@ package struct CloudService: Sendable {
         self.surroundings = surroundings
         self.offered = offered
         self.containerRules = containerRules
+        throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
