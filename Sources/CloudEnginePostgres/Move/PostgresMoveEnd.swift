@@ -196,14 +196,23 @@ package final class PostgresMoveEnd: MoveEnd {
             """)
     }
 
-    package func release(_ tables: [MovedTable]) throws {
+    package func release(_ tables: [MovedTable]) throws { try Self.release(writer) }
+
+    /// Makes a restored copy of a source independent of its move.
+    static func forget(_ connection: PostgresConnection) throws {
+        guard try state(connection) != nil else { return }
+        try release(connection)
+        try PostgresMeta(connection).remove(ServerValue.moveKey)
+    }
+
+    private static func release(_ writer: PostgresConnection) throws {
         for name in PostgresFormat.movedNames {
             try writer.send("DROP TRIGGER IF EXISTS move_capture ON \(name)")
             try writer.send("DROP TRIGGER IF EXISTS move_fence ON \(name)")
             try writer.send("DROP FUNCTION IF EXISTS move_capture_\(name)()")
         }
         try writer.send("DROP FUNCTION IF EXISTS move_fence()")
-        try writer.send("DROP TABLE IF EXISTS \(Self.changesTable)")
+        try writer.send("DROP TABLE IF EXISTS \(changesTable)")
     }
 
     package func forget(_ numbers: [Int64]) throws {

@@ -194,15 +194,21 @@ package final class SQLiteMoveEnd: MoveEnd {
     }
 
     package func release(_ tables: [MovedTable]) throws {
-        let db = try writing()
-        try removeTriggers(db)
-        try db.execute(sql: "DROP TABLE IF EXISTS \(Self.changesTable)")
-        try db.execute(sql: "DROP INDEX IF EXISTS \(Self.versionsIndex)")
+        try Self.release(try writing())
     }
 
-    private func removeTriggers(_ db: Database) throws {
+    static func release(_ db: Database) throws {
         let names = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) = 'move_'")
         for name in names { try db.execute(sql: "DROP TRIGGER \(name)") }
+        try db.execute(sql: "DROP TABLE IF EXISTS \(changesTable)")
+        try db.execute(sql: "DROP INDEX IF EXISTS \(versionsIndex)")
+    }
+
+    /// Makes a copy of a source independent of its move.
+    static func forget(_ db: Database) throws {
+        guard try state(db) != nil else { return }
+        try release(db)
+        try SQLiteMeta(db).remove(ServerValue.moveKey)
     }
 
     package func forget(_ numbers: [Int64]) throws {
@@ -241,7 +247,7 @@ package final class SQLiteMoveEnd: MoveEnd {
         let db = try writing()
         let earlier = try Self.state(db)
         try release(tables)
-        var triggers = earlier?.phase == .filling ? earlier?.triggers ?? [] : []
+        var triggers = earlier?.triggers ?? []
         for row in try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'") {
             triggers.append(row[1])
             try db.execute(sql: "DROP TRIGGER \(row[0] as String)")

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// ```
 /// source        –  →  capturing  →  away       every write fails; the server continues at the destination
-/// destination   –  →  filling    →  –
+/// destination   –  →  filling    →  ready  →  –
 /// ```
 package struct MoveState: Codable, Hashable, Sendable {
     package enum Phase: String, Codable, Hashable, Sendable {
@@ -18,6 +18,8 @@ package struct MoveState: Codable, Hashable, Sendable {
         case away
         /// The destination. No server uses it.
         case filling
+        /// The destination has everything, and the source may reject writes already: it must not be emptied for another move.
+        case ready
     }
 
     /// The next page to copy: rows of `table` after `cursor`. Nil tables: all pages are copied.
@@ -63,7 +65,7 @@ package struct MoveState: Codable, Hashable, Sendable {
         switch phase {
         case .capturing: break
         case .away: throw .moved
-        case .filling: throw .isArriving
+        case .filling, .ready: throw .isArriving
         }
     }
 

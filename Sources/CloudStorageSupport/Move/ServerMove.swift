@@ -113,7 +113,7 @@ package final class ServerMove {
     /// Makes a destination ready for a server, once its source rejects writes. Does nothing for one that is ready.
     package static func finish(_ destination: any MoveEnd, id: String) throws {
         try destination.transaction {
-            guard let state = try destination.state(), state.phase == .filling, state.id == id else { return }
+            guard let state = try destination.state(), [.filling, .ready].contains(state.phase), state.id == id else { return }
             try destination.finish(state.triggers ?? [])
             try destination.set(nil)
         }
@@ -134,7 +134,13 @@ package final class ServerMove {
     private func begin(_ known: MoveState?) throws -> String {
         let id = known?.id ?? UUID().uuidString
         let destinationState = try destination.state()
-        if destinationState == nil || destinationState?.phase == .capturing {
+        let isOfThisMove = destinationState.map { [.filling, .ready].contains($0.phase) && $0.id == id } ?? false
+        switch destinationState?.phase {
+        // The rest of a move that ended, or data that is elsewhere.
+        case .filling, .away: break
+        case .ready where isOfThisMove: break
+        case .ready: throw StorageFailure(.nameTaken, "the destination has data of another move")
+        case .capturing, nil:
             guard try !destination.isInUse() else { throw StorageFailure(.nameTaken, "the destination has data of a server") }
         }
         if known == nil {
@@ -145,7 +151,7 @@ package final class ServerMove {
             }
         }
         try onStep(.captured)
-        guard destinationState?.phase != .filling || destinationState?.id != id else { return id }
+        if isOfThisMove { return id }
         let (first, address) = (tables[0].name, source.address)
         try destination.transaction {
             let triggers = try destination.empty(tables)
@@ -310,6 +316,13 @@ package final class ServerMove {
             try compare(values)
             guard missing.isEmpty else {
                 throw StorageFailure(.corrupt, "the files of \(missing.count) assets are missing")
+            }
+            try destination.transaction {
+                guard var state = try destination.state(), state.id == id else {
+                    throw StorageFailure(.inUse, "the destination is used by another move")
+                }
+                state.phase = .ready
+                try destination.set(state)
             }
             // First: the server's values are behind the fence, too.
             try source.set(MoveState(id: id, phase: .away, other: destination.address))

@@ -47,29 +47,24 @@ extension ServerData {
     ///
     /// The move may be about to end, or may have ended just before it made the destination ready: then this does.
     func opening<Server>(_ open: (ServerData) throws -> Server) async throws -> (server: Server, place: ServerData) {
-        var place = self
-        var source: ServerData?
+        var (place, source, moves) = (self, ServerData?.none, 0)
         let deadline = ContinuousClock.now + Self.retryLimit
-        for _ in 0..<Self.movesMax {
+        while true {
             do {
-                return (try open(place), place)
-            } catch let failure as StorageFailure where failure == .moved {
-                guard let next = try place.following(place.moveState()) else { throw failure }
-                (source, place) = (place, next)
-            } catch let failure as StorageFailure where failure == .isArriving {
-                guard let source, let id = try source.moveState()?.id else { throw failure }
-                repeat {
-                    do {
-                        try await source.finishMove(to: place, id: id)
-                        break
-                    } catch let failure as StorageFailure where failure.code == .inUse && ContinuousClock.now < deadline {
-                        // The command still runs, and makes the destination ready itself.
-                        try await Task.sleep(for: Self.retryInterval)
-                    }
-                } while try place.moveState() != nil
+                do {
+                    return (try open(place), place)
+                } catch let failure as StorageFailure where failure == .moved && moves < Self.movesMax {
+                    guard let next = try place.following(place.moveState()) else { throw failure }
+                    (source, place, moves) = (place, next, moves + 1)
+                } catch let failure as StorageFailure where failure == .isArriving {
+                    guard let source, let id = try source.moveState()?.id else { throw failure }
+                    try await source.finishMove(to: place, id: id)
+                }
+            } catch let failure as StorageFailure where failure.code == .inUse && source != nil && ContinuousClock.now < deadline {
+                // The command still uses the destination, and makes it ready itself.
+                try await Task.sleep(for: Self.retryInterval)
             }
         }
-        throw CommandError("The data of \(shown) was moved too often: name its present place with --database or --data.")
     }
 
     private func finishMove(to place: ServerData, id: String) async throws {

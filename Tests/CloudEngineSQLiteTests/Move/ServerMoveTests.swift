@@ -9,6 +9,7 @@
     import CloudStorageSupport
     import CloudWire
     import Foundation
+    import GRDB
     import TemporaryPostgres
     import TestBasics
     import Testing
@@ -198,6 +199,44 @@
             _ = try Self.move(from: folder.path, to: address)
             let failure = #expect(throws: StorageFailure.self) { _ = try Self.move(from: other.path, to: address) }
             #expect(failure?.code == .nameTaken)
+        }
+
+        /// The command was killed after the switch: the destination has the only data that may be written to.
+        @Test func aFullDestinationIsNotEmptiedForAnotherMove() async throws {
+            let (folder, other) = (TemporaryFolder(), TemporaryFolder())
+            for (path, name) in [(folder.path, "mia"), (other.path, "bo")] {
+                let store = try SQLiteServerStore(path: path, use: .server, passwordRounds: 16)
+                _ = try await store.addUser(name: name, deviceLabel: "phone", now: 1)
+                try store.close()
+            }
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(throws: Killed.self) {
+                _ = try Self.move(from: folder.path, to: address) { if $0 == .stopped { throw Killed() } }
+            }
+            #expect(throws: StorageFailure.isArriving) { _ = try PostgresServerStore(address: address, assets: folder.path) }
+            let failure = #expect(throws: StorageFailure.self) { _ = try Self.move(from: other.path, to: address) }
+            #expect(failure?.code == .nameTaken)
+            #expect(try Self.move(from: folder.path, to: address).wasDone)
+            let store = try PostgresServerStore(address: address, assets: folder.path, connections: 2, passwordRounds: 16)
+            #expect(try await store.users().map(\.name) == ["mia"])
+            try store.close()
+        }
+
+        @Test func aBackupDuringAMoveIsIndependentOfIt() async throws {
+            let (folder, copy) = (TemporaryFolder(), TemporaryFolder())
+            let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(throws: Killed.self) {
+                _ = try Self.move(from: folder.path, to: address) { if $0 == .begun { throw Killed() } }
+            }
+            #expect(try await store.moveState()?.phase == .capturing)
+            _ = try await store.backUp(to: copy.path)
+            try store.close()
+            #expect(try SQLiteServerStore.moveState(path: copy.path) == nil)
+            let database = try DatabaseQueue(path: "\(copy.path)/tarn.sqlite")
+            #expect(
+                try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'move%'") } == 0)
+            try database.close()
         }
 
         /// Tokens and the answer to a request that was sent again are those of the source.
