@@ -429,8 +429,9 @@ if hasLibPQ {
         .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
     ]
     for target in package.targets
-    where ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "ServiceFixtures", "TarnCommandsTests"].contains(target.name)
-    {
+    where [
+        "CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "EndToEndTests", "ServiceFixtures", "TarnCommandsTests",
+    ].contains(target.name) {
         target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
         target.swiftSettings = [.define("TARN_POSTGRES")]
     }

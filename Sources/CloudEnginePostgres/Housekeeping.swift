@@ -16,6 +16,7 @@ extension PostgresServerStore {
 
     package func removeExpired(now: Int64) async throws {
         try await removeExpiredCredentials(now: now)
+        try await removeOldAttempts(now: now)
         let term = try await historyTerm()
         var last = Int64.min
         while true {

@@ -54,12 +54,13 @@ package final class PostgresServerStore: Sendable {
     ///   - address: `postgres://user@host:port/name`.
     ///   - assets: The folder of assets. All processes of one database have the same, unless they have `objects`.
     ///   - objects: Where complete files of assets go; nil for the folder.
+    ///   - onSlowStatement: Called on a thread of the storage.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
     /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`; `noData` for an empty database whose tables aren't
     ///   made.
     package init(
         address: String, assets: String, objects: (any AssetObjects)? = nil, use: Use = .server, connections: Int = connectionsDefault,
-        passwordRounds: Int? = nil
+        passwordRounds: Int? = nil, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
     ) throws {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
@@ -69,13 +70,14 @@ package final class PostgresServerStore: Sendable {
         defer { first.close() }
         do {
             try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
+            try PostgresMoveEnd.state(first)?.checkUse()
             sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first))
             firstEpoch = Atomic(try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
             try first.synchronize()
         } catch let error as PostgresError {
             throw error.storageFailure
         }
-        pool = try PostgresPool(address, size: connections)
+        pool = try PostgresPool(address, size: connections, onSlowStatement: onSlowStatement)
     }
 
     package func close() throws { pool.close() }
@@ -163,13 +165,15 @@ extension PostgresServerStore: EngineStorage {
         return try await withTaskCancellationHandler {
             try await attempting(terms.requester) { [self] connection, _ in
                 do {
-                    let unit = try PostgresUnit(
-                        partition, isWriting: false, exists: false, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
-                        prefetched: prefetch[partition], cancellation: cancellation)
-                    let value = try body(unit)
-                    try connection.endReading(isExplicit: true)
-                    prefetch[partition] = unit.questions
-                    return value
+                    return try cancellation.run(on: connection) {
+                        let unit = try PostgresUnit(
+                            partition, isWriting: false, exists: false, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
+                            prefetched: prefetch[partition], cancellation: cancellation)
+                        let value = try body(unit)
+                        try connection.endReading(isExplicit: true)
+                        prefetch[partition] = unit.questions
+                        return value
+                    }
                 } catch is PostgresTimeIsUp {
                     throw PostgresTimeIsUp.wireError
                 }

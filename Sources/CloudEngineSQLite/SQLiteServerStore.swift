@@ -110,6 +110,7 @@ package final class SQLiteServerStore: Sendable {
             // Set after the pool chose NORMAL for its journal: a server that acknowledges writes needs FULL.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try DatabaseFormat.prepare(db)
+            if let state = try SQLiteMoveEnd.state(db) { try state.checkUse() }
             return try SealingKeys.read(SQLiteMeta(db))
                 ?? SealingKeys.make(firstKey.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256), SQLiteMeta(db))
         }
@@ -171,6 +172,11 @@ extension SQLiteServerStore: EngineStorage {
 extension StorageFailure {
     /// What went wrong, without statement, values and paths.
     init(_ error: DatabaseError) {
+        // Errors of the unit's own statements have no message. The audit log's trigger has another one.
+        if error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER, error.message ?? MoveState.fenceMessage == MoveState.fenceMessage {
+            self = .moved
+            return
+        }
         let code: Code =
             switch error.resultCode {
             case .SQLITE_BUSY, .SQLITE_LOCKED: .busy

@@ -34,7 +34,7 @@ package struct CloudService: Sendable {
     let containerRules: ContainerRules
     /// Nil if people sign in with passwords of this server only.
     let identitySignIn: IdentitySignIn?
-    let throttle = PasswordThrottle()
+    let throttle: PasswordThrottle
     let uses = CredentialUseLog()
     let refusals = RefusalGate()
     /// Writes events of the audit log to the process's log, too.
@@ -61,6 +61,7 @@ package struct CloudService: Sendable {
         self.surroundings = surroundings
         self.offered = offered
         self.containerRules = containerRules
+        throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
@@ -161,6 +162,7 @@ package struct CloudService: Sendable {
         switch failure.code {
         case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
         case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
+        case .moved: WireError(.tryAgainLater, "the server continues on another database in a moment", retryAfter: 1)
         case .objectStore: WireError(.tryAgainLater, "the server cannot reach the files of assets", retryAfter: 5)
         case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
             WireError(.internalError, "the server could not read or write its data")

@@ -5,6 +5,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import Foundation
 
 #if TARN_POSTGRES
@@ -87,6 +88,8 @@ struct ServerData {
     /// - Throws: `CommandError` if a database is named and the folder has one as well.
     func checkNoOtherDatabase() throws {
         guard database != nil, FileManager.default.fileExists(atPath: "\(folder)/tarn.sqlite") else { return }
+        // The data may have been moved from here to the database, or may be on its way back.
+        if let phase = try SQLiteServerStore.moveState(path: folder)?.phase, phase != .capturing { return }
         throw CommandError(
             "The folder \(folder) has an SQLite database, which is not used with --database: name another folder for the files of assets with --data."
         )

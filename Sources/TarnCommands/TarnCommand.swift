@@ -22,7 +22,7 @@ public struct TarnCommand: AsyncParsableCommand {
         version: TarnVersion.current,
         subcommands: [
             ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self,
-            KeyCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self, DemoCommand.self,
+            KeyCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
             ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self, NewCommand.self,
         ])

@@ -7,6 +7,8 @@ package struct StorageFailure: Error, Hashable, Sendable {
         case busy, full, corrupt, unavailable, newerFormat, inUse, notWritable, nameTaken, unknownName
         /// The S3-compatible store of assets failed.
         case objectStore
+        /// The data is in another database, or moves to this one: nothing is written here.
+        case moved
     }
 
     package var code: Code
@@ -19,6 +21,10 @@ package struct StorageFailure: Error, Hashable, Sendable {
 
     /// An account was looked up by a name that no account has.
     package static let unknownUser = StorageFailure(.unknownName, "the user does not exist")
+    /// A database whose data is elsewhere.
+    package static let moved = StorageFailure(.moved, "the data was moved to another database")
+    /// A database that gets the data of another one.
+    package static let isArriving = StorageFailure(.moved, "a move to the database has not ended")
     /// A database that no server has used yet.
     package static let noData = StorageFailure(.unknownName, "the database has no data of a tarn server")
 }

@@ -5,6 +5,13 @@ import CLibPQ
 import CloudEngine
 import Foundation
 
+/// A statement for which a connection waited for longer than a second.
+package struct SlowStatement: Hashable, Sendable {
+    /// With places instead of values.
+    package var sql: String
+    package var milliseconds: Int
+}
+
 /// A connection in pipeline mode: statements are sent without waiting for the results of those before.
 ///
 /// ```
@@ -43,8 +50,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// Longer than the server's own limit for a statement, so that the server's error arrives first.
     private static let answerSeconds = 75.0
     /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
-    private static let settings =
-        "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
+    private static let settings = UnitLimits.session.sessionSettings + "; SET client_encoding = 'UTF8'"
+    private static let slowMilliseconds = 1000.0
 
     private let handle: OpaquePointer
     private var owed: [Ticket] = []
@@ -56,12 +63,16 @@ final class PostgresConnection: @unchecked Sendable {
     private(set) var isBroken = false
     /// Round trips so far: waits for the server.
     private(set) var waits = 0
+    private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
+    /// Nil if the connection broke early.
+    private(set) var canceller: PostgresCanceller?
 
     /// Connects and waits for the server.
     ///
     /// - Parameter address: `postgres://user@host:port/name`, or another connection string of libpq.
     /// - Throws: `StorageFailure` with `.unavailable`.
-    init(_ address: String) throws {
+    init(_ address: String, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
+        self.onSlowStatement = onSlowStatement
         try Self.check(address)
         let deadline = ContinuousClock.now + .seconds(Self.connectSeconds)
         let names: [UnsafeMutablePointer<CChar>?] = [strdup("application_name"), strdup("dbname"), nil]
@@ -88,6 +99,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard PQresultStatus(result) == PGRES_COMMAND_OK, PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
             throw StorageFailure(.unavailable, "the database session could not be set up")
         }
+        canceller = PostgresCanceller(handle)
     }
 
     deinit { if !isClosed { PQfinish(handle) } }
@@ -100,6 +112,9 @@ final class PostgresConnection: @unchecked Sendable {
         isBroken = true
         PQfinish(handle)
     }
+
+    /// Makes the connection unusable; its worker connects again.
+    func discard() { isBroken = true }
 
     /// Checks the form of an address. libpq's words for a wrong one show parts of it, and so of the password.
     private static func check(_ address: String) throws {
@@ -158,7 +173,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// Sends a statement and waits for its result, and so for all before it.
     func query(_ sql: String, _ values: PostgresValues = []) throws -> Result {
         let ticket = try enqueue(sql, values)
-        try finish(PQsendFlushRequest(handle) == 1, until: ticket)
+        try finish(PQsendFlushRequest(handle) == 1, until: ticket, sql)
         return Result(rows: ticket.rows, count: ticket.count, tag: ticket.tag)
     }
 
@@ -166,7 +181,7 @@ final class PostgresConnection: @unchecked Sendable {
     func queries(_ statements: [(sql: String, values: PostgresValues)]) throws -> [Result] {
         let tickets = try statements.map { try enqueue($0.sql, $0.values) }
         guard let last = tickets.last else { return [] }
-        try finish(PQsendFlushRequest(handle) == 1, until: last)
+        try finish(PQsendFlushRequest(handle) == 1, until: last, statements.map(\.sql).joined(separator: "; "))
         return tickets.map { Result(rows: $0.rows, count: $0.count, tag: $0.tag) }
     }
 
@@ -193,7 +208,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// Waits for all results, and ends a failed sequence.
     func synchronize() throws {
         let ticket = try expectSync()
-        try finish(true, until: ticket)
+        try finish(true, until: ticket, "COMMIT")
     }
 
     /// Undoes the transaction, so that the connection can be used again; a broken one stays broken.
@@ -261,9 +276,12 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: Results
 
-    private func finish(_ isSent: Bool, until ticket: Ticket) throws {
+    private func finish(_ isSent: Bool, until ticket: Ticket, _ sql: @autoclosure () -> String) throws {
         guard isSent else { throw lost() }
+        let began = ContinuousClock.now
         try pump(until: ticket)
+        let milliseconds = (ContinuousClock.now - began) / .milliseconds(1)
+        if milliseconds >= Self.slowMilliseconds { onSlowStatement?(SlowStatement(sql: sql(), milliseconds: Int(milliseconds))) }
         if let failure { throw failure }
     }
 

@@ -18,8 +18,10 @@ struct PostgresError: Error, Hashable, Sendable {
         case duplicate
         /// The server has no room or no free connection.
         case exhausted
-        /// The statement took too long.
+        /// The statement, or its wait for a lock, took too long.
         case timeout
+        /// The database's data is elsewhere, and it rejects writes.
+        case moved
         case other
     }
 
@@ -29,6 +31,8 @@ struct PostgresError: Error, Hashable, Sendable {
     init(state: String) { self.state = state }
 
     static let connectionLost = PostgresError(state: "08006")
+    /// Of the trigger that rejects writes to a database that was moved: a class of its own, which PostgreSQL does not use.
+    static let movedState = "TN001"
 
     var failureClass: Class {
         switch state {
@@ -36,7 +40,8 @@ struct PostgresError: Error, Hashable, Sendable {
         // Shut down by an operator, crashed, starting, or no primary any more.
         case "57P01", "57P02", "57P03", "57P05", "25006", "25P03": .connection
         case "23505": .duplicate
-        case "57014": .timeout
+        case "57014", "55P03": .timeout
+        case Self.movedState: .moved
         default: state.hasPrefix("08") ? .connection : state.hasPrefix("53") ? .exhausted : .other
         }
     }
@@ -46,13 +51,20 @@ struct PostgresError: Error, Hashable, Sendable {
             switch failureClass {
             case .conflict, .timeout: .busy
             case .exhausted: state == "53100" ? .full : .busy
+            case .moved: .moved
             case .connection, .duplicate, .other: .unavailable
             }
-        return StorageFailure(code, "PostgreSQL state \(state)")
+        return switch failureClass {
+        case .moved: .moved
+        case .timeout: .slow
+        default: StorageFailure(code, "PostgreSQL state \(state)")
+        }
     }
 }
 
 extension StorageFailure {
+    /// The database needed longer than a unit of work may take. Clients retry later.
+    static let slow = StorageFailure(.busy, "the database did not answer in the time of a request")
     /// The connection was lost after the commit was sent, and no idempotency key shows whether it was carried out.
     static let unknownOutcome = StorageFailure(.unavailable, "the connection was lost during a commit: the outcome is unknown")
 }

@@ -30,6 +30,7 @@ final class PostgresPool: @unchecked Sendable {
 
     private let address: String
     private let size: Int
+    private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
     // The condition guards what follows.
     private let condition = NSCondition()
@@ -43,10 +44,11 @@ final class PostgresPool: @unchecked Sendable {
     /// Connects once, so that a wrong address fails here.
     ///
     /// - Parameter size: Connections at most.
-    init(_ address: String, size: Int) throws {
+    init(_ address: String, size: Int, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
         self.address = address
+        self.onSlowStatement = onSlowStatement
         self.size = max(1, size)
-        let first = try PostgresConnection(address)
+        let first = try PostgresConnection(address, onSlowStatement: onSlowStatement)
         startWorker(first)
     }
 
@@ -98,7 +100,11 @@ final class PostgresPool: @unchecked Sendable {
             let started = Self.threadTime
             do {
                 let usable: PostgresConnection
-                if let known = connection, !known.isBroken { usable = known } else { usable = try PostgresConnection(address) }
+                if let known = connection, !known.isBroken {
+                    usable = known
+                } else {
+                    usable = try PostgresConnection(address, onSlowStatement: onSlowStatement)
+                }
                 connection = usable
                 job.run(usable)
             } catch {

@@ -12,6 +12,8 @@ extension PostgresServerStore: DumpedStorage {
     /// In one transaction.
     package func endRestore(now: Int64) async throws -> Int {
         let (count, first) = try await writing { connection in
+            // Of a dump that was made during a move.
+            try PostgresMoveEnd.forget(connection)
             var count = 0
             var last = Int64.min
             while true {

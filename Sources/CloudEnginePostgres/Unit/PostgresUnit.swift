@@ -61,6 +61,8 @@ final class PostgresUnit: PartitionWriter {
     private let terms: WorkTerms
     private let cancellation: PostgresCancellation?
     private let started = PostgresPool.threadTime
+    /// When the unit's time in the database ends; nil for never.
+    private let deadline: ContinuousClock.Instant?
     private var cache: [PostgresStatement: (rows: [PostgresRow], tables: [PostgresTable])] = [:]
     private var asked: [PostgresPrefetch.Question] = []
     private(set) var loaded: PartitionState
@@ -86,9 +88,12 @@ final class PostgresUnit: PartitionWriter {
         self.terms = terms
         self.cancellation = cancellation
         loaded = PartitionState(epoch: firstEpoch)
+        let limits = UnitLimits(terms)
+        deadline = limits.unit.map { .now + .milliseconds($0) }
         var candidate = PartitionKey(partition)
         try connection.send(
             isWriting ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if limits != .session { try connection.send(UnitLimits.statement, limits.values) }
         while true {
             if isWriting, !exists { try connection.send(PartitionRows.make, candidate.values(partition) + [firstEpoch]) }
             var statements = [(sql: isWriting ? PartitionRows.lock : PartitionRows.read, values: [candidate.part] as PostgresValues)]
@@ -116,9 +121,10 @@ final class PostgresUnit: PartitionWriter {
         part = candidate.part
     }
 
-    /// - Throws: `WireError` with the native code `limitExceeded`, or `CancellationError`.
+    /// - Throws: `WireError` with the native code `limitExceeded`, `StorageFailure` with `.busy`, or `CancellationError`.
     private func check() throws {
         if cancellation?.isCancelled == true { throw CancellationError() }
+        if let deadline, .now > deadline { throw StorageFailure.slow }
         guard let milliseconds = terms.milliseconds, PostgresPool.threadTime - started > Int64(milliseconds) * 1_000_000 else { return }
         throw PostgresTimeIsUp()
     }
@@ -210,13 +216,4 @@ struct PostgresTimeIsUp: Error {
             .badRequest, "the request takes more processor time than allowed: send less in one request, or narrow the query",
             nativeCode: .limitExceeded)
     }
-}
-
-/// Set when the client of a unit disconnects.
-final class PostgresCancellation: Sendable {
-    private let state = Atomic(false)
-
-    var isCancelled: Bool { state.load(ordering: .relaxed) }
-
-    func cancel() { state.store(true, ordering: .relaxed) }
 }

@@ -32,6 +32,7 @@ extension SQLiteServerStore {
                 do {
                     let database = try DatabaseQueue(path: copy.database)
                     try pool.backup(to: database)
+                    try database.write { try SQLiteMoveEnd.forget($0) }
                     if hasObjects {
                         try database.write { db in
                             try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [Self.assetOwnerKey])

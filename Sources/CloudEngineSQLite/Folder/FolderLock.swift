@@ -38,4 +38,9 @@ struct FolderLock: Sendable {
     func tryLock() -> Bool { lock.tryLock() }
 
     func unlock() { lock.unlock() }
+
+    /// Waits for the lock.
+    ///
+    /// - Returns: `false` if it isn't free within the time.
+    func lock(limit: Duration) -> Bool { (try? lock.lock(limit: limit)) != nil }
 }

@@ -24,17 +24,20 @@ extension CloudService {
         address: String, browserSecret: String
     ) {
         guard let provider = identitySignIn?.provider else { throw Self.noProvider }
-        let attempt = try throttle.begin(
-            Self.providerThrottleKey(network), from: network, now: surroundings.now(), allowed: engine.limits.passwordFailures)
-        defer { throttle.end(halfDone: attempt) }
+        let now = surroundings.now(), allowed = engine.limits.passwordFailures
+        let attempt = try await throttle.begin(Self.providerThrottleKey(network), from: network, now: now, allowed: allowed)
         let secret = Hex.text(surroundings.randomBytes(ProviderState.browserSecretBytes))
         let state = ProviderState(
             flow: flow, browserHash: Hex.text(accounts.sha256(Array(secret.utf8))),
             expires: surroundings.now() / 1000 + ProviderState.seconds)
         let request = state.request(redirectAddress: baseURL + Self.providerCallbackPath, by: engine.sealer, sha256: accounts.sha256)
         do {
-            return (try await provider.authorizationAddress(for: request), secret)
-        } catch let failure as IdentityProviderFailure {
+            let address = try await provider.authorizationAddress(for: request)
+            try await throttle.end(halfDone: attempt, now: now, allowed: allowed)
+            return (address, secret)
+        } catch {
+            try? await throttle.end(halfDone: attempt, now: now, allowed: allowed)
+            guard let failure = error as? IdentityProviderFailure else { throw error }
             throw Self.wireError(for: failure)
         }
     }
@@ -56,17 +59,17 @@ extension CloudService {
             ConstantTime.areEqual(Hex.text(accounts.sha256(Array(browserSecret.utf8))), state.browserHash)
         else { throw Self.endedSignIn }
         // Not a password, but as many wrong ones: each makes the server ask the provider.
-        let attempt = try throttle.begin(Self.providerThrottleKey(network), from: network, now: now, allowed: allowed)
+        let attempt = try await throttle.begin(Self.providerThrottleKey(network), from: network, now: now, allowed: allowed)
         let person: ProviderPerson
         do {
             person = try await self.person(query, state, signIn.provider, baseURL: baseURL)
         } catch {
-            throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
             try await audit("provider.sign-in", by: .anonymous, network: network, subject: signIn.provider.issuer, outcome: .refused)
             guard let failure = error as? IdentityProviderFailure else { throw error }
             throw Self.wireError(for: failure)
         }
-        throttle.end(attempt, isRight: true, now: now, allowed: allowed)
+        try await throttle.end(attempt, isRight: true, now: now, allowed: allowed)
         let account = try await account(of: person, signIn, network: network)
         return (
             try await admit(account, try await auditSubject(ofAccount: account), to: try place(of: state), network: network), state.flow

@@ -80,8 +80,8 @@ extension CloudService {
         let now = surroundings.now(), allowed = engine.limits.passwordFailures
         let attempt: PasswordThrottle.Attempt
         do {
-            attempt = try throttle.begin(Self.throttleKey(ofAccount: account), from: network, now: now, allowed: allowed)
-        } catch {
+            attempt = try await throttle.begin(Self.throttleKey(ofAccount: account), from: network, now: now, allowed: allowed)
+        } catch let error as WireError {
             try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
         }
@@ -89,10 +89,10 @@ extension CloudService {
         do {
             value = try await check()
         } catch {
-            throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
             throw error
         }
-        throttle.end(attempt, isRight: value != nil, now: now, allowed: allowed)
+        try await throttle.end(attempt, isRight: value != nil, now: now, allowed: allowed)
         guard let value else {
             try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw WireError(.authenticationFailed, "the code is wrong, or it was used before")

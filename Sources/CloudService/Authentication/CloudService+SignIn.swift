@@ -38,9 +38,9 @@ extension CloudService {
         let subject = try await auditSubject(ofAccount: known)
         let attempt: PasswordThrottle.Attempt
         do {
-            attempt = try throttle.begin(
+            attempt = try await throttle.begin(
                 known.map(Self.throttleKey) ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
-        } catch {
+        } catch let error as WireError {
             try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
         }
@@ -53,10 +53,14 @@ extension CloudService {
             }
             if let account { needsCode = try await accounts.secondFactor(ofAccount: account) != nil }
         } catch {
-            throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
             throw error
         }
-        if needsCode { throttle.end(halfDone: attempt) } else { throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed) }
+        if needsCode {
+            try await throttle.end(halfDone: attempt, now: now, allowed: allowed)
+        } else {
+            try await throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed)
+        }
         guard let account else {
             try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw WireError(.authenticationFailed, "the name or the password is wrong")

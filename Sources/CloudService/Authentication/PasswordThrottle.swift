@@ -4,22 +4,25 @@
 import CloudWire
 import Synchronization
 
-/// Decides whether a password or a code of a second factor may be tried, before it is hashed. An attempt counts from then on, so that concurrent ones count.
+/// Decides whether a password or a code of a second factor may be tried, before it is hashed. An attempt counts from then on, so that
+/// concurrent ones count.
 ///
 ///     one account from one network    5 wrong, then one at a time, waiting twice as long each time
 ///     one network, any accounts       4 × as many
 ///     one account, any networks      20 × as many; networks from which its owner signed in are not kept waiting
 ///
 /// A stranger cannot lock an owner out: the count of an account alone delays only networks that the owner never used.
+///
+/// The counts are in the storage if several processes share it, and otherwise in this process.
 final class PasswordThrottle: Sendable {
-    /// An attempt that was let through; it is over with ``end(_:isRight:now:)``.
+    /// An attempt that was let through; it is over with ``end(_:isRight:now:allowed:)``.
     struct Attempt: Hashable, Sendable {
-        fileprivate let keys: [Key]
+        fileprivate let before: [Key: AttemptCount]
         fileprivate let account: String
         fileprivate let network: String
     }
 
-    fileprivate enum Key: Hashable {
+    fileprivate enum Key: Hashable, Sendable {
         case accountFromNetwork(String, String)
         case network(String)
         case account(String)
@@ -32,32 +35,19 @@ final class PasswordThrottle: Sendable {
             case .account: 20
             }
         }
-    }
 
-    private struct Count {
-        var failed = 0
-        var underWay = 0
-        /// Milliseconds since 1970 UTC until which nothing more is tried.
-        var until: Int64 = 0
-        var lastFailure: Int64 = 0
-
-        mutating func forgetOld(_ now: Int64) {
-            if abs(now - lastFailure) > PasswordThrottle.memory { failed = 0 }
+        /// Lengths keep the texts of two keys apart.
+        var text: String {
+            switch self {
+            case .accountFromNetwork(let account, let network): "both \(account.utf8.count) \(account)\(network)"
+            case .network(let network): "network \(network)"
+            case .account(let account): "account \(account)"
+            }
         }
-
-        func mayTry(_ now: Int64, allowed: Int) -> Bool {
-            // A clock that went back by more than the longest wait delays no attempt.
-            if now < until, until - now <= PasswordThrottle.memory { return false }
-            return underWay == 0 || failed + underWay < allowed
-        }
-    }
-
-    private struct Waiting: Error {
-        var seconds: Double
     }
 
     private struct Table {
-        var counts: [Key: Count] = [:]
+        var counts: [String: AttemptCount] = [:]
         /// Networks from which owners signed in, by account.
         var known: [String: Set<String>] = [:]
     }
@@ -66,51 +56,46 @@ final class PasswordThrottle: Sendable {
     private static let countsMax = 30_000
     private static let knownMax = 10_000
     private static let networksOfAccountMax = 8
-    /// Milliseconds: the longest wait, and after which failures are forgotten.
-    private static let memory: Int64 = 900_000
 
     private let table = Mutex(Table())
+    private let shared: (any AttemptStorage)?
+
+    /// - Parameter shared: Nil for a process that has its storage alone.
+    init(shared: (any AttemptStorage)? = nil) { self.shared = shared }
 
     /// - Parameters:
     ///   - account: The account, or the normalized name if there is none.
     ///   - allowed: Wrong passwords in a row of one account from one network.
-    /// - Throws: `WireError` with `.throttled` and the time to wait.
-    func begin(_ account: String, from network: String, now: Int64, allowed: Int) throws(WireError) -> Attempt {
-        let keys: Result<[Key], Waiting> = table.withLock { table in
-            if table.counts.count >= Self.countsMax { table.counts = table.counts.filter { $0.value.until > now || $0.value.underWay > 0 } }
-            let keys = Self.keys(account, network, table)
-            for key in keys {
-                table.counts[key]?.forgetOld(now)
-                let count = table.counts[key] ?? Count()
-                if !count.mayTry(now, allowed: allowed * key.factor) {
-                    return .failure(Waiting(seconds: Double(max(count.until - now, 0) / 1000 + 1)))
-                }
-            }
-            for key in keys { table.counts[key, default: Count()].underWay += 1 }
-            return .success(keys)
+    /// - Throws: `WireError` with `.throttled` and the time to wait; errors of a shared storage.
+    func begin(_ account: String, from network: String, now: Int64, allowed: Int) async throws -> Attempt {
+        let before = try await change(account, network, now: now) { counts, isKnown in
+            try Self.begin(Self.keys(account, network, isKnown: isKnown), in: &counts, now: now, allowed: allowed)
         }
-        switch keys {
-        case .success(let keys): return Attempt(keys: keys, account: account, network: network)
-        case .failure(let waiting):
-            throw WireError(.throttled, "too many wrong passwords or codes: wait before the next one", retryAfter: waiting.seconds)
-        }
+        return Attempt(before: before, account: account, network: network)
     }
 
-    func end(_ attempt: Attempt, isRight: Bool, now: Int64, allowed: Int) {
-        table.withLock { table in
-            for key in attempt.keys {
-                var count = table.counts[key] ?? Count()
-                count.underWay = max(count.underWay - 1, 0)
-                if !isRight {
-                    count.failed += 1
-                    count.lastFailure = now
-                    let over = count.failed - allowed * key.factor
-                    if over >= 0 { count.until = now + min(Self.memory, 1000 << Int64(min(over, 20))) }
-                }
-                table.counts[key] = count.failed == 0 && count.underWay == 0 ? nil : count
+    /// - Returns: The counts before the attempt.
+    private static func begin(
+        _ keys: [Key], in counts: inout [String: AttemptCount], now: Int64, allowed: Int
+    ) throws(WireError) -> [Key: AttemptCount] {
+        var before: [Key: AttemptCount] = [:]
+        for key in keys {
+            let count = counts[key.text] ?? AttemptCount()
+            if let seconds = count.wait(now) {
+                throw WireError(.throttled, "too many wrong passwords or codes: wait before the next one", retryAfter: seconds)
             }
-            guard isRight else { return }
-            table.counts[.accountFromNetwork(attempt.account, attempt.network)] = nil
+            before[key] = count
+        }
+        for key in keys { counts[key.text, default: AttemptCount()].begin(now, allowed: allowed * key.factor) }
+        return before
+    }
+
+    /// A wrong attempt was counted when it began.
+    func end(_ attempt: Attempt, isRight: Bool, now: Int64, allowed: Int) async throws {
+        guard isRight else { return }
+        try await takeBack(attempt, forgetsAccount: true, now: now, allowed: allowed)
+        if let shared { return try await shared.storeNetwork(Self.networkKey(attempt.account, attempt.network), now: now) }
+        table.withLock { table in
             if table.known.count >= Self.knownMax { table.known = [:] }
             var networks = table.known[attempt.account] ?? []
             if networks.count >= Self.networksOfAccountMax { networks = [] }
@@ -121,18 +106,43 @@ final class PasswordThrottle: Sendable {
 
     /// Ends an attempt with the right password of an account that needs a second factor. It counts neither as wrong nor as right:
     /// otherwise a stranger with the password could forget wrong codes by signing in again.
-    func end(halfDone attempt: Attempt) {
-        table.withLock { table in
-            for key in attempt.keys {
-                var count = table.counts[key] ?? Count()
-                count.underWay = max(count.underWay - 1, 0)
-                table.counts[key] = count.failed == 0 && count.underWay == 0 ? nil : count
+    func end(halfDone attempt: Attempt, now: Int64, allowed: Int) async throws {
+        try await takeBack(attempt, forgetsAccount: false, now: now, allowed: allowed)
+    }
+
+    private func takeBack(_ attempt: Attempt, forgetsAccount: Bool, now: Int64, allowed: Int) async throws {
+        try await change(attempt.account, attempt.network, now: now) { counts, _ in
+            for (key, before) in attempt.before {
+                if forgetsAccount, case .accountFromNetwork = key {
+                    counts[key.text] = nil
+                    continue
+                }
+                guard var count = counts[key.text] else { continue }
+                count.takeBack(before: before, allowed: allowed * key.factor)
+                counts[key.text] = count.failed == 0 ? nil : count
             }
         }
     }
 
-    private static func keys(_ account: String, _ network: String, _ table: Table) -> [Key] {
-        let isKnown = table.known[account]?.contains(network) == true
-        return [.accountFromNetwork(account, network), .network(network)] + (isKnown ? [] : [.account(account)])
+    private func change<Value: Sendable>(
+        _ account: String, _ network: String, now: Int64,
+        _ body: @escaping @Sendable (inout [String: AttemptCount], _ isKnown: Bool) throws -> Value
+    ) async throws -> Value {
+        if let shared {
+            let keys = Self.keys(account, network, isKnown: false).map(\.text)
+            return try await shared.changeAttempts(keys, networkKey: Self.networkKey(account, network), now: now, body)
+        }
+        return try table.withLock { table in
+            if table.counts.count >= Self.countsMax { table.counts = table.counts.filter { $0.value.until > now } }
+            return try body(&table.counts, table.known[account]?.contains(network) == true)
+        }
+    }
+
+    private static func networkKey(_ account: String, _ network: String) -> String {
+        "known \(account.utf8.count) \(account)\(network)"
+    }
+
+    private static func keys(_ account: String, _ network: String, isKnown: Bool) -> [Key] {
+        [.accountFromNetwork(account, network), .network(network)] + (isKnown ? [] : [.account(account)])
     }
 }

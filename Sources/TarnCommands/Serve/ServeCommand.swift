@@ -14,6 +14,7 @@ import Hummingbird
 public import Logging
 import NIOCore
 import ServiceLifecycle
+import Synchronization
 import SystemSupport
 import UnixSignals
 
@@ -158,15 +159,6 @@ struct ServeCommand: AsyncParsableCommand {
         // Not in the line on standard output: programs read the address from it.
         logger.notice("starting", metadata: ["version": "\(TarnVersion.current)"])
         let shownHost = host.contains(":") ? "[\(host)]" : host
-        let server = try await CommandError.translating(data: options.data, database: settings.database) { [logger] in
-            try LocalServer(
-                data: options.data, database: settings.database, objects: objects, host: host, port: port, limits: limits,
-                identity: identity,
-                access: access, proxies: settings.proxies,
-                publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
-                consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
-                containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
-        }
         let scheme = identity == nil ? "http" : "https"
         let consoleAddress = settings.consoleAddress
         // A browser cannot open a wildcard address.
@@ -174,7 +166,7 @@ struct ServeCommand: AsyncParsableCommand {
         let firstRunLink = FirstRunLink(data: options.data)
         firstRunLink.remove()
         defer { firstRunLink.remove() }
-        @Sendable func showFirstRun(at address: String) async {
+        @Sendable func showFirstRun(of server: LocalServer, at address: String) async {
             guard let path = try? await server.openFirstRun() else { return }
             do {
                 Output.line(try firstRunLink.show(address + path))
@@ -182,17 +174,39 @@ struct ServeCommand: AsyncParsableCommand {
                 Output.note("tarn: the one-time link for the first operator cannot be written: use 'tarn user profile NAME --operator'.")
             }
         }
-        try await server.run(
-            endsOnSignals: true,
-            onConsole: { port in
-                // To standard error: the lines of standard output are for programs.
-                let address = settings.consolePublicAddress?.text ?? "\(scheme)://\(consoleAddress?.shown(port: port) ?? "")"
-                Output.note("tarn: console on \(address)")
-                await showFirstRun(at: address)
+        // One of the system's choice stays the same after a move.
+        let boundPort = Atomic(port)
+        var place = ServerData(folder: options.data, database: settings.database)
+        while true {
+            let current = place
+            let (server, opened) = try await CommandError.translating(data: current.folder, database: current.database) { [logger] in
+                try await current.opening { place in
+                    try LocalServer(
+                        data: place.folder, database: place.database, objects: objects, host: host,
+                        port: boundPort.load(ordering: .relaxed), limits: limits, identity: identity, access: access,
+                        proxies: settings.proxies, publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
+                        consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
+                        containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
+                }
             }
-        ) { port in
-            Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
-            if consoleAddress == nil { await showFirstRun(at: settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)") }
+            let moved = try await server.run(
+                endsOnSignals: true,
+                onConsole: { port in
+                    // To standard error: the lines of standard output are for programs.
+                    let address = settings.consolePublicAddress?.text ?? "\(scheme)://\(consoleAddress?.shown(port: port) ?? "")"
+                    Output.note("tarn: console on \(address)")
+                    await showFirstRun(of: server, at: address)
+                }
+            ) { port in
+                boundPort.store(port, ordering: .relaxed)
+                Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
+                if consoleAddress == nil {
+                    await showFirstRun(of: server, at: settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)")
+                }
+            }
+            guard let next = try opened.following(moved) else { return }
+            logger.notice("the data was moved", metadata: ["to": "\(next.shown)"])
+            place = next
         }
     }
 }
@@ -216,7 +230,7 @@ struct LocalServer {
     private let offered: Set<Capability>
     private let containerRules: ContainerRules
     private let logger: Logger
-    private let store: any ServerStorage & FileUploads
+    private let store: any ServerStorage & FileUploads & MovableStorage
     private let objects: S3Assets?
     private let push: any FollowingPushBus
     private let console: Console
@@ -250,7 +264,7 @@ struct LocalServer {
         self.logger = logger
         self.objects = objects
         hub = PushHub()
-        (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub)
+        (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub, logger)
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: push,
             surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
@@ -276,12 +290,14 @@ struct LocalServer {
     }
 
     private static func storage(
-        data: String, database: DatabaseAddress?, objects: S3Assets?, hub: PushHub
-    ) throws -> (any ServerStorage & FileUploads, any FollowingPushBus) {
+        data: String, database: DatabaseAddress?, objects: S3Assets?, hub: PushHub, _ logger: Logger
+    ) throws -> (any ServerStorage & FileUploads & MovableStorage, any FollowingPushBus) {
         guard let database else { return (try SQLiteServerStore(path: data, use: .server, objects: objects), hub) }
         try ServerData(folder: data, database: database).checkNoOtherDatabase()
         #if TARN_POSTGRES
-            let store = try PostgresServerStore(address: database.text, assets: data, objects: objects)
+            let store = try PostgresServerStore(
+                address: database.text, assets: data, objects: objects,
+                onSlowStatement: { logger.report($0) })
             return (store, PostgresPushRelay(hub: hub, store: store))
         #else
             throw CommandError.withoutPostgreSQL(database)
@@ -325,13 +341,14 @@ struct LocalServer {
         }
     }
 
-    /// Runs until a signal arrives or the task is cancelled.
+    /// Runs until a signal arrives, the task is cancelled, or the data was moved to another database.
     ///
+    /// - Returns: The state of the database if the data was moved.
     /// - Throws: `CommandError` if the port cannot be bound.
     func run(
         endsOnSignals: Bool, onConsole: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onListening: @escaping @Sendable (_ port: Int) async -> Void
-    ) async throws {
+    ) async throws -> MoveState? {
         let (store, hub, service, surroundings) = (store, hub, service, service.surroundings)
         try await CommandError.translating(data: data, database: database) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
@@ -379,6 +396,9 @@ struct LocalServer {
             logger: logger)
         // A client with an endless request must not keep the server from stopping.
         configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
+        let follower = MoveFollower(store: store)
+        configuration.services.append(
+            ServiceGroupConfiguration.ServiceConfiguration(service: follower, successTerminationBehavior: .gracefullyShutdownGroup))
         let group = ServiceGroup(configuration: configuration)
         do {
             try await group.run()
@@ -392,91 +412,6 @@ struct LocalServer {
         }
         await spans?.flush()
         try await CommandError.translating(data: data, database: database) { try store.close() }
-    }
-}
-
-/// Sends heartbeats on push streams, removes expired data, and closes push streams at shutdown.
-private struct Housekeeping: ServiceLifecycle.Service {
-    private static let interval = Duration.seconds(3600)
-
-    let store: any ServerStorage
-    let console: Console
-    let service: CloudService
-    let hub: PushHub
-    let push: any FollowingPushBus
-    let spans: SpanExporter?
-    let identity: TLSIdentity?
-    let auditMilliseconds: Int64
-    let now: @Sendable () -> Int64
-    let logger: Logger
-
-    func run() async throws {
-        await withTaskGroup { group in
-            group.addTask { await CloudServer.beat(hub) }
-            group.addTask { await removeExpired() }
-            group.addTask { await followRevocations() }
-            group.addTask { await exchangeBudgets() }
-            group.addTask { await storeCredentialUses() }
-            group.addTask { await measure() }
-            group.addTask { await push.followOtherProcesses() }
-            if let spans { group.addTask { await spans.run() } }
-            if let identity { group.addTask { await identity.followFiles(logger: logger) } }
-            try? await gracefulShutdown()
-            hub.close()
-            group.cancelAll()
-            try? await service.storeCredentialUses()
-        }
-    }
-
-    /// Ends streams of revoked credentials, whichever process revoked them.
-    private func followRevocations() async {
-        var count: Int64?
-        while !Task.isCancelled {
-            // A failed check is retried after one second; until then, each notification is authorized by itself.
-            count = (try? await service.endListenersIfRevoked(since: count)) ?? count
-            try? await Task.sleep(for: .seconds(1))
-        }
-    }
-
-    private func exchangeBudgets() async {
-        guard service.hasOtherProcesses else { return }
-        while !Task.isCancelled {
-            // Without the database, each process limits by itself.
-            try? await service.exchangeBudgets()
-            try? await Task.sleep(for: .seconds(1))
-        }
-    }
-
-    private func storeCredentialUses() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: .seconds(60))
-            do {
-                try await service.storeCredentialUses()
-            } catch {
-                logger.error(
-                    "last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])
-            }
-        }
-    }
-
-    private func measure() async {
-        while !Task.isCancelled {
-            await console.measure()
-            try? await Task.sleep(for: .seconds(60))
-        }
-    }
-
-    private func removeExpired() async {
-        while !Task.isCancelled {
-            do {
-                try await service.deliverPendingNews()
-                try await store.removeExpired(now: now())
-                try await store.removeAuditEvents(before: now() - auditMilliseconds)
-            } catch {
-                let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
-                logger.error("could not remove what expired", metadata: ["cause": "\(cause)"])
-            }
-            try? await Task.sleep(for: Self.interval)
-        }
+        return follower.state
     }
 }

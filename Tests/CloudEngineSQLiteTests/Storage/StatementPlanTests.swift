@@ -66,6 +66,7 @@ import Testing
                 "UPDATE partitions SET epoch = MAX…", "SCAN partitions", because: "A restore begins a history for every partition, once."),
             PlanException("", "SCAN server_keys", because: "It has a row for each server-to-server key that an operator made."),
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
+            PlanException("", "SCAN meta", because: "A move copies the values of the server, of which there are some tens."),
             PlanException("", "SCAN n", because: "The outbox of news for other partitions is read from its start."),
             PlanException("SELECT id FROM uploads WHERE checksum IS NULL", because: "At the start; uploads are removed after a day."),
             PlanException("DELETE FROM uploads WHERE created < ?", because: "Cleanup; uploads are removed after a day."),
@@ -164,5 +165,9 @@ import Testing
         return exceptions
     }()
 
-    private static let unrecorded: [StatementList.Unrecorded] = []
+    private static let unrecorded = [
+        StatementList.Unrecorded("INSERT INTO…(…) VALUES (…);", because: "The triggers of a move have it."),
+        StatementList.Unrecorded("DELETE FROM…WHERE number = ?", because: "The table of a move's changes is made by the move."),
+        StatementList.Unrecorded("SELECT number, tbl,", because: "The table of a move's changes is made by the move."),
+    ]
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+package import CloudService
+
+/// The tables of wrong passwords and codes, and of networks from which owners signed in. They have hashes of names and networks.
+enum AttemptRows {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS password_attempts (
+            key bigint NOT NULL PRIMARY KEY, failed bigint NOT NULL, until bigint NOT NULL, last bigint NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS password_attempts_last ON password_attempts (last)",
+        "CREATE TABLE IF NOT EXISTS password_networks (key bigint NOT NULL PRIMARY KEY, at bigint NOT NULL)",
+        "CREATE INDEX IF NOT EXISTS password_networks_at ON password_networks (at)",
+    ]
+
+    /// Rows in the order of their keys, so that two processes do not wait for each other. A missing row is made, since only rows can be locked.
+    fileprivate static let make = """
+        INSERT INTO password_attempts (key, failed, until, last)
+        SELECT k::bigint, 0, 0, $2 FROM unnest($1::text[]) AS t (k) ORDER BY 1 ON CONFLICT (key) DO NOTHING
+        """
+    fileprivate static let lock = """
+        SELECT key, failed, until, last FROM password_attempts WHERE key = ANY ($1::text[]::bigint[]) ORDER BY key FOR UPDATE
+        """
+    fileprivate static let update = "UPDATE password_attempts SET failed = $2, until = $3, last = $4 WHERE key = $1"
+    fileprivate static let delete = "DELETE FROM password_attempts WHERE key = $1"
+    fileprivate static let isKnown = "SELECT 1 FROM password_networks WHERE key = $1 AND at >= $2"
+    fileprivate static let storeNetwork = """
+        INSERT INTO password_networks (key, at) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET at = excluded.at
+        """
+    fileprivate static let forgetAttempts = "DELETE FROM password_attempts WHERE last < $1"
+    fileprivate static let forgetNetworks = "DELETE FROM password_networks WHERE at < $1"
+    /// How long an owner's network is remembered, in milliseconds: 30 days.
+    fileprivate static let networkMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1000
+}
+
+extension PostgresServerStore: AttemptStorage {
+    package func changeAttempts<Value: Sendable>(
+        _ keys: [String], networkKey: String, now: Int64,
+        _ body: @escaping @Sendable (inout [String: AttemptCount], _ isKnown: Bool) throws -> Value
+    ) async throws -> Value {
+        let texts = Dictionary(keys.map { (PartitionKey.number(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
+        let numbers = PostgresValues.texts(texts.keys.sorted().map(String.init))
+        let network = PartitionKey.number(of: networkKey)
+        return try await writing { connection in
+            try connection.send(AttemptRows.make, numbers + [now])
+            let results = try connection.queries([
+                (AttemptRows.lock, numbers), (AttemptRows.isKnown, [network, now - AttemptRows.networkMilliseconds]),
+            ])
+            var counts: [String: AttemptCount] = [:]
+            for row in results[0].rows where row[1] as Int > 0 {
+                if let text = texts[row[0]] { counts[text] = AttemptCount(failed: row[1], until: row[2], last: row[3]) }
+            }
+            let value = try body(&counts, !results[1].rows.isEmpty)
+            for (number, text) in texts.sorted(by: { $0.key < $1.key }) {
+                guard let count = counts[text] else {
+                    try connection.send(AttemptRows.delete, [number])
+                    continue
+                }
+                try connection.send(AttemptRows.update, [number, count.failed, count.until, count.last])
+            }
+            return value
+        }
+    }
+
+    package func storeNetwork(_ networkKey: String, now: Int64) async throws {
+        let network = PartitionKey.number(of: networkKey)
+        try await writing { try $0.send(AttemptRows.storeNetwork, [network, now]) }
+    }
+
+    /// Removes counts that delay no attempt any more, and networks that owners left.
+    func removeOldAttempts(now: Int64) async throws {
+        try await writing { connection in
+            try connection.send(AttemptRows.forgetAttempts, [now - AttemptCount.memory])
+            try connection.send(AttemptRows.forgetNetworks, [now - AttemptRows.networkMilliseconds])
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import Foundation
+import TestBasics
+import Testing
+
+@testable import TarnCommands
+
+/// `tarn database move` without a running server.
+@Suite struct MoveCommandTests {
+    @Test func aMoveNeedsAFolderAndADatabase() async {
+        let folder = TemporaryFolder()
+        let toFolder = await CommandRun("database", "move", "--data", folder.path, "--to", "\(folder.path)/other")
+        #expect(toFolder.status == 1)
+        #expect(toFolder.notes.contains("name a database with --to"), "\(toFolder.notes)")
+        let toDatabase = await CommandRun("database", "move", "--database", "postgres://a/b", "--to", "postgres://mia:secret@a/c")
+        #expect(toDatabase.notes.contains("name one with --to"), "\(toDatabase.notes)")
+        #expect(!toDatabase.notes.contains("secret"))
+        let missing = await CommandRun("database", "move", "--data", folder.path, "--to", "postgres://a/b")
+        #expect(missing.notes.contains("has no data of a tarn server"), "\(missing.notes)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path), "no folder is made")
+    }
+}
+
+#if TARN_POSTGRES
+    import TemporaryPostgres
+
+    extension MoveCommandTests {
+        private static func user(_ name: String, in folder: String) async {
+            let run = await CommandRun("user", "add", name, "--data", folder)
+            #expect(run.status == 0, "\(run.notes)")
+        }
+
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func commandsOnAMovedPlaceNameTheNextStep() async throws {
+            let folder = TemporaryFolder()
+            await Self.user("mia", in: folder.path)
+            let database = try #require(TemporaryPostgres.shared).makeDatabase()
+            let moved = await CommandRun("database", "move", "--data", folder.path, "--to", database)
+            #expect(moved.status == 0, "\(moved.notes)")
+            #expect(moved.output.contains("and compared each"), "\(moved.output)")
+            let old = await CommandRun("user", "list", "--data", folder.path)
+            #expect(old.status == 1)
+            #expect(old.notes.contains("was moved to another database"), "\(old.notes)")
+            let new = await CommandRun("user", "list", "--data", folder.path, "--database", database)
+            #expect(new.output.contains("mia"), "\(new.notes)")
+            let audit = await CommandRun("audit", "--data", folder.path, "--database", database)
+            #expect(audit.output.contains("database move"))
+            let again = await CommandRun("database", "move", "--data", folder.path, "--to", database, "--json")
+            #expect(again.status == 0, "\(again.notes)")
+            let back = await CommandRun("database", "move", "--database", database, "--data", folder.path, "--to", folder.path)
+            #expect(back.status == 0, "\(back.notes)")
+            let users = await CommandRun("user", "list", "--data", folder.path)
+            #expect(users.output.contains("mia"), "\(users.notes)")
+            let left = await CommandRun("user", "list", "--data", "\(folder.path)-assets", "--database", database)
+            #expect(left.notes.contains("was moved to another database"), "\(left.notes)")
+        }
+
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func aDestinationWithDataIsNamed() async throws {
+            let (folder, other) = (TemporaryFolder(), TemporaryFolder())
+            await Self.user("mia", in: folder.path)
+            await Self.user("bo", in: other.path)
+            let database = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(await CommandRun("database", "move", "--data", folder.path, "--to", database).status == 0)
+            let run = await CommandRun("database", "move", "--data", other.path, "--to", database)
+            #expect(run.status == 1)
+            #expect(run.notes.contains("has data of a tarn server"), "\(run.notes)")
+            let users = await CommandRun("user", "list", "--data", other.path)
+            #expect(users.output.contains("bo"), "the source continues")
+        }
+    }
+#endif
