@@ -32,21 +32,25 @@ package struct Console: PageResponder {
     let settings: [(name: String, value: String)]
     /// Base of the protocol's URLs, if the console's own address does not have them.
     let serviceAddress: String?
+    /// Nil for data that is backed up by dumps of its database.
+    let backups: (any ServerBackups)?
     private let measures: @Sendable () async -> ServerMeasures?
     private(set) var part = Part.all
 
     /// - Parameters:
     ///   - settings: Names and values for the page of settings, without secrets.
     ///   - serviceAddress: Base of the protocol's URLs for the console on an address of its own; nil for the address of each request.
+    ///   - backups: Makes backups of the server; nil for data that is backed up by dumps of its database.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
-        serviceAddress: String? = nil, measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
+        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil, measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
         self.storage = storage
         self.settings = settings
         self.serviceAddress = serviceAddress
+        self.backups = backups
         self.measures = measures
         started = service.now
     }

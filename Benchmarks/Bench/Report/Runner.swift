@@ -42,16 +42,25 @@ struct Runner {
     var warmsUp = true
     let note: (String) -> Void
 
-    /// - Throws: ``CheckFailure`` if entrants disagree on the result, and the errors of entrants.
+    /// - Throws: ``CheckFailure`` if entrants disagree on the result, or write under different conditions, and the errors of entrants.
     func measure(_ work: Work) throws -> Measurement {
         var measurement = Measurement(work: work)
         var check: Int?
+        var conditions: (entrant: String, WritingConditions)?
         note("\(work.id) \(work.title)")
         for round in (warmsUp && work.warmsUp ? -1 : 0)..<min(rounds, work.roundsMax) {
             for entrant in work.entrants {
                 var best: (value: Double, tail: Double?)?
                 for _ in 0..<work.repeats {
-                    let (outcome, time) = try run(entrant)
+                    let trial = try entrant.prepare()
+                    if let own = trial.conditions {
+                        if conditions == nil { conditions = (entrant.name, own) }
+                        if let conditions, conditions.1 != own {
+                            throw CheckFailure(
+                                description: "\(work.id): \(entrant.name) writes with \(own), \(conditions.entrant) with \(conditions.1)")
+                        }
+                    }
+                    let (outcome, time) = try run(trial)
                     if check == nil { check = outcome.check }
                     guard outcome.check == check else {
                         throw CheckFailure(description: "\(work.id): \(entrant.name) got \(outcome.check), not \(check ?? 0)")
@@ -67,8 +76,7 @@ struct Runner {
         return measurement
     }
 
-    private func run(_ entrant: Entrant) throws -> (Outcome, Duration) {
-        let trial = try entrant.prepare()
+    private func run(_ trial: Trial) throws -> (Outcome, Duration) {
         let clock = ContinuousClock()
         let start = clock.now
         let outcome = try trial.run()

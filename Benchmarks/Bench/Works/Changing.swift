@@ -54,7 +54,7 @@ enum Changing {
         Entrant(Entrant.sqlite) {
             let file = try posts.tableCopy()
             let connection = try SQLiteConnection(file)
-            return Trial {
+            return Trial(conditions: try WritingConditions(connection)) {
                 Outcome(check: try change(connection))
             } finish: {
                 connection.close()
@@ -67,7 +67,7 @@ enum Changing {
         Entrant("GRDB statement") {
             let file = try posts.tableCopy()
             let pool = try DatabasePool(path: file.path)
-            return Trial {
+            return Trial(conditions: try WritingConditions(pool)) {
                 Outcome(check: try pool.write { try change($0) })
             } finish: {
                 try pool.close()

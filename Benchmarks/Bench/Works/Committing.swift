@@ -25,7 +25,7 @@ enum Committing {
         Entrant(Entrant.sqlite) {
             let file = try posts.emptyTable()
             let connection = try SQLiteConnection(file, synchronous: synchronous)
-            return Trial {
+            return Trial(conditions: try WritingConditions(connection)) {
                 try connection.withStatement(PostTable.insertion) { statement in
                     try steps(posts, count) { row in
                         try connection.transaction { try PostTable.insert(row, statement, connection) }
@@ -60,10 +60,10 @@ enum Committing {
     private static func grdbRecord(_ posts: Posts, _ count: Int, _ synchronous: String) -> Entrant {
         Entrant(Entrant.grdbRecord) {
             let file = try posts.emptyTable()
-            var configuration = Configuration()
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
-            let pool = try DatabasePool(path: file.path, configuration: configuration)
-            return Trial {
+            let pool = try DatabasePool(path: file.path)
+            // A pool sets NORMAL after it has prepared its connections.
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+            return Trial(conditions: try WritingConditions(pool)) {
                 try steps(posts, count) { row in
                     let record = PostRecord(row)
                     try pool.write { try record.insert($0) }

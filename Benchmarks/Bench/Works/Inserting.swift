@@ -66,7 +66,7 @@ enum Inserting {
         Entrant(Entrant.sqlite) {
             let file = try posts.emptyTable()
             let connection = try SQLiteConnection(file)
-            return Trial {
+            return Trial(conditions: try WritingConditions(connection)) {
                 try PostTable.insert(posts.rows, into: connection)
                 return Outcome(check: posts.rows.count)
             } finish: {
@@ -81,7 +81,7 @@ enum Inserting {
             let file = try posts.emptyTable()
             let pool = try DatabasePool(path: file.path)
             let records = posts.rows.map(PostRecord.init)
-            return Trial {
+            return Trial(conditions: try WritingConditions(pool)) {
                 try pool.write { database in
                     for record in records { try record.insert(database) }
                 }

@@ -55,12 +55,17 @@ struct Entrant {
 
 /// One repetition, ready to go.
 struct Trial {
+    /// Of the connection that writes; nil for entrants whose connection is not reached from here.
+    let conditions: WritingConditions?
     /// The only part that is timed.
     let run: () throws -> Outcome
     /// Cleans up. Not timed.
     let finish: () throws -> Void
 
-    init(run: @escaping () throws -> Outcome, finish: @escaping () throws -> Void = {}) {
+    init(
+        conditions: WritingConditions? = nil, run: @escaping () throws -> Outcome, finish: @escaping () throws -> Void = {}
+    ) {
+        self.conditions = conditions
         self.run = run
         self.finish = finish
     }

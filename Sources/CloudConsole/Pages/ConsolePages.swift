@@ -64,6 +64,7 @@ struct ConsolePages {
         case "users": return try await UserPages(pages: self, visit: visit).respond()
         case "status": return try await StatusPages(pages: self, visit: visit).status()
         case "settings": return StatusPages(pages: self, visit: visit).settings()
+        case "backups": return try await BackupPage(pages: self, visit: visit).respond()
         case "second-factor": return try await SecondFactorPage(pages: self, visit: visit).respond()
         case "audit": return try await auditLog(visit)
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
@@ -239,7 +240,8 @@ struct ConsolePages {
         menu += [
             MenuItem("Users", "/console/users", key: "u"), MenuItem("Log", "/console/log", key: "l"),
             MenuItem("Status", "/console/status", key: "h"), MenuItem("Audit", "/console/audit", key: "a"),
-            MenuItem("Settings", "/console/settings", key: "i"), MenuItem("Second factor", "/console/second-factor", key: "f"),
+            MenuItem("Settings", "/console/settings", key: "i"), MenuItem("Backups", "/console/backups", key: "y"),
+            MenuItem("Second factor", "/console/second-factor", key: "f"),
         ]
         var values = values
         if let container {

@@ -283,7 +283,10 @@ struct LocalServer {
         // A console of its own does not have the protocol's operations.
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"
-        console = Console(service: service, storage: store, settings: settings, serviceAddress: serviceAddress) { [store, hub] in
+        let backups = (store as? SQLiteServerStore).map { FolderBackups(of: $0, data: data) }
+        console = Console(
+            service: service, storage: store, settings: settings, serviceAddress: serviceAddress, backups: backups
+        ) { [store, hub] in
             guard let usage = try? await store.totalUsage() else { return nil }
             return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
         }

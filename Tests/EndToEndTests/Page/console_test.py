@@ -381,7 +381,7 @@ def walk_narrow(browser, server, container, folder, complaints):
         ("record", f"{base}/records/public/_defaultZone/sage"), ("history", f"{base}/records/public/_defaultZone/sage/history"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
         ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
         ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
-        ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("audit", f"{server}/console/audit"),
+        ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"), ("audit", f"{server}/console/audit"),
         ("subscriptions", f"{base}/subscriptions"), ("import", f"{base}/records/import?type=Plant"),
         ("shares", f"{base}/zones/private/Kitchen/shares"), ("zonerestore", f"{base}/zones/private/Kitchen/restore"),
         ("zonedelete", f"{base}/zones/private/Kitchen/delete"),

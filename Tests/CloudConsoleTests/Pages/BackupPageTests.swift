@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngineSQLite
+import CloudService
+import CloudWire
+import Foundation
+import ServiceFixtures
+import Testing
+
+/// Backups that are made in the console.
+@Suite(.timeLimit(.minutes(2))) struct BackupPageTests {
+    private static func visitor(_ village: Village, _ backups: (any ServerBackups)?) async -> BrowserSession {
+        let visitor = BrowserSession(Console(service: village.service, storage: village.store, backups: backups))
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        return visitor
+    }
+
+    private static func end(of backups: FolderBackups) async {
+        while case .running = backups.state { await Task.yield() }
+    }
+
+    @Test func aBackupIsMadeListedAndRestored() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: folder)
+        let visitor = await Self.visitor(village, backups)
+        #expect(await visitor.get("/console/backups").text.contains("No backups."))
+        let answer = await visitor.post("/console/backups", ["do": "make"])
+        #expect(answer.status == 303)
+        #expect(answer.location == "/console/backups")
+        await Self.end(of: backups)
+        #expect(backups.state == .idle)
+        let made = try #require(try await backups.backups().first)
+        #expect(made.databaseBytes > 0)
+        let page = await visitor.get("/console/backups").text
+        #expect(page.contains("<code>\(made.path)</code>"))
+        #expect(page.contains("tarn restore --from \(made.path)"))
+        #expect(try await village.store.auditEvents(before: nil, limit: 10).contains { $0.event.action == "console.backups.make" })
+
+        let restored = "\(folder)/restored"
+        try await SQLiteServerStore.restore(from: made.path, to: restored, now: village.clock.now)
+        let store = try SQLiteServerStore(path: restored, use: .command)
+        #expect(try await store.account(named: "mia") != nil)
+        try store.close()
+    }
+
+    @Test func aFailureIsShown() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        #expect(FileManager.default.createFile(atPath: file, contents: nil))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: file)
+        let visitor = await Self.visitor(village, backups)
+        _ = await visitor.post("/console/backups", ["do": "make"])
+        await Self.end(of: backups)
+        let page = await visitor.get("/console/backups").text
+        #expect(page.contains("The folder \(file)/backups could not be made."))
+        #expect(page.contains("No backups."))
+    }
+
+    /// A backup of many records takes long: a second one would take the disk's time and space twice.
+    @Test func oneBackupIsMadeAtATime() async throws {
+        struct Busy: ServerBackups {
+            let folder = "/backups"
+            let state = BackupState.running(since: 1_700_000_000_000)
+            func backups() async throws -> [ServerBackup] { [] }
+            func begin(now: Int64) -> Bool { false }
+        }
+        let (village, _) = try await BrowserSession.signedIn()
+        let visitor = await Self.visitor(village, Busy())
+        #expect(await visitor.get("/console/backups").text.contains("A backup has been running since 2023-11-14"))
+        #expect(await visitor.post("/console/backups", ["do": "make"]).status == 409)
+    }
+
+    @Test func aDatabaseIsBackedUpByItsOwnProgram() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let visitor = await Self.visitor(village, nil)
+        let page = await visitor.get("/console/backups").text
+        #expect(page.contains("pg_dump"))
+        #expect(!page.contains("Back up now"))
+    }
+}
