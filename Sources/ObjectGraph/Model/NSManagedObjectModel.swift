@@ -29,6 +29,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     package struct Frozen: Sendable {
         package let resolved: ResolvedModel
         package let layouts: [EntityLayout]
+        /// Names of a frozen model don't change. Each object that is inserted by its entity's name looks here.
+        fileprivate let entitiesByName: [String: NSEntityDescription]
     }
 
     public override init() { super.init() }
@@ -68,7 +70,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     }
 
     /// The entities by name.
-    open var entitiesByName: [String: NSEntityDescription] {
+    open var entitiesByName: [String: NSEntityDescription] { frozen.withLock { $0?.entitiesByName } ?? entitiesBeforeUse }
+
+    private var entitiesBeforeUse: [String: NSEntityDescription] {
         Dictionary(storedEntities.compactMap { entity in entity.name.map { ($0, entity) } }, uniquingKeysWith: { $1 })
     }
 
@@ -123,14 +127,14 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
             } catch {
                 throw CocoaError(.persistentStoreIncompatibleSchema, sentence: "The model cannot be used: \(error.description).")
             }
-            let byName = entitiesByName
+            let byName = entitiesBeforeUse
             let layouts = resolved.entities.map { entity in
                 guard let description = byName[entity.name] else {
                     preconditionFailure("resolved entities come from this model's descriptions")
                 }
                 return EntityLayout(entity, description: description, model: self)
             }
-            let result = Frozen(resolved: resolved, layouts: layouts)
+            let result = Frozen(resolved: resolved, layouts: layouts, entitiesByName: byName)
             state = result
             return result
         }
