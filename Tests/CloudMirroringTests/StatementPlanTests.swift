@@ -124,6 +124,9 @@ import Testing
                 "SELECT COUNT(*) FROM TARN_RECORD WHERE zone = ?",
                 because: "Objects of a shared store that belong to no share: an error, and few."),
             PlanException("SELECT COUNT(*) FROM TARN_INCOMPLETE", because: "Withheld objects, for the status."),
+            PlanException(
+                "SELECT record, generation FROM TARN_INCOMPLETE WHERE zone = ?…",
+                because: "Withheld objects of a share, of which edits of their source records may complete some."),
             PlanException("SELECT entity, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT relationships, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT '', NULL, COUNT(*)…", because: "Diagnostics on request."),

@@ -13,6 +13,8 @@ extension Replica {
         if history.isEmpty { return }
         var unread = history
         history = []
+        // What imports wrote is not sent.
+        if unread.allSatisfy({ MirrorNames.isMirror($0.author) }) { return }
         if canary == .lostEdits {
             for index in unread.indices { unread[index].changes.removeAll { $0.kind == .update && $0.key.primaryKey % 3 == 0 } }
         }
@@ -43,7 +45,7 @@ extension Replica {
             if let state = record(named: end, in: zone), loaded.records[state.key] == nil { loaded.records[state.key] = state }
         }
         loaded.parked = metadata.deferredReferences
-        loaded.existing = Set(rows.keys)
+        loaded.existing = Set((needs.keys + needs.listings.map(\.owner) + loaded.records.keys).filter { rows.contains($0) })
         if mapping.hasUniqueness { loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, in: zone) }
         let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
         lastName += names.count

@@ -41,16 +41,7 @@ extension Replica {
             undoRelocations(of: page.deletions)
         }
         if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
-        let (draft, loaded) = plan(page, server, zone)
-        let plan = commit(draft, in: zone)
-        resume(resumed, after: plan, zone)
-        if zone != MirrorZone.home, !home.links.isEmpty, !home.links(touching: Set(plan.insertedNames)).isEmpty {
-            zones[zone].receives = true
-        }
-        zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
-        arrange(listsTouched(by: plan, in: zone), in: zone)
-        completeOrWithhold(plan.incompleteElsewhere)
-        if zone == MirrorZone.home { forwardEdits(plan) }
+        if !isVoid(page, zone) { importRecords(of: page, server, zone, resumed) }
         let receives = zones[zone].receives
         zones[zone].token = page.token
         if !page.moreComing {
@@ -61,6 +52,29 @@ extension Replica {
             followDeferredReferences()
         }
         return true
+    }
+
+    /// Whether a page has nothing to plan. Most pages of a device that is up to date have none.
+    private func isVoid(_ page: ImportPage, _ zone: Int64) -> Bool {
+        guard page.records.isEmpty, page.deletions.isEmpty else { return false }
+        // The last page redirects references and links of superseded records.
+        return page.moreComing || !mapping.hasUniqueness || zones[zone].parked.isEmpty && zones[zone].links.isEmpty
+    }
+
+    /// Plans a page, and writes the plan.
+    private mutating func importRecords(
+        of page: ImportPage, _ server: ServerModel, _ zone: Int64, _ resumed: [ResumedRelocation]
+    ) {
+        let (draft, loaded) = plan(page, server, zone)
+        let plan = commit(draft, in: zone)
+        resume(resumed, after: plan, zone)
+        if zone != MirrorZone.home, !home.links.isEmpty, !home.links(touching: Set(plan.insertedNames)).isEmpty {
+            zones[zone].receives = true
+        }
+        zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
+        arrange(listsTouched(by: plan, in: zone), in: zone)
+        completeOrWithhold(plan.incompleteElsewhere)
+        if zone == MirrorZone.home { forwardEdits(plan) }
     }
 
     /// Decides on rows that lost required targets to a page of another zone.
@@ -147,7 +161,7 @@ extension Replica {
         let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
-        for name in needs.names { loaded.records[name] = record(named: name, in: zone) }
+        for name in needs.names { if let state = record(named: name, in: zone) { loaded.records[name] = state } }
         let references = metadata.deferredReferences
         if !references.isEmpty {
             let waiting = Set(needs.parked)
@@ -160,7 +174,7 @@ extension Replica {
         let details = needs.details(loaded)
         for key in details.keys { loaded.rows[key] = rows[key] }
         loadLinks(needs, details, metadata, zone, &loaded)
-        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows[$0] != nil })
+        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows.contains($0) })
         for key in details.referred {
             loaded.referrers[key] = referrers(to: key)
             for referrer in loaded.referrers[key] ?? [] {

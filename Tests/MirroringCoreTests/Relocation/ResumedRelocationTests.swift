@@ -19,7 +19,8 @@ private typealias Fixture = RelocationFixture
     }
 
     private func decide(_ source: RecordState, isWithheld: Bool = true) -> RecordArrival {
-        RecordArrival.decide(Fixture.arriving(), .init(stamped: source, isWithheld: isWithheld), isFullFetch: false, mapping: Fixture.mapping)
+        RecordArrival.decide(
+            Fixture.arriving(), .init(stamped: source, isWithheld: isWithheld), isFullFetch: false, mapping: Fixture.mapping)
     }
 
     /// The record that the page is applied with, and the changes behind it.
