@@ -7,6 +7,7 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import ObjectGraph
 import SQLiteStore
 import TestBasics
 import Testing
