@@ -7,6 +7,7 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import ObjectGraph
 import SQLiteStore
 import TestBasics
 import Testing
@@ -93,8 +94,10 @@ import Testing
             post?.setValue("1", forKey: "content")
         }
         try new.edit { try $0.post(titled: "A")?.setValue("2", forKey: "text") }
-        for device in [old, new] { device.container.resumeSyncing() }
-        try await sync(old, new, old)
+        old.container.resumeSyncing()
+        try await sync(old)
+        new.container.resumeSyncing()
+        try await sync(new, old)
         #expect(try old.dump == "Post  content 2  title B")
         try new.read { context in
             let post = try context.post(titled: "B")

@@ -144,7 +144,7 @@ import Testing
         let new = try mapping(Self.renamed)
         let former = Ancestor(fields: ["CD_title": Field(.string("A"))])
         #expect(new.loss(in: former, of: "Post") == nil)
-        #expect(new.loss(in: Ancestor(fields: ["CD_headline": Field(.string("A"))]), of: "Post")?.part == "Post.headline")
+        #expect(new.loss(in: Ancestor(fields: ["CD_headline": Field(.string("A"))]), of: "Post")?.part == "Writing.headline")
         #expect(new.loss(in: Ancestor(unapplied: ["CD_headline": Field(.string("A"))]), of: "Post")?.name == "headline")
         #expect(new.loss(in: former, of: "Writing")?.part == "Writing")
     }
