@@ -4,6 +4,7 @@
 #if TARN_POSTGRES
     import CloudEngine
     import CloudService
+    import CloudWire
     import Foundation
     import Synchronization
     import TemporaryPostgres
