@@ -35,7 +35,7 @@ enum ImportRules {
             case .foundations: []
             case .tools, .store, .server: [.foundations]
             case .client: [.foundations, .store]
-            case .commands: [.foundations, .tools, .store, .server]
+            case .commands: [.foundations, .tools, .store, .client, .server]
             case .fakes: [.foundations, .store, .client, .server]
             }
         }
@@ -47,7 +47,7 @@ enum ImportRules {
             case .store: "saving never waits for, or knows of, sync"
             case .client: "it works against any server: client and server meet in CloudWire and in tests"
             case .server: "it works against any client: client and server meet in CloudWire and in tests"
-            case .commands: "they are no client, and no fake ships in them"
+            case .commands: "no fake ships in them"
             case .fakes: "they are outside of the products"
             }
         }
@@ -74,6 +74,10 @@ enum ImportRules {
         ("CloudConsole", ["CloudEngineSQLite", "CloudIdentity", "CloudServer"], "the console is pages over the service"),
         ("CloudEngineSQLite", ["CloudEnginePostgres", "CloudServer", "CloudConsole"], "storage knows no transport"),
         ("CloudEnginePostgres", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "storage knows no transport"),
+        (
+            "TarnCommands", ["CloudCollaboration", "CloudMirroring", "CoreData", "MirroringCore"],
+            "of the client, commands have the requests that copy records from and to iCloud"
+        ),
         ("CloudStorageSupport", ["CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudConsole"], "storages share it"),
     ]
 
