@@ -39,7 +39,7 @@ extension CKContainer.Configuration {
     ///   - server: Another address, such as that of `tarn serve --profile apple` in tests.
     public static func iCloud(
         apiToken: Token, sessionFile: URL, environment: Environment = .development, server: String = iCloudServer
-    ) -> Self {
+    ) -> CKContainer.Configuration {
         var configuration = Self(server: server, token: nil, environment: environment)
         configuration.webServices = WebServices(apiToken: apiToken, sessionFile: sessionFile)
         return configuration
