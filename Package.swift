@@ -154,11 +154,12 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool", "SQLiteStore",
+                "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer",
+                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool", "SQLiteStore",
                 "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -259,7 +260,7 @@ let package = Package(
             exclude: ["Golden", "Shelves.xcdatamodeld"],
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
-        .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire", "SystemSupport"]),
         .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData", "TestBasics"]),
         // Uses Apple's public API and nothing else, but for one file that starts a cloud.
         .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),

@@ -25,6 +25,7 @@ package final class InProcessCloud: Sendable {
     package let clock: HandDrivenClock
     private let folder: ScratchFolder
     private let limits: Limits
+    private let profile: ServiceProfile
     private let offered: Mutex<Set<Capability>>
     private let random: SeededBytes
     private let firstKey: [UInt8]?
@@ -42,14 +43,16 @@ package final class InProcessCloud: Sendable {
     ///     nil for a random one, so that each server has its own identity.
     ///   - start: Milliseconds since 1970 UTC.
     ///   - offered: The extensions of the documented protocol. A server of another vendor offers none.
+    ///   - profile: `.apple` for a server that has only what Apple documents.
     package init(
         limits: Limits = Limits(), seed: UInt64 = 1, firstKey: [UInt8]? = nil, start: Int64 = 1_900_000_000_000,
-        offered: Set<Capability> = Set(Capability.allCases)
+        offered: Set<Capability> = Set(Capability.allCases), profile: ServiceProfile = .tarn
     ) throws {
+        self.profile = profile
         self.offered = Mutex(offered)
         clock = HandDrivenClock(milliseconds: start)
         folder = ScratchFolder("tarn-cloud")
-        self.limits = limits
+        self.limits = profile.limits(limits)
         random = SeededBytes(seed: seed)
         self.firstKey = firstKey
         running = Mutex(nil)
@@ -94,6 +97,29 @@ package final class InProcessCloud: Sendable {
     /// Returns the transport of a device without a signed-in user.
     package func addVisitor(device: String) -> InProcessTransport {
         InProcessTransport(cloud: self, token: nil, deviceID: device)
+    }
+
+    // MARK: The web
+
+    /// Creates an API token of a container in development.
+    package func addAPIToken(container containerIdentifier: String) async throws -> String {
+        let token = APIToken(
+            containerIdentifier: containerIdentifier, environment: .development, label: "test", callbackURL: nil, allowedOrigins: [],
+            expires: nil)
+        return try await store().addAPIToken(token, now: clock.milliseconds)
+    }
+
+    /// Signs a user in on the sign-in page of a container, and returns the web auth token.
+    package func webAuthToken(of user: String, container containerIdentifier: String) async throws -> String {
+        guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
+        let password = "password of \(user) for tests"
+        // A new password ends the user's sessions.
+        if try await !service.hasPassword(accountName: user) { try await store().setPassword(password, ofUser: user) }
+        let place = SignInPlace(containerIdentifier: containerIdentifier, environment: .development, isKept: false)
+        guard case .signedIn(let token) = try await service.signIn(name: user, password: password, to: place, network: "") else {
+            throw StorageFailure(.unavailable, "the user has a second factor")
+        }
+        return token
     }
 
     // MARK: Schema
@@ -212,7 +238,7 @@ package final class InProcessCloud: Sendable {
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store,
             push: hub,
             surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }),
-            offered: offered)
+            offered: offered, profile: profile)
         let previous = running.withLock { running in
             defer { running = Running(store: store, hub: hub, service: service) }
             return running

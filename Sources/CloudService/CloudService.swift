@@ -31,6 +31,8 @@ package struct CloudService: Sendable {
     package let surroundings: Surroundings
     /// Offered extensions of the documented protocol.
     let offered: Set<Capability>
+    /// The protocol that is offered.
+    package let profile: ServiceProfile
     let containerRules: ContainerRules
     /// Nil if people sign in with passwords of this server only.
     let identitySignIn: IdentitySignIn?
@@ -48,9 +50,10 @@ package struct CloudService: Sendable {
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
         push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
-        containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
+        profile: ServiceProfile = .tarn, containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
         auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
+        self.profile = profile
         self.identitySignIn = identitySignIn
         self.auditLog = auditLog
         self.engine = engine
@@ -59,7 +62,7 @@ package struct CloudService: Sendable {
         self.assets = assets
         self.push = push
         self.surroundings = surroundings
-        self.offered = offered
+        self.offered = profile.offered(offered)
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
@@ -82,28 +85,31 @@ package struct CloudService: Sendable {
         do {
             response = try await route(request)
         } catch let error as WireError {
-            response = Self.response(to: error, uuid: uuid)
+            response = self.response(to: error, uuid: uuid)
         } catch let failure as StorageFailure {
-            response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
-            response.failure = failure
+            response = self.response(to: failure, uuid: uuid)
         } catch is CancellationError {
             // The client is gone, or does not wait any more. A delay would hold back its other requests.
-            response = Self.response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
+            response = self.response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
         } catch {
-            response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
+            response = self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
             response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
         }
         if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
-        if request.header(HeaderNames.capabilities) == nil { response.headers.append((HeaderNames.version, "1.0")) }
+        if hasLiveKeys(request) { response.headers.append((HeaderNames.version, "1.0")) }
         let granted = capabilities(askedBy: request)
         if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
         if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
         if granted.contains(.serverIdentity) { response.headers.append((HeaderNames.serverIdentity, engine.serverIdentity)) }
         response.headers.append(contentsOf: Self.originHeaders(request))
+        response.headers = profile.headers(response.headers)
         return response
     }
+
+    /// Whether the response is for a program that may be written for the live service.
+    func hasLiveKeys(_ request: ServiceRequest) -> Bool { profile == .apple || request.header(HeaderNames.capabilities) == nil }
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
@@ -115,7 +121,7 @@ package struct CloudService: Sendable {
             try takeBudget(of: .network("\(request.network) addresses"))
             return request.path.hasPrefix(AssetPath.prefix) ? try await respondToAsset(request) : try await respondToCourier(request)
         }
-        if let refusal = Self.refusalOfCoding(request) { return refusal }
+        if let refusal = refusalOfCoding(request) { return refusal }
         do {
             if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
             return try await respondToDatabase(request)
@@ -129,10 +135,10 @@ package struct CloudService: Sendable {
     /// A compressed body is not decompressed: its size would be unknown, and requests are small.
     ///
     /// - Returns: Nil for a body as it is.
-    private static func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
+    private func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
         guard let coding = request.header("content-encoding"), !coding.isEmpty, coding.lowercased() != "identity" else { return nil }
         let error = WireError(.badRequest, "a request body is sent as it is: the only Content-Encoding that is accepted is identity")
-        var response = Self.response(to: error, uuid: request.requestUUID)
+        var response = response(to: error, uuid: request.requestUUID)
         response.status = 415
         // Source: RFC 9110, section 12.5.3.
         response.headers.append(("Accept-Encoding", "identity"))
@@ -147,14 +153,22 @@ package struct CloudService: Sendable {
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 
-    static func response(to error: WireError, uuid: String) -> ServiceResponse {
+    func response(to error: WireError, uuid: String) -> ServiceResponse {
         var error = error
         error.uuid = uuid
-        var response = ServiceResponse.json(error.encoded(), status: error.code.httpStatus, endpoint: "")
+        var form = AnswerForm()
+        form.isDocumentedOnly = profile == .apple
+        var response = ServiceResponse.json(error.encoded(as: form), status: error.code.httpStatus, endpoint: "")
         response.errorCode = error.code.rawValue
         if let seconds = error.retryAfter {
             response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up)))))
         }
+        return response
+    }
+
+    func response(to failure: StorageFailure, uuid: String) -> ServiceResponse {
+        var response = response(to: Self.wireError(for: failure), uuid: uuid)
+        response.failure = failure
         return response
     }
 

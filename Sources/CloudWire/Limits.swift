@@ -114,4 +114,21 @@ package struct Limits: Hashable, Sendable {
     package var stopSeconds = 30
 
     package init() {}
+
+    /// The limits that Apple documents for web services. The others are unchanged: no document states them.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Data Size Limits" and "Uploading Assets": files that are sent through web
+    /// services have 15 MB, although the table of limits says 50.
+    package static var documentedWebServices: Limits {
+        var limits = Limits()
+        limits.operationsPerRequest = 200
+        limits.recordsPerResponse = 200
+        limits.recordsPerLargePage = 200
+        limits.assetTokensPerRequest = 200
+        limits.recordBytes = 1_000_000
+        limits.assetBytes = 15_000_000
+        limits.assetUploadSeconds = 900
+        limits.deletingReferencesPerRecord = 750
+        return limits
+    }
 }

@@ -14,7 +14,7 @@ public struct TarnCommand: AsyncParsableCommand {
             never if NO_COLOR is set.
 
             Exit codes: 0 success; 1 failure, with one sentence on standard error; 2 a check that found a difference or could not read \
-            its input ('tarn model diff', 'tarn store check'); 64 wrong arguments.
+            its input ('tarn model diff', 'tarn store check', 'tarn icloud compare'); 64 wrong arguments.
 
             """
                 + Help.discussion(
@@ -24,7 +24,7 @@ public struct TarnCommand: AsyncParsableCommand {
             ServeCommand.self, UserCommand.self, TokenCommand.self, SchemaCommand.self, ZoneCommand.self, AuditCommand.self,
             KeyCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self, StoreCommand.self, DemoCommand.self,
             ModelCommand.self, PortCommand.self, OpenAPICommand.self,
-            ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self, NewCommand.self,
+            ContainerCommand.self, RecordCommand.self, DoctorCommand.self, WatchCommand.self, ICloudCommand.self, NewCommand.self,
         ])
 
     public init() {}

@@ -7,6 +7,19 @@ extension CloudDatabaseClient {
     /// Timeout of one long poll.
     private static var longPollTimeout: Duration { .seconds(150) }
 
+    /// Registers a push token, which the documents require before notifications are sent to it. The content of the response is not
+    /// documented.
+    private func register(_ token: PushTokenResponse) async throws(CKError) {
+        let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .registerToken)
+        let message = PushTokenRequest(apnsEnvironment: environment, apnsToken: token.apnsToken, clientID: deviceID)
+        var request = TransportRequest(
+            method: "POST", target: .service(path: path.path), headers: headers, body: .bytes(message.encoded()),
+            responseBytesMax: Limits.messageBytes)
+        request.headers.add(HeaderNames.contentType, HeaderNames.json)
+        let response = try await send(request)
+        guard 200..<300 ~= response.status else { throw CKError(response) }
+    }
+
     /// Polls for notifications, for networks that block the push stream. Ends by throwing.
     ///
     /// Source: *CloudKit Web Services Reference*, "Creating APNs Tokens": the web courier.
@@ -18,6 +31,7 @@ extension CloudDatabaseClient {
             responseBytesMax: Limits.messageBytes)
         create.headers.add(HeaderNames.contentType, HeaderNames.json)
         let token: PushTokenResponse = try read(try await send(create))
+        if dialect == .webServices { try await register(token) }
         var wait = TransportRequest(
             method: "GET", target: .asset(address: token.webcourierURL), headers: headers,
             responseBytesMax: PushLines.lineBytesMax)

@@ -13,7 +13,8 @@ package struct CloudDatabaseClient: Sendable {
     package let environment: CloudEnvironment
     package let scope: DatabaseScope
     package var transport: any CloudTransport
-    package var limits = Limits()
+    package let dialect: ServiceDialect
+    package var limits: Limits
     /// Identifies this device to the server, where several devices may share one token. Up to 128 printable ASCII
     /// characters.
     package var deviceID: String?
@@ -23,8 +24,10 @@ package struct CloudDatabaseClient: Sendable {
 
     package init(
         containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope,
-        transport: any CloudTransport
+        transport: any CloudTransport, dialect: ServiceDialect = .tarn
     ) {
+        self.dialect = dialect
+        limits = dialect.limits
         self.containerIdentifier = containerIdentifier
         self.environment = environment
         self.scope = scope
@@ -38,7 +41,7 @@ package struct CloudDatabaseClient: Sendable {
         _ request: ModifyRecordsRequest, idempotencyKey: String
     ) async throws(CKError) -> ModifyRecordsResponse {
         try await modifyRecords(
-            encoded: request.encoded(), operationCount: request.operations.count, idempotencyKey: idempotencyKey)
+            encoded: dialect.request(request).encoded(), operationCount: request.operations.count, idempotencyKey: idempotencyKey)
     }
 
     /// Sends an encoded request, byte for byte. A retry with the same idempotency key is the same request.
@@ -90,14 +93,27 @@ package struct CloudDatabaseClient: Sendable {
     // MARK: Changes
 
     package func databaseChanges(_ request: DatabaseChangesRequest) async throws(CKError) -> DatabaseChangesResponse {
-        try read(try await post(.databaseChanges, request))
+        let response = try await post(.databaseChanges, request)
+        if dialect == .webServices, response.status == 400, let error = try? WireError(json: response.body) {
+            throw CKError(dialect.changesError(error, hasToken: request.syncToken != nil))
+        }
+        return try read(response)
     }
 
     /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     package func zoneChanges(
         _ request: ZoneChangesRequest, asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> ZoneChangesResponse {
-        try read(try await post(.zoneChanges, request, asking: capabilities))
+        let response = try await post(.zoneChanges, dialect.request(request), asking: capabilities)
+        if dialect == .webServices, response.status == 400, let error = try? WireError(json: response.body) {
+            throw CKError(dialect.changesError(error, hasToken: request.zones.contains { $0.syncToken != nil }))
+        }
+        var decoded: ZoneChangesResponse = try read(response)
+        for (index, query) in request.zones.enumerated() where index < decoded.zones.count {
+            guard case .failure(let zoneID, let error) = decoded.zones[index] else { continue }
+            decoded.zones[index] = .failure(zoneID, dialect.changesError(error, hasToken: query.syncToken != nil))
+        }
+        return decoded
     }
 
     // MARK: Zones
@@ -261,9 +277,11 @@ package struct CloudDatabaseClient: Sendable {
         }
         let requestedCapabilities = knownSyncToken == nil ? capabilities : capabilities.union([.ownChanges])
         var request = request(operation, body: .bytes(body), asking: requestedCapabilities)
-        if let knownSyncToken { request.headers.add(HeaderNames.syncToken, knownSyncToken) }
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
-        if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
+        if dialect == .tarn {
+            if let knownSyncToken { request.headers.add(HeaderNames.syncToken, knownSyncToken) }
+            if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
+        }
         request.changesData = changesData
         let response = try await send(request)
         // The change is stored, so its response counts. The next read notices that the server is another one.
@@ -297,6 +315,7 @@ package struct CloudDatabaseClient: Sendable {
 
     /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
+        guard dialect == .tarn else { return TransportHeaders() }
         let requestedCapabilities = Capability.ofEachRequest.union(capabilities).union(required)
         var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(requestedCapabilities)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }

@@ -14,7 +14,8 @@ extension TransportRequest.Target: RedactsSecrets {
     /// Without the address of an asset, which grants access to its content.
     package var redactedChildren: KeyValuePairs<String, Any> {
         switch self {
-        case .service(let path): ["path": path]
+        // The query of web services has tokens.
+        case .service(let path): ["path": path.prefix { $0 != "?" }]
         case .asset: [:]
         }
     }

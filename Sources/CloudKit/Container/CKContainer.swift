@@ -144,7 +144,7 @@ public final class CKContainer: NSObject, Sendable {
         let connection = try connection()
         return CloudDatabaseClient(
             containerIdentifier: identifier, environment: connection.environment, scope: scope.wire,
-            transport: try connection.transport(for: scope))
+            transport: try connection.transport(for: scope), dialect: connection.dialect)
     }
 
     /// The client of a mirrored store, which waits in real time.

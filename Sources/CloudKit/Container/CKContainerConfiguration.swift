@@ -33,6 +33,8 @@ extension CKContainer {
         /// system's. `nil` trusts the system's only. If the file is missing or has no certificate, the first use throws
         /// `.badContainer`.
         public var caCertificate: URL?
+        /// The credentials of CloudKit web services, for a container in iCloud. ``token`` isn't used then. `nil` for a Tarn server.
+        public var webServices: WebServices?
 
         /// Creates a configuration.
         public init(

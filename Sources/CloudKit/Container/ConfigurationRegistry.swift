@@ -15,6 +15,10 @@ package struct Connection: Sendable {
     /// The transport of an anonymous client, to the public database.
     package var visitor: (any CloudTransport)?
     package var clock: ClientClock
+    /// The protocol of the server.
+    package var dialect = ServiceDialect.tarn
+    /// The transport to iCloud. `nil` for a Tarn server.
+    var webServices: WebServicesTransport?
     /// Stores the account's long-lived operations. `nil` stores none.
     package var longLived: LongLivedOperationStore?
 
@@ -37,6 +41,15 @@ package struct Connection: Sendable {
         self.clock = clock
     }
 
+    /// Creates the connection to iCloud, or to a server with its protocol. A signed-out user reads public data.
+    package init(environment: CloudEnvironment, webServices: WebServicesTransport, clock: ClientClock = .real) {
+        self.environment = environment
+        self.clock = clock
+        self.webServices = webServices
+        dialect = .webServices
+        transport = .success(Throttle(webServices, clock))
+    }
+
     init(_ resolved: ResolvedConfiguration, for container: String) {
         environment = resolved.environment
         clock = .real
@@ -45,6 +58,19 @@ package struct Connection: Sendable {
             trust = try resolved.caCertificate.map { path throws(CKError) in try ServerTrust(authorities: path) } ?? .system
         } catch {
             transport = .failure(error)
+            return
+        }
+        if let webServices = resolved.webServices {
+            do throws(CKError) {
+                let webTransport = WebServicesTransport(
+                    HTTPTransport(server: resolved.server, token: nil, trust: trust), apiToken: webServices.apiToken,
+                    tokens: try .shared(webServices.sessionFile))
+                self.webServices = webTransport
+                dialect = .webServices
+                transport = .success(Throttle(webTransport, .real))
+            } catch {
+                transport = .failure(error)
+            }
             return
         }
         do throws(CKError) {
@@ -120,6 +146,14 @@ final class ConfigurationRegistry: Sendable {
         state.withLock { state in
             state.settings[identifier] = setting
             if let identifier { state.connections[identifier] = nil } else { state.connections.removeAll() }
+            state.generation += 1
+        }
+    }
+
+    /// Makes the next use of a container connect anew, so that its users notice another account.
+    func reconnect(_ identifier: String) {
+        state.withLock { state in
+            state.connections[identifier] = nil
             state.generation += 1
         }
     }

@@ -42,6 +42,8 @@ package struct ResolvedConfiguration: Hashable, Sendable {
     package var environment: CloudEnvironment
     /// Path of a PEM file with authorities that are trusted in addition to the system's.
     package var caCertificate: String?
+    /// The credentials of iCloud. `nil` for a Tarn server.
+    package var webServices: CKContainer.Configuration.WebServices?
 
     /// The token, for requests that need one.
     package func signedIn() throws(CKError) -> CKContainer.Configuration.Token {
@@ -76,9 +78,11 @@ package enum ConfigurationResolver {
                 """)
         }
         if let code = sources.code {
-            return try check(
-                server: code.server, token: code.token, environment: code.environment.rawValue,
+            var resolved = try check(
+                server: code.server, token: code.webServices == nil ? code.token : nil, environment: code.environment.rawValue,
                 caCertificate: code.caCertificate?.path, from: "the configuration set in code")
+            if let webServices = code.webServices { resolved.webServices = try check(webServices, resolved.server) }
+            return resolved
         }
         let token = sources.environment["TARN_TOKEN"].map { CKContainer.Configuration.Token($0) }
         let environment = sources.environment["TARN_ENVIRONMENT"]
@@ -104,6 +108,18 @@ package enum ConfigurationResolver {
             no server is configured for \(identifier): set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked \
             for at \(sources.searchedPaths.joined(separator: ", "))), or call CKContainer.configure
             """)
+    }
+
+    private static func check(
+        _ webServices: CKContainer.Configuration.WebServices, _ server: ServerAddress
+    ) throws(CKError) -> CKContainer.Configuration.WebServices {
+        guard WebAuthTokenStore.isToken(webServices.apiToken.text) else {
+            throw CKError(.badContainer, "the API token is empty or has invalid characters: copy it again from the CloudKit Console")
+        }
+        guard !server.isUnencryptedRemote else {
+            throw CKError(.badContainer, "tokens of iCloud are sent with encryption only: use an address that begins with https://")
+        }
+        return webServices
     }
 
     private static func read(_ file: ConfigurationSources.File) throws(CKError) -> ConfigurationFile {

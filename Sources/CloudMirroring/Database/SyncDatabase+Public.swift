@@ -84,10 +84,11 @@ extension SyncDatabase {
 /// The commands that add missing indexes at the server.
 enum IndexCommand {
     static func text(_ client: CloudDatabaseClient) -> String {
-        """
-        write the schema to a file with: tarn schema export --container \(client.containerIdentifier) --output-file FILE; mark \
-        "___recordID" QUERYABLE and "___modTime" QUERYABLE SORTABLE in these types; then: \
-        tarn schema import --container \(client.containerIdentifier) --file FILE
-        """
+        if client.dialect == .webServices { return "add them to these types in the CloudKit Console" }
+        return """
+            write the schema to a file with: tarn schema export --container \(client.containerIdentifier) --output-file FILE; mark \
+            "___recordID" QUERYABLE and "___modTime" QUERYABLE SORTABLE in these types; then: \
+            tarn schema import --container \(client.containerIdentifier) --file FILE
+            """
     }
 }

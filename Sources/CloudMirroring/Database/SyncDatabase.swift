@@ -46,6 +46,7 @@ struct SyncDatabase: Sendable {
     /// - Parameter isKnown: Whether the store synced with the zone before. A missing zone was deleted then: the caller decides what that
     ///   means, and the zone is not created again.
     func setUp(isKnown: Bool) async throws {
+        try checkEncryption()
         if client.scope == .public { return try await hasPublicFeed() ? () : checkIndexes() }
         if client.scope == .private {
             let home = ZoneID(zoneName: MirrorNames.zone)
@@ -58,9 +59,33 @@ struct SyncDatabase: Sendable {
                 throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
             }
         }
-        let subscription = Subscription(subscriptionID: subscriptionID, kind: .database, notification: .silent)
-        let answer = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: [.create(subscription)]))
-        for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
+        do {
+            try await subscribe(.database)
+        } catch let failure as CloudFailure where client.dialect == .webServices && failure.code == .invalidArguments {
+            // Apple's documents name subscriptions to queries and zones, and CloudKit JS one to a database without its wire value. The
+            // shared database has no zone of its own: it is polled.
+            if client.scope == .private { try await subscribe(.zone(ZoneID(zoneName: MirrorNames.zone))) }
+        }
+    }
+
+    private func subscribe(_ kind: Subscription.Kind) async throws {
+        let subscription = Subscription(subscriptionID: subscriptionID, kind: kind, notification: .silent)
+        do {
+            let answer = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: [.create(subscription)]))
+            for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
+        } catch {
+            throw CloudFailure(error)
+        }
+    }
+
+    /// - Throws: `CloudFailure` for a model with encrypted attributes in iCloud. An app on an Apple device encrypts with keys of the
+    ///   account's keychain, which only Apple's frameworks have; it could not read values that this device encrypts.
+    private func checkEncryption() throws {
+        guard client.dialect == .webServices, mapping.hasEncryptedFields else { return }
+        throw CloudFailure(
+            .incompatibleVersion,
+            "attributes with allowsCloudEncryption are not mirrored with iCloud, and nothing is sent: use a model without them for this store"
+        )
     }
 
     /// Where encrypted values of a zone belong.
@@ -188,7 +213,7 @@ struct SyncDatabase: Sendable {
                     desiredKeys: assetFields)
                 request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic)
                 request.historyToken = batch.historyToken
-                return request.encoded()
+                return client.dialect.request(request).encoded()
             }
         }
         let records = items.map(\.record)
@@ -322,6 +347,9 @@ struct CloudAccess: Sendable {
     let traits = ServerTraits()
 
     func open() throws -> SyncDatabase {
-        SyncDatabase(client: try connect(), mapping: mapping, sealer: sealer, traits: traits, limits: limits)
+        let client = try connect()
+        return SyncDatabase(
+            client: client, mapping: mapping, sealer: sealer, traits: traits,
+            limits: client.dialect == .tarn ? limits : client.dialect.limits)
     }
 }

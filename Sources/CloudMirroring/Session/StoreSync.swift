@@ -188,7 +188,13 @@ final class StoreSync: Sendable {
             guard !state.tasks.isStopped else { return }
             state.tasks.listener = begin { [file, self] in
                 let listener = PushListener(sync: self)
-                if file.scope == .public { await listener.poll() } else { await listener.listen() }
+                if file.scope == .public { return await listener.poll() }
+                // The web courier may know of fewer changes than a subscription to a database does.
+                guard (try? cloud.open().client.dialect) == .webServices else { return await listener.listen() }
+                await withTaskGroup { group in
+                    group.addTask { await listener.poll() }
+                    group.addTask { await listener.listen() }
+                }
             }
         }
     }

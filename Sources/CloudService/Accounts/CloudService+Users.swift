@@ -9,7 +9,11 @@ import CloudWire
 /// Source: *CloudKit Web Services Reference*, "Users".
 extension CloudService {
     func caller(_ exchange: Exchange) async throws -> ServiceResponse {
-        response(
+        // The page's wording has a list; public reports have the identity alone.
+        if profile == .apple {
+            return response(UserIdentitiesResponse(users: [try await own(exchange.call, exchange.credentials)]), exchange)
+        }
+        return response(
             CallerIdentity(
                 identity: try await own(exchange.call, exchange.credentials), quota: try await quota(exchange.call),
                 permissions: try await permissions(exchange.call)), exchange)

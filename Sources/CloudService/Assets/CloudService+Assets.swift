@@ -26,7 +26,9 @@ extension CloudService {
         let grace = goesOn ? Int64(engine.limits.assetResumeSeconds) * 1000 : 0
         let path = try AssetPath(opening: request.path, now: now - grace, by: engine.sealer)
         switch (path.verb, request.method) {
-        case (.upload, "HEAD"), (.upload, "PATCH"): return try await resume(request, path, at: now)
+        case (.upload, "HEAD"), (.upload, "PATCH"):
+            try profile.check(uploadMethod: request.method)
+            return try await resume(request, path, at: now)
         case (.upload, "POST"), (.upload, "PUT"): return try await receive(request, path, at: now)
         case (.download, "GET"), (.download, "HEAD"):
             // Downloads have no grace period.

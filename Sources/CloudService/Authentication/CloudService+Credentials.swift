@@ -101,6 +101,7 @@ extension CloudService {
         if let text = webToken {
             do {
                 let (id, session, next) = try await session(ofToken: text)
+                try await useOnce(text)
                 guard session.containerIdentifier == containerIdentifier, session.environment == environment else {
                     throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
                 }
@@ -112,6 +113,16 @@ extension CloudService {
             }
         }
         return credentials
+    }
+
+    /// Uses a web auth token up, where the profile says so.
+    ///
+    /// - Throws: `WireError` with `.authenticationRequired` for a token that was used before.
+    private func useOnce(_ text: String) async throws {
+        guard profile.usesWebTokensOnce, let token = WebToken(opening: text, by: engine.sealer) else { return }
+        // The mark is of the token's content: its text has two forms. It is remembered for as long as the token would be accepted.
+        let mark = accounts.sha256(Array("web auth token ".utf8) + token.content)
+        guard try await accounts.isFirstUse(of: mark, until: token.expires + 1) else { throw ServiceProfile.usedToken }
     }
 
     private func checkedAPIToken(
@@ -210,7 +221,7 @@ extension CloudService {
             caller = Caller(userRecordName: name, deviceID: device.deviceID)
         case .session(let session, let id):
             let name = try await userRecordName(of: session.account, in: containerIdentifier)
-            let named = request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
+            let named = profile == .apple ? nil : request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
             caller = Caller(
                 userRecordName: name,
                 deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
@@ -226,7 +237,8 @@ extension CloudService {
         call.capabilities = capabilities(askedBy: request)
         call.requestUUID = request.requestUUID
         call.form = AnswerForm(
-            hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)
+            hasLiveKeys: hasLiveKeys(request), requestUUID: request.requestUUID)
+        call.form.isDocumentedOnly = profile == .apple
         return call
     }
 

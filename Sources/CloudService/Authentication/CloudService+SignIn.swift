@@ -117,7 +117,16 @@ extension CloudService {
     func startSession(_ session: WebSession) async throws -> String {
         let id = surroundings.randomBytes(WebToken.sessionBytes)
         try await accounts.startSession(session, id: id, now: session.started)
-        return WebToken(session: id, session, now: session.started, engine.limits).sealed(by: engine.sealer)
+        return makeToken(id, session, now: session.started).sealed(by: engine.sealer)
+    }
+
+    /// Tokens for one request differ from each other, also those of one millisecond. The console's cookies are no such tokens.
+    private func makeToken(_ id: [UInt8], _ session: WebSession, now: Int64) -> WebToken {
+        var token = WebToken(session: id, session, now: now, engine.limits)
+        if profile.usesWebTokensOnce, PathSegments.isContainerIdentifier(session.containerIdentifier) {
+            token.nonce = surroundings.randomBytes(WebToken.nonceBytes)
+        }
+        return token
     }
 
     /// Begins a session without a password, for a caller that has the data folder. Its token opens no page of the console, and is not
@@ -152,7 +161,7 @@ extension CloudService {
         }
         return (
             token.session, session,
-            WebToken(session: token.session, session, now: now, engine.limits).sealed(by: engine.sealer)
+            makeToken(token.session, session, now: now).sealed(by: engine.sealer)
         )
     }
 

@@ -51,10 +51,11 @@ extension CloudService {
             let error = admission.refusal(ofCredentialHash: credential)
         else { return nil }
         let uuid = Self.makeIdentifier(surroundings)
-        var response = Self.response(to: error, uuid: uuid)
+        var response = response(to: error, uuid: uuid)
         response.requestUUID = uuid
         response.endpoint = Self.endpoint(ofPath: head.path)
         response.headers.append((HeaderNames.requestUUID, uuid))
+        response.headers = profile.headers(response.headers)
         return response
     }
 

@@ -7,6 +7,7 @@ import CloudWire
 extension CloudService {
     func modifyRecords(_ exchange: Exchange) async throws -> ServiceResponse {
         var message = try ModifyRecordsRequest(json: exchange.body)
+        try profile.check(message)
         var exchange = try await route(exchange, toZone: message.zoneID)
         exchange.call.isFollowed = push.isFollowed(
             audience(of: exchange.call), exceptDevice: exchange.call.isParticipant ? "" : exchange.call.caller.deviceID)
@@ -42,8 +43,11 @@ extension CloudService {
         let engine = engine
         while true {
             do {
-                return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
-                    try engine.queryRecords(message, in: $0, $1)
+                return try await read(exchange, numbersAsStrings: message.numbersAsStrings) { [profile] in
+                    var response = try engine.queryRecords(message, in: $0, $1)
+                    let now = $1.now
+                    response.results.removeAll { if case .record(let record) = $0 { !profile.shows(record, at: now) } else { false } }
+                    return response
                 }
             } catch let missing as IndexesMissing {
                 try await buildIndexes(missing.indexes, for: exchange.call)

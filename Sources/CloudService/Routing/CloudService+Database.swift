@@ -10,6 +10,8 @@ extension CloudService {
         guard path.operation.accepts(method: request.method) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
+        try profile.check(path.operation)
+        try profile.checkAuthorization(request.header(HeaderNames.authorization))
         let signed = try SignedRequest(request)
         if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
         // A token identifies a sender on any network; an unknown token is rejected before the body is read.
@@ -40,13 +42,16 @@ extension CloudService {
             let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
             let exchange = Exchange(
                 operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
-                key: try idempotencyKey(request), credentials: credentials)
+                key: try profile == .apple ? nil : idempotencyKey(request), credentials: credentials)
             response = try await admission.run(call.requester) { try await respond(to: exchange) }
         } catch let error as WireError {
-            response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
+            response = self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
             let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
-            response = Self.response(to: error, uuid: request.requestUUID)
+            response = self.response(to: error, uuid: request.requestUUID)
+        } catch let failure as StorageFailure where credentials.nextWebToken != nil {
+            // The request used its token up: a response without the next one would sign the user out.
+            response = self.response(to: failure, uuid: request.requestUUID)
         }
         // Also of a request that was refused.
         if let budget { response.publish(budget) }

@@ -18,6 +18,7 @@ extension CloudService {
 
     func modifySubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try SubscriptionsModifyRequest(json: exchange.body)
+        for operation in message.operations { try profile.check(operation) }
         let engine = engine
         return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
     }

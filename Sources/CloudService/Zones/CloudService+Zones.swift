@@ -36,14 +36,17 @@ extension CloudService {
 
     func zoneChanges(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZoneChangesRequest(json: exchange.body)
+        try profile.check(message)
         if exchange.call.partition.scope == .shared {
             let response = try await sharedZoneChanges(message, exchange.call)
             return .json(
                 response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form), endpoint: exchange.operation.rawValue)
         }
         let engine = engine
+        // Stored texts of deleted records have their types.
+        let asTexts = profile == .tarn
         return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
-            try engine.zoneChanges(message, asTexts: true, in: $0, $1)
+            try engine.zoneChanges(message, asTexts: asTexts, in: $0, $1)
         }
     }
 

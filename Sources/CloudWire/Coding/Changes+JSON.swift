@@ -39,7 +39,8 @@ extension ZoneChange: WireMessage {
             writer.member("zoneID", zoneID)
             guard !isDeleted else {
                 writer.member("deleted", true)
-                return writer.member("deletionReason", deletionReason.wireValue)
+                if !writer.isDocumentedOnly { writer.member("deletionReason", deletionReason.wireValue) }
+                return
             }
             writer.member("syncToken", syncToken)
             writer.member("atomic", atomic)

@@ -53,6 +53,7 @@ extension Record: WireMessage {
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             if !recordName.isEmpty { writer.member("recordName", recordName) }
+            if isDeleted, writer.isDocumentedOnly { return writer.member("deleted", true) }
             if !recordType.isEmpty { writer.member("recordType", recordType) }
             writer.member("recordChangeTag", recordChangeTag)
             writer.member("zoneID", zoneID)

@@ -73,8 +73,9 @@ extension WireError: WireMessage {
         } else {
             writer.member("retryAfter", retryAfter)
         }
-        writer.member("nativeErrorCode", nativeCode?.rawValue)
+        if !writer.isDocumentedOnly { writer.member("nativeErrorCode", nativeCode?.rawValue) }
         writer.member("redirectURL", redirectURL)
+        if writer.isDocumentedOnly { return }
         if didResetEncryptedData { writer.member("didResetEncryptedData", true) }
         if isHistoryLost { writer.member("historyLost", true) }
         writer.member("restoredChangeTag", restoredChangeTag)

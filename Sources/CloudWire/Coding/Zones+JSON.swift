@@ -112,7 +112,7 @@ extension ZoneResult: WireMessage {
             case .zone(let zone):
                 writer.member("syncToken", zone.syncToken)
                 writer.member("atomic", zone.atomic)
-                writer.member("share", zone.shareName.map { RecordName($0) })
+                if !writer.isDocumentedOnly { writer.member("share", zone.shareName.map { RecordName($0) }) }
             case .deleted: writer.member("deleted", true)
             case .failure(_, let error): error.writeMembers(to: &writer)
             }

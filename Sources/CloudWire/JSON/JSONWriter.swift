@@ -8,6 +8,8 @@ package struct JSONWriter {
     package var numbersAsStrings = false
     /// Whether to write redundant members that the live service always sends; see ``AnswerForm``.
     package var hasLiveKeys = false
+    /// Whether to omit members that Apple's documents don't have; see ``AnswerForm``.
+    package var isDocumentedOnly = false
     /// The identifier in errors of single items that have none of their own.
     package var errorUUID: String?
     private var needsComma = false

@@ -15,6 +15,7 @@ package struct RecordTexts: Hashable, Sendable {
         func members(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
             var writer = JSONWriter()
             writer.hasLiveKeys = form.hasLiveKeys
+            writer.isDocumentedOnly = form.isDocumentedOnly
             writer.object(write)
             return writer.bytes.dropFirst().dropLast() + [UInt8(ascii: ",")]
         }

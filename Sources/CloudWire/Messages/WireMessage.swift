@@ -18,6 +18,9 @@ package struct AnswerForm: Hashable, Sendable {
     package var hasLiveKeys: Bool
     /// The identifier in errors of single items, to find them in the server's log.
     package var requestUUID: String?
+    /// Whether members are omitted that Apple's documents don't have: native codes of errors, reasons of deleted zones,
+    /// types of deleted records.
+    package var isDocumentedOnly = false
 
     package init(hasLiveKeys: Bool = false, requestUUID: String? = nil) {
         self.hasLiveKeys = hasLiveKeys
@@ -36,6 +39,7 @@ extension WireMessage {
         writer.numbersAsStrings = numbersAsStrings
         writer.hasLiveKeys = form.hasLiveKeys
         writer.errorUUID = form.requestUUID
+        writer.isDocumentedOnly = form.isDocumentedOnly
         write(to: &writer)
         return writer.bytes
     }

@@ -89,6 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
     var assetsRegion: String?
     @Option(help: ServeCommand.help("assets-key-file", "path"))
     var assetsKeyFile: String?
+    @Option(help: ServeCommand.help("profile", "name"))
+    var profile: String?
     @Option(help: ServeCommand.help("containers", "names"))
     var containers: String?
     @Option(help: ServeCommand.help("development", "who"))
@@ -129,7 +131,8 @@ struct ServeCommand: AsyncParsableCommand {
             ("public-address", publicAddress), ("console-address", consoleAddress),
             ("console-public-address", consolePublicAddress), ("trusted-proxies", trustedProxies), ("traces", traces),
             ("without", without), ("database", database), ("assets", assets), ("assets-endpoint", assetsEndpoint),
-            ("assets-region", assetsRegion), ("assets-key-file", assetsKeyFile), ("containers", containers), ("development", development),
+            ("assets-region", assetsRegion), ("assets-key-file", assetsKeyFile), ("profile", profile), ("containers", containers),
+            ("development", development),
             ("oidc-issuer", oidcIssuer), ("oidc-client-id", oidcClientID),
             ("oidc-client-secret-file", oidcClientSecretFile), ("oidc-name", oidcName), ("oidc-accounts", oidcAccounts),
         ] {
@@ -186,7 +189,7 @@ struct ServeCommand: AsyncParsableCommand {
                         port: boundPort.load(ordering: .relaxed), limits: limits, identity: identity, access: access,
                         proxies: settings.proxies, publicAddress: settings.publicAddress, consoleAddress: settings.consoleAddress,
                         consolePublicAddress: settings.consolePublicAddress, traces: traceTarget, offered: settings.offered,
-                        containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
+                        profile: settings.profile, containerRules: settings.containerRules, identitySignIn: identitySignIn, logger: logger)
                 }
             }
             let moved = try await server.run(
@@ -228,6 +231,7 @@ struct LocalServer {
     private let consolePublicAddress: PublicAddress?
     private let traces: SpanTarget?
     private let offered: Set<Capability>
+    private let profile: ServiceProfile
     private let containerRules: ContainerRules
     private let logger: Logger
     private let store: any ServerStorage & FileUploads & MovableStorage
@@ -244,9 +248,12 @@ struct LocalServer {
         access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(),
         publicAddress: PublicAddress? = nil, consoleAddress: ListenAddress? = nil, consolePublicAddress: PublicAddress? = nil,
         traces: SpanTarget? = nil,
-        offered: Set<Capability> = Set(Capability.allCases), containerRules: ContainerRules = ContainerRules(),
+        offered: Set<Capability> = Set(Capability.allCases), profile: ServiceProfile = .tarn,
+        containerRules: ContainerRules = ContainerRules(),
         identitySignIn: IdentitySignIn? = nil, logger: Logger
     ) throws {
+        self.profile = profile
+        let limits = profile.limits(limits)
         self.identity = identity
         self.traces = traces
         self.offered = offered
@@ -267,7 +274,7 @@ struct LocalServer {
         (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub, logger)
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: push,
-            surroundings: .system, offered: offered, containerRules: containerRules, identitySignIn: identitySignIn,
+            surroundings: .system, offered: offered, profile: profile, containerRules: containerRules, identitySignIn: identitySignIn,
             auditLog: Self.auditLog(logger))
         let scheme = identity == nil ? "http" : "https"
         let consoleText = consoleAddress.map { "\(scheme)://\($0.shown(port: $0.port))" } ?? "the server's own"
@@ -279,7 +286,8 @@ struct LocalServer {
             ("public address", publicAddress?.text ?? "as each request names it"), ("console address", consoleText),
             ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
             ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
-        ].filter { consoleAddress != nil || $0.name != "console public address" }
+            ("profile", profile.rawValue),
+        ].filter { profile == .apple || $0.name != "profile" }.filter { consoleAddress != nil || $0.name != "console public address" }
         // A console of its own does not have the protocol's operations.
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"

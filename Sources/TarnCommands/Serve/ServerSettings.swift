@@ -27,6 +27,7 @@ import Logging
 /// | `database = postgres://user@host:port/name` | `TARN_DATABASE` | `--database` |
 /// | `assets = s3://BUCKET/PREFIX`, `assets-endpoint`, `assets-region`, `assets-key-file` | `TARN_ASSETS`, … | `--assets`, … |
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
+/// | `profile = tarn` or `apple` | `TARN_PROFILE` | `--profile` |
 /// | `containers = iCloud.org.example.notes,…` | `TARN_CONTAINERS` | `--containers` |
 /// | `development = all`, `operators` or `off` | `TARN_DEVELOPMENT` | `--development` |
 /// | `oidc-issuer`, `oidc-client-id`, `oidc-client-secret-file`, `oidc-name`, `oidc-accounts` | `TARN_OIDC_ISSUER`, … | `--oidc-issuer`, … |
@@ -60,6 +61,8 @@ struct ServerSettings {
     var database: DatabaseAddress?
     /// The S3-compatible store of assets.
     var assets = AssetSettings()
+    /// The protocol that is offered.
+    var profile = ServiceProfile.tarn
     /// Disabled capabilities of Capabilities.md, in the order of the setting.
     var without: [Capability] = []
 
@@ -147,6 +150,10 @@ struct ServerSettings {
         (
             "assets-key-file", "TARN_ASSETS_KEY_FILE",
             "File with two lines: the ID of the access key, and its secret. (default: none, the environment)"
+        ),
+        (
+            "profile", "TARN_PROFILE",
+            "Protocol to offer: tarn, or apple for tests of clients of iCloud, with what Apple documents and nothing else: no device tokens and capabilities, web auth tokens that are valid for one request, documented limits. (default: tarn)"
         ),
         ("containers", "TARN_CONTAINERS", "Containers that the server has, separated by commas; others are refused. (default: any)"),
         (
@@ -289,6 +296,11 @@ struct ServerSettings {
             let containers = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
             guard !containers.isEmpty else { throw CommandError("Name at least one container, such as iCloud.org.example.notes.") }
             containerRules.containers = Set(containers)
+        case "profile":
+            guard let profile = ServiceProfile(rawValue: value) else {
+                throw CommandError("The profile is \(ServiceProfile.allCases.map(\.rawValue).joined(separator: " or ")), not '\(value)'.")
+            }
+            self.profile = profile
         case "development":
             guard let development = ContainerRules.Development(rawValue: value) else {
                 throw CommandError("The development environment is open to all, operators or off.")

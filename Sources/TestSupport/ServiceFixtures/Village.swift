@@ -19,17 +19,17 @@ package final class Village: Sendable {
 
     /// - Parameter place: Where the data is; nil for a new folder.
     package init(
-        limits: Limits = Limits(), containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
-        place: ServerPlace? = nil
+        limits: Limits = Limits(), profile: ServiceProfile = .tarn, containerRules: ContainerRules = ContainerRules(),
+        identitySignIn: IdentitySignIn? = nil, place: ServerPlace? = nil
     ) throws {
         self.place = try place ?? ServerPlace(.sqlite)
         store = try self.place.open()
         let (clock, bytes) = (clock, SeededBytes())
         service = CloudService(
-            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
+            engine: Engine(limits: profile.limits(limits), sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: CloudService.Surroundings(
                 now: { clock.now }, randomBytes: { bytes.next($0) }),
-            containerRules: containerRules, identitySignIn: identitySignIn)
+            profile: profile, containerRules: containerRules, identitySignIn: identitySignIn)
     }
 
     deinit {

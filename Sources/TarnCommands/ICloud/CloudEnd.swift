@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Crypto
+import Foundation
+import SystemSupport
+
+/// Retries requests that fail for a while, with the delay that the server asks for or exponential backoff.
+struct Patience: Sendable {
+    static let attemptsMax = 8
+    private static let backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
+    /// The longest delay that a server can ask for.
+    private static let delayMax: Double = 3600
+
+    var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+
+    func callAsFunction<Value>(_ body: () async throws -> Value) async throws -> Value {
+        var attempt = 0
+        while true {
+            do {
+                return try await body()
+            } catch let error as CKError where error.mayPass && attempt < Self.attemptsMax {
+                attempt += 1
+                let seconds = max(error.retryAfterSeconds ?? 0, Self.backoff.seconds(attempt: attempt, jitter: .random(in: 0...1)))
+                try await sleep(.seconds(min(seconds, Self.delayMax)))
+            }
+        }
+    }
+}
+
+/// One side of a copy or comparison: a database of iCloud, or of a Tarn server.
+struct CloudEnd: Sendable {
+    /// For sentences.
+    let name: String
+    let client: CloudDatabaseClient
+    var patience = Patience()
+
+    /// Records in one request or page: the documented limit, which both services keep.
+    static let recordsMax = Limits.documentedWebServices.operationsPerRequest
+    /// Bytes of the records in one request.
+    private static let bytesMax = Limits().requestRecordBytes
+
+    /// - Returns: Nil for an anonymous client.
+    func userRecordName() async throws -> String? {
+        do {
+            return try await patience { try await client.callerIdentity().userRecordName }
+        } catch let error as CKError where error.code == .notAuthenticated && client.scope == .public {
+            return nil
+        }
+    }
+
+    /// Names of custom zones.
+    func zones() async throws -> [String] {
+        try await patience { try await client.listZones() }.zones.compactMap { result in
+            guard case .zone(let zone) = result, zone.zoneID.zoneName != ZoneID.defaultZoneName else { return nil }
+            return zone.zoneID.zoneName
+        }.sorted()
+    }
+
+    /// Creates zones that don't exist yet.
+    func create(zones: [String]) async throws {
+        for start in stride(from: 0, to: zones.count, by: Self.recordsMax) {
+            let part = zones[start..<min(start + Self.recordsMax, zones.count)]
+            let request = ZonesModifyRequest(operations: part.map { .create(ZoneID(zoneName: $0)) })
+            for case .failure(let zone, let error) in try await patience({ try await client.modifyZones(request) }).zones {
+                throw CommandError("\(name) did not create the zone \(zone.zoneName): \(error.reason).")
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    struct Page: Sendable {
+        var records: [Record]
+        var deletions: [String]
+        var position: String?
+        var isLast: Bool
+    }
+
+    /// The next page of a part.
+    ///
+    /// - Throws: `CKError` with `.changeTokenExpired` for an expired position.
+    func page(of part: CopyPart, after position: String?) async throws -> Page {
+        guard let type = part.recordType else { return try await zonePage(part.zone, after: position) }
+        let request = QueryRecordsRequest(
+            query: Query(recordType: type), zoneID: ZoneID(zoneName: part.zone), resultsLimit: Self.recordsMax, continuationMarker: position
+        )
+        let response: QueryRecordsResponse
+        do {
+            response = try await patience { try await client.queryRecords(request) }
+        } catch let error as CKError where error.code == .invalidArguments && position != nil {
+            throw CKError(.changeTokenExpired, "the continuation marker has expired")
+        } catch let error as CKError where error.code == .unknownItem {
+            // The record type does not exist on this side.
+            return Page(records: [], deletions: [], position: nil, isLast: true)
+        }
+        let records = response.results.compactMap { if case .record(let record) = $0 { record } else { nil } }
+        return Page(
+            records: records, deletions: [], position: response.continuationMarker, isLast: response.continuationMarker == nil)
+    }
+
+    private func zonePage(_ zone: String, after position: String?) async throws -> Page {
+        let zoneID = ZoneID(zoneName: zone)
+        let query = ZoneChangesQuery(zoneID: zoneID, syncToken: position, resultsLimit: Self.recordsMax)
+        let response = try await patience { try await client.zoneChanges(ZoneChangesRequest(zones: [query])) }
+        switch response.zones.first {
+        case .changes(let changes)?:
+            return Page(
+                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                position: changes.syncToken, isLast: !changes.moreComing)
+        case .failure(_, let error)?: throw CKError(error)
+        case nil: throw CommandError("\(name) returned no changes of the zone \(zone).")
+        }
+    }
+
+    /// The records of these names that exist.
+    func records(_ names: [String], inZone zone: String) async throws -> [String: Record] {
+        var found: [String: Record] = [:]
+        for start in stride(from: 0, to: names.count, by: Self.recordsMax) {
+            let part = Array(names[start..<min(start + Self.recordsMax, names.count)])
+            let request = LookupRecordsRequest(recordNames: part, zoneID: ZoneID(zoneName: zone))
+            do {
+                for result in try await patience({ try await client.lookupRecords(request) }).results {
+                    switch result {
+                    case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
+                    case .failure(_, let error, _) where error.code == .notFound || error.code == .zoneNotFound: break
+                    case .failure(let name, let error, _):
+                        throw CommandError("\(self.name) did not return the record \(name): \(error.reason).")
+                    }
+                }
+            } catch let error as CKError where error.code == .zoneNotFound || error.code == .unknownItem {
+                return [:]
+            }
+        }
+        return found
+    }
+
+    // MARK: Writing
+
+    /// Executes operations that can be repeated, in requests of the documented size.
+    ///
+    /// - Returns: The errors of rejected records by their names.
+    func modify(_ operations: [RecordOperation], inZone zone: String) async throws -> [String: WireError] {
+        var failures: [String: WireError] = [:]
+        var rest = operations[...]
+        while !rest.isEmpty {
+            var (count, bytes) = (0, 0)
+            for operation in rest.prefix(Self.recordsMax) {
+                bytes += operation.record.encoded().count
+                if count > 0, bytes > Self.bytesMax { break }
+                count += 1
+            }
+            let request = ModifyRecordsRequest(
+                operations: Array(rest.prefix(count)), zoneID: ZoneID(zoneName: zone), atomic: false, desiredKeys: [])
+            let key = UUID().uuidString
+            for case .failure(let name, let error, _) in try await patience({ try await client.modifyRecords(request, idempotencyKey: key) }
+            )
+            .results {
+                failures[name] = error
+            }
+            rest = rest.dropFirst(count)
+        }
+        return failures
+    }
+
+    // MARK: Assets
+
+    /// Runs `body` with the content of an asset in a file that only this user can read.
+    func withContent<Value>(of asset: AssetValue, _ body: (URL) async throws -> Value) async throws -> Value {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-asset-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        try await patience { try await client.downloadAsset(asset, to: url) }
+        return try await body(url)
+    }
+
+    /// SHA-256 of an asset's content.
+    func digest(of asset: AssetValue) async throws -> [UInt8] {
+        try await withContent(of: asset) { url in
+            let file = try FileHandle(forReadingFrom: url)
+            defer { try? file.close() }
+            var hash = SHA256()
+            while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
+            return Array(hash.finalize())
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+
+/// Compares two databases record by record, with a page of each in memory.
+///
+/// Records that change during the comparison may be reported, so clients are best idle.
+struct RecordComparer {
+    let iCloud: CloudEnd
+    let tarn: CloudEnd
+    /// Receives each difference when it is found.
+    let report: (_ zone: String, _ recordName: String, _ recordType: String, RecordDifference) -> Void
+    var progress: (Int) -> Void = { _ in }
+    private(set) var compared = 0
+    private(set) var differing = 0
+
+    init(
+        iCloud: CloudEnd, tarn: CloudEnd,
+        report: @escaping (_ zone: String, _ recordName: String, _ recordType: String, RecordDifference) -> Void
+    ) {
+        self.iCloud = iCloud
+        self.tarn = tarn
+        self.report = report
+    }
+
+    mutating func compare(_ parts: [CopyPart]) async throws {
+        for part in parts {
+            try await forEachPage(of: part, at: iCloud) { comparer, records in try await comparer.compare(records, part) }
+            // The records of both sides were compared; those of this side alone are left.
+            try await forEachPage(of: part, at: tarn) { comparer, records in try await comparer.findMissing(records, part) }
+        }
+    }
+
+    private mutating func forEachPage(
+        of part: CopyPart, at end: CloudEnd, _ body: (inout RecordComparer, [Record]) async throws -> Void
+    ) async throws {
+        var position: String?
+        while true {
+            let page: CloudEnd.Page
+            do {
+                page = try await end.page(of: part, after: position)
+            } catch let error as CKError where error.code == .zoneNotFound || error.code == .userDeletedZone {
+                return
+            }
+            try await body(&self, page.records.filter(CopiedRecord.isCopied))
+            progress(compared)
+            guard !page.isLast, page.position != position else { return }
+            position = page.position
+        }
+    }
+
+    private mutating func compare(_ records: [Record], _ part: CopyPart) async throws {
+        let others = try await tarn.records(records.map(\.recordName), inZone: part.zone)
+        for record in records {
+            compared += 1
+            guard let other = others[record.recordName] else {
+                found(.onlyInICloud, record, part)
+                continue
+            }
+            let comparison = RecordComparison(iCloud: record, tarn: other)
+            var differences = comparison.differences
+            var fields: [String] = []
+            for (field, one, other) in comparison.undecided where !fields.contains(field) {
+                if try await iCloud.digest(of: one) != tarn.digest(of: other) { fields.append(field) }
+            }
+            if !fields.isEmpty { differences.append(.fields(fields)) }
+            if !differences.isEmpty { differing += 1 }
+            for difference in differences { report(part.zone, record.recordName, record.recordType, difference) }
+        }
+    }
+
+    private mutating func findMissing(_ records: [Record], _ part: CopyPart) async throws {
+        let others = try await iCloud.records(records.map(\.recordName), inZone: part.zone)
+        for record in records where others[record.recordName].map(CopiedRecord.isCopied) != true {
+            compared += 1
+            found(.onlyInTarn, record, part)
+        }
+    }
+
+    private mutating func found(_ difference: RecordDifference, _ record: Record, _ part: CopyPart) {
+        differing += 1
+        report(part.zone, record.recordName, record.recordType, difference)
+    }
+}

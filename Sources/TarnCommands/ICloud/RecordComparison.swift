@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The content of a record that is copied between iCloud and a Tarn server, and compared.
+///
+/// Not copied: change tags and stamps, which each server assigns; shares, since participants are accounts of one server; the records
+/// of users. References to zones of the same database name no owner, since the owner has another name on each server.
+enum CopiedRecord {
+    static func isCopied(_ record: Record) -> Bool {
+        !record.isDeleted && record.recordType != ShareDetails.recordType && record.recordType != usersType
+    }
+
+    private static let usersType = "Users"
+
+    /// The record as it is written to the other server. Assets are the source's.
+    static func content(of record: Record) -> Record {
+        var copy = Record(recordName: record.recordName, recordType: record.recordType)
+        for (name, field) in record.fields {
+            guard let value = field.value else { continue }
+            copy.fields[name] = Field(content(of: value), isEncrypted: field.isEncrypted)
+        }
+        copy.sharing.parent = record.sharing.parent
+        return copy
+    }
+
+    private static func content(of value: FieldValue) -> FieldValue {
+        switch value {
+        case .reference(var reference):
+            reference.zoneID = reference.zoneID.map { ZoneID(zoneName: $0.zoneName) }
+            return .reference(reference)
+        case .list(let elements, let type): return .list(elements.map(content), of: type)
+        default: return value
+        }
+    }
+}
+
+/// A difference between a record in iCloud and the one of its name on a Tarn server.
+enum RecordDifference: Hashable {
+    case onlyInICloud, onlyInTarn
+    case recordType, parent
+    /// Fields that one side lacks, or has with another value, in alphabetical order.
+    case fields([String])
+
+    var kind: String {
+        switch self {
+        case .onlyInICloud: "onlyInICloud"
+        case .onlyInTarn: "onlyInTarn"
+        case .recordType: "recordType"
+        case .parent: "parent"
+        case .fields: "fields"
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .onlyInICloud: "only in iCloud"
+        case .onlyInTarn: "only on the Tarn server"
+        case .recordType: "another record type"
+        case .parent: "another parent"
+        case .fields(let names): "other values: \(names.joined(separator: ", "))"
+        }
+    }
+}
+
+/// Compares two records of one name.
+struct RecordComparison {
+    private(set) var differences: [RecordDifference] = []
+    /// Assets of equal size with different checksums. Services compute checksums differently, so contents decide.
+    private(set) var undecided: [(field: String, iCloud: AssetValue, tarn: AssetValue)] = []
+
+    init(iCloud: Record, tarn: Record) {
+        let (one, other) = (CopiedRecord.content(of: iCloud), CopiedRecord.content(of: tarn))
+        if one.recordType != other.recordType { differences.append(.recordType) }
+        if (one.sharing.parent ?? "") != (other.sharing.parent ?? "") { differences.append(.parent) }
+        var names: [String] = []
+        for name in Set(one.fields.keys).union(other.fields.keys).sorted() where !isEqual(name, one.fields[name], other.fields[name]) {
+            names.append(name)
+        }
+        if !names.isEmpty { differences.append(.fields(names)) }
+    }
+
+    private mutating func isEqual(_ name: String, _ one: Field?, _ other: Field?) -> Bool {
+        guard let first = one?.value, let second = other?.value, one?.isEncrypted == other?.isEncrypted else { return false }
+        return isEqual(name, first, second)
+    }
+
+    private mutating func isEqual(_ name: String, _ one: FieldValue, _ other: FieldValue) -> Bool {
+        switch (one, other) {
+        case (.asset(let one), .asset(let other)):
+            guard one.size == other.size else { return false }
+            if one.fileChecksum != other.fileChecksum { undecided.append((name, one, other)) }
+            return true
+        case (.list(let one, _), .list(let other, _)):
+            guard one.count == other.count else { return false }
+            for (one, other) in zip(one, other) where !isEqual(name, one, other) { return false }
+            return true
+        default: return one == other
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+
+/// Copies the records of a database to another one, page by page: a page is in memory, and one asset at a time is in a file.
+///
+/// Each page is written by operations that can be repeated, and then the position after it is stored: a copy that was interrupted
+/// repeats one page. Records that the destination rejects are tried again at the end, when the targets of their references exist.
+struct RecordCopier {
+    let source: CloudEnd
+    let destination: CloudEnd
+    let file: CopyStateFile
+    private(set) var state: CopyState
+    /// Receives the number of records after each page.
+    var progress: (Int) -> Void = { _ in }
+    /// Zones with expired sync tokens: later deletions in the source are unknown.
+    private(set) var restarted: [String] = []
+
+    init(from source: CloudEnd, to destination: CloudEnd, file: CopyStateFile, state: CopyState) {
+        self.source = source
+        self.destination = destination
+        self.file = file
+        self.state = state
+    }
+
+    /// - Throws: `CKError` if a server cannot be reached or requires a sign-in, `CommandError` if the copy cannot continue. The state
+    ///   has everything that was written.
+    mutating func copy(_ parts: [CopyPart]) async throws {
+        state.beginRun()
+        try await destination.create(zones: parts.filter { $0.recordType == nil }.map(\.zone))
+        for part in parts where !state[part].isComplete { try await copy(part) }
+        try await retryDeferred()
+        state.isRunning = false
+        try file.write(state)
+    }
+
+    private mutating func copy(_ part: CopyPart) async throws {
+        while !state[part].isComplete {
+            let page: CloudEnd.Page
+            do {
+                page = try await source.page(of: part, after: state[part].position)
+            } catch let error as CKError where error.code == .changeTokenExpired && state[part].position != nil {
+                state[part].position = nil
+                restarted.append(part.zone)
+                continue
+            }
+            try await write(page, toZone: part.zone)
+            // A feed that does not advance would be read forever.
+            guard page.isLast || page.position != state[part].position else {
+                throw CommandError("\(source.name) returned the same page of \(part.shown) twice: try again later.")
+            }
+            state[part] = CopyState.Progress(position: page.position, isComplete: page.isLast)
+            try file.write(state)
+            progress(state.copied)
+        }
+    }
+
+    private mutating func write(_ page: CloudEnd.Page, toZone zone: String) async throws {
+        var operations: [RecordOperation] = []
+        for record in page.records {
+            guard CopiedRecord.isCopied(record) else {
+                state.skipped += 1
+                continue
+            }
+            do {
+                operations.append(RecordOperation(.forceReplace, try await withAssets(record, zone)))
+            } catch let error as CKError where !error.mayPass && error.code != .notAuthenticated {
+                try deferRecord(record.recordName, zone, error.localizedDescription)
+            }
+        }
+        let deletions = page.deletions.map { RecordOperation(.forceDelete, Record(recordName: $0)) }
+        let failures = try await destination.modify(operations + deletions, inZone: zone)
+        for operation in operations + deletions {
+            let name = operation.record.recordName
+            let isDeletion = operation.kind == .forceDelete
+            if let error = failures[name], !(isDeletion && error.code == .notFound) {
+                try deferRecord(name, zone, error.reason)
+                continue
+            }
+            state.forget(name, inZone: zone)
+            if isDeletion { state.deleted += 1 } else { state.copied += 1 }
+        }
+    }
+
+    private mutating func deferRecord(_ name: String, _ zone: String, _ reason: String) throws {
+        state.deferRecord(CopyState.Deferred(zone: zone, recordName: name, reason: reason))
+        guard state.deferred.count <= CopyState.deferredMax else {
+            throw CommandError(
+                "\(destination.name) rejects too many records (\(reason)): correct the reason, such as a missing record type, which 'tarn schema import' adds, and run the command again."
+            )
+        }
+    }
+
+    /// The record with its assets uploaded to the destination.
+    private func withAssets(_ record: Record, _ zone: String) async throws -> Record {
+        var copy = CopiedRecord.content(of: record)
+        for (name, field) in copy.fields {
+            switch field.value {
+            case .asset(let asset)?: copy.fields[name]?.value = .asset(try await move(asset, of: record, name, zone))
+            case .list(let elements, of: .asset)?:
+                var moved: [FieldValue] = []
+                for case .asset(let asset) in elements { moved.append(.asset(try await move(asset, of: record, name, zone))) }
+                copy.fields[name]?.value = .list(moved, of: .asset)
+            default: break
+            }
+        }
+        return copy
+    }
+
+    private func move(_ asset: AssetValue, of record: Record, _ field: String, _ zone: String) async throws -> AssetValue {
+        try await source.withContent(of: asset) { url in
+            try await destination.patience {
+                try await destination.client.uploadAsset(
+                    .file(url), recordType: record.recordType, recordName: record.recordName, fieldName: field,
+                    zoneID: ZoneID(zoneName: zone))
+            }
+        }
+    }
+
+    /// Writes the rejected records again, until none of them is accepted any more.
+    private mutating func retryDeferred() async throws {
+        while !state.deferred.isEmpty {
+            let before = state.deferred
+            for zone in Set(before.map(\.zone)).sorted() {
+                let names = before.filter { $0.zone == zone }.map(\.recordName)
+                for start in stride(from: 0, to: names.count, by: CloudEnd.recordsMax) {
+                    let part = Array(names[start..<min(start + CloudEnd.recordsMax, names.count)])
+                    let found = try await source.records(part, inZone: zone)
+                    let page = CloudEnd.Page(
+                        records: part.compactMap { found[$0] }, deletions: part.filter { found[$0] == nil }, position: nil, isLast: true)
+                    try await write(page, toZone: zone)
+                }
+            }
+            try file.write(state)
+            guard state.deferred.count < before.count else { return }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudService
+import CloudWire
+import Foundation
+import Synchronization
+import Testing
+
+@testable import TarnCommands
+
+/// `tarn icloud pull`, `push` and `compare`, between a server with only what Apple documents and a server of Tarn's.
+@Suite struct ICloudCopyTests {
+    private static let container = "iCloud.org.example.notes"
+    private static let garden = ZoneID(zoneName: "Garden")
+
+    /// Both servers with one user, and the ends of a copy.
+    private struct Fixture {
+        let apple: InProcessCloud
+        let tarn: InProcessCloud
+        let iCloudEnd: CloudEnd
+        let tarnEnd: CloudEnd
+        let wire: Wire
+        let folder = ScratchFolder("tarn-icloud")
+
+        init(_ scope: DatabaseScope = .private) async throws {
+            apple = try InProcessCloud(profile: .apple)
+            tarn = try InProcessCloud(seed: 2)
+            _ = try await apple.addUser("mia", device: "tablet")
+            let apiToken = try await apple.addAPIToken(container: ICloudCopyTests.container)
+            let tokens = try WebAuthTokenStore(URL(fileURLWithPath: folder.path).appendingPathComponent("session"))
+            try tokens.signIn(try await apple.webAuthToken(of: "mia", container: ICloudCopyTests.container))
+            wire = Wire(apple.addVisitor(device: "copy"))
+            let patience = Patience { _ in }
+            iCloudEnd = CloudEnd(
+                name: "iCloud",
+                client: CloudDatabaseClient(
+                    containerIdentifier: ICloudCopyTests.container, environment: .development, scope: scope,
+                    transport: WebServicesTransport(wire, apiToken: .init(apiToken), tokens: tokens), dialect: .webServices),
+                patience: patience)
+            tarnEnd = CloudEnd(
+                name: "The Tarn server",
+                client: CloudDatabaseClient(
+                    containerIdentifier: ICloudCopyTests.container, environment: .development, scope: scope,
+                    transport: try await tarn.addUser("mia", device: "copy")), patience: patience)
+        }
+
+        var file: CopyStateFile { CopyStateFile(path: folder.path + "/state.json") }
+
+        let copy = CopyState.Copy(
+            command: "pull", container: ICloudCopyTests.container, environment: "development", database: "private", iCloud: "a", tarn: "t")
+
+        func copier(isPull: Bool = true) throws -> RecordCopier {
+            let state = try file.read(copy)
+            return isPull
+                ? RecordCopier(from: iCloudEnd, to: tarnEnd, file: file, state: state)
+                : RecordCopier(from: tarnEnd, to: iCloudEnd, file: file, state: state)
+        }
+
+        static let parts = [CopyPart(zone: "Garden", recordType: nil)]
+
+        func save(_ records: [Record], at end: CloudEnd) async throws {
+            try await end.create(zones: ["Garden"])
+            #expect(try await end.modify(records.map { RecordOperation(.forceReplace, $0) }, inZone: "Garden").isEmpty)
+        }
+
+        func delete(_ name: String, at end: CloudEnd) async throws {
+            _ = try await end.modify([RecordOperation(.forceDelete, Record(recordName: name))], inZone: "Garden")
+        }
+
+        /// Differences as lines: `p1 onlyInICloud`.
+        func differences(_ parts: [CopyPart] = Fixture.parts) async throws -> [String] {
+            let lines = Mutex<[String]>([])
+            var comparer = RecordComparer(iCloud: iCloudEnd, tarn: tarnEnd) { _, name, _, difference in
+                var fields = ""
+                if case .fields(let names) = difference { fields = " " + names.joined(separator: ",") }
+                lines.withLock { $0.append("\(name) \(difference.kind)\(fields)") }
+            }
+            try await comparer.compare(parts)
+            return lines.withLock { $0.sorted() }
+        }
+
+        func asset(_ byte: UInt8, of name: String, at end: CloudEnd) async throws -> FieldValue {
+            .asset(
+                try await end.client.uploadAsset(
+                    .bytes(Array(repeating: byte, count: 5000)), recordType: "Plant", recordName: name, fieldName: "photo",
+                    zoneID: ICloudCopyTests.garden))
+        }
+    }
+
+    /// A transport that fails or throttles requests.
+    private final class Wire: CloudTransport {
+        private let base: InProcessTransport
+        private let rest = Mutex<Int?>(nil)
+        private let throttled = Mutex(0)
+        let paths = Mutex<[String]>([])
+        var needsIdleTimeout: Bool { base.needsIdleTimeout }
+
+        init(_ base: InProcessTransport) { self.base = base }
+
+        /// Fails all requests after so many.
+        func fail(after count: Int?) { rest.withLock { $0 = count } }
+
+        /// Rejects the next requests as a busy service does.
+        func throttleNext(_ count: Int) { throttled.withLock { $0 = count } }
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            if case .service(let path) = request.target {
+                paths.withLock { $0.append(path.prefix { $0 != "?" }.split(separator: "/").suffix(2).joined(separator: "/")) }
+                try rest.withLock { rest in
+                    guard let count = rest else { return }
+                    if count == 0 { throw CKError(.badContainer, "the process was killed") }
+                    rest = count - 1
+                }
+                let isThrottled = throttled.withLock { count in
+                    defer { count = max(0, count - 1) }
+                    return count > 0
+                }
+                if isThrottled {
+                    let error = WireError(.throttled, "too many requests", retryAfter: 12)
+                    return TransportResponse(status: 429, body: error.encoded())
+                }
+            }
+            return try await base.send(request)
+        }
+
+        func stream(_ request: TransportRequest) async throws -> TransportStream { try await base.stream(request) }
+    }
+
+    private func plant(_ name: String, _ fields: [String: FieldValue] = [:]) -> Record {
+        Record(recordName: name, recordType: "Plant", fields: fields.mapValues { Field($0) })
+    }
+
+    @Test func pullCopiesRecordsAndAssetsAndLaterChanges() async throws {
+        let fixture = try await Fixture()
+        var records = (0..<450).map { plant("p\($0)", ["number": .int64(Int64($0)), "weight": .double(2), "when": .timestamp(1000)]) }
+        records[1].fields["photo"] = Field(try await fixture.asset(1, of: "p1", at: fixture.iCloudEnd))
+        records[2].fields["bed"] = Field(.reference(RecordReference(recordName: "p1", zoneID: Self.garden, action: .deleteSelf)))
+        records[2].sharing.parent = "p1"
+        records[3].fields["tags"] = Field(.list([], of: nil))
+        try await fixture.save(records, at: fixture.iCloudEnd)
+        #expect(try await fixture.differences().count == 450)
+
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 450)
+        #expect(copier.state.deferred.isEmpty)
+        #expect(try await fixture.differences() == [])
+
+        // The next run copies changes only.
+        try await fixture.save([plant("p5", ["number": .int64(-5)]), plant("new")], at: fixture.iCloudEnd)
+        try await fixture.delete("p6", at: fixture.iCloudEnd)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 2)
+        #expect(copier.state.deleted == 1)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func pushCopiesToICloud() async throws {
+        let fixture = try await Fixture()
+        var records = (0..<250).map { plant("p\($0)", ["number": .int64(Int64($0))]) }
+        records[1].fields["photo"] = Field(try await fixture.asset(3, of: "p1", at: fixture.tarnEnd))
+        try await fixture.save(records, at: fixture.tarnEnd)
+        var copier = try fixture.copier(isPull: false)
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 250)
+        #expect(try await fixture.differences() == [])
+    }
+
+    /// A copy that ended anywhere continues, and repeats one page at most.
+    @Test(arguments: [0, 1, 2]) func anInterruptedPullContinues(_ requests: Int) async throws {
+        let fixture = try await Fixture()
+        try await fixture.save((0..<500).map { plant("p\($0)", ["number": .int64(Int64($0))]) }, at: fixture.iCloudEnd)
+        fixture.wire.fail(after: requests)
+        var copier = try fixture.copier()
+        _ = await #expect(throws: (any Error).self) { try await copier.copy(Fixture.parts) }
+        fixture.wire.fail(after: nil)
+        fixture.wire.paths.withLock { $0 = [] }
+        copier = try fixture.copier()
+        let position = copier.state[Fixture.parts[0]].position
+        #expect((position == nil) == (requests == 0))
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 500)
+        let pages = fixture.wire.paths.withLock { $0 }.count { $0 == "changes/zone" }
+        #expect(pages == 3 - requests)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func differencesAreFoundRecordByRecord() async throws {
+        let fixture = try await Fixture()
+        var records = ["same", "changed", "gone", "moved", "typed"].map { plant($0, ["name": .string($0)]) }
+        records[0].fields["photo"] = Field(try await fixture.asset(1, of: "same", at: fixture.iCloudEnd))
+        records[1].fields["photo"] = Field(try await fixture.asset(1, of: "changed", at: fixture.iCloudEnd))
+        try await fixture.save(records, at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+
+        // An asset of equal size with other content, a changed field, and records of one side.
+        var changed = plant("changed", ["name": .string("other")])
+        changed.fields["photo"] = Field(try await fixture.asset(2, of: "changed", at: fixture.tarnEnd))
+        var moved = plant("moved", ["name": .string("moved")])
+        moved.sharing.parent = "same"
+        try await fixture.save([changed, moved, plant("extra")], at: fixture.tarnEnd)
+        try await fixture.delete("gone", at: fixture.tarnEnd)
+        try await fixture.delete("typed", at: fixture.tarnEnd)
+        try await fixture.save(
+            [Record(recordName: "typed", recordType: "Tree", fields: ["name": Field(.string("typed"))])], at: fixture.tarnEnd)
+        #expect(
+            try await fixture.differences() == [
+                "changed fields name,photo", "extra onlyInTarn", "gone onlyInICloud", "moved parent", "typed recordType",
+            ])
+    }
+
+    /// A record with a validated reference may be listed before its target.
+    @Test func rejectedRecordsAreRetriedOnceTheirTargetsAreThere() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("target", ["name": .string("a")])], at: fixture.iCloudEnd)
+        let reference = RecordReference(recordName: "target", zoneID: Self.garden, action: .validate)
+        try await fixture.save([plant("source", ["bed": .reference(reference)])], at: fixture.iCloudEnd)
+        // The target changes last, so that a full feed has it after the source.
+        try await fixture.save((0..<250).map { plant("p\($0)") }, at: fixture.iCloudEnd)
+        try await fixture.save([plant("target", ["name": .string("b")])], at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.deferred.isEmpty, "\(copier.state.deferred)")
+        #expect(copier.state.copied == 252)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func aThrottledRequestIsRepeatedAfterItsDelay() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("p1")], at: fixture.iCloudEnd)
+        let delays = Mutex<[Duration]>([])
+        var end = fixture.iCloudEnd
+        end.patience = Patience { delay in delays.withLock { $0.append(delay) } }
+        fixture.wire.throttleNext(2)
+        #expect(try await end.zones() == ["Garden"])
+        #expect(delays.withLock { $0 } == [.seconds(12), .seconds(12)])
+        fixture.wire.throttleNext(100)
+        let error = await #expect(throws: CKError.self) { try await end.zones() }
+        #expect(error?.code == .requestRateLimited)
+        #expect(delays.withLock { $0.count } == 2 + Patience.attemptsMax)
+    }
+
+    @Test func recordTypesOfThePublicDatabaseAreCopiedByQueries() async throws {
+        let fixture = try await Fixture(.public)
+        for cloud in [fixture.apple, fixture.tarn] {
+            try await cloud.addIndexes(toType: "Post", fields: ["___recordID"], container: Self.container)
+        }
+        let posts = (0..<210).map { Record(recordName: "post\($0)", recordType: "Post", fields: ["title": Field(.string("\($0)"))]) }
+        let failures = try await fixture.iCloudEnd.modify(posts.map { RecordOperation(.forceReplace, $0) }, inZone: ZoneID.defaultZoneName)
+        #expect(failures.isEmpty)
+        fixture.apple.clock.advance(by: .seconds(5))
+        let parts = [
+            CopyPart(zone: ZoneID.defaultZoneName, recordType: "Post"), CopyPart(zone: ZoneID.defaultZoneName, recordType: "None"),
+        ]
+        var copier = try fixture.copier()
+        try await copier.copy(parts)
+        #expect(copier.state.copied == 210)
+        #expect(try await fixture.differences(parts) == [])
+    }
+
+    @Test func aStateIsOfOneCopy() async throws {
+        let fixture = try await Fixture()
+        try fixture.file.write(CopyState(fixture.copy))
+        #expect(try fixture.file.read(fixture.copy) == CopyState(fixture.copy))
+        var other = fixture.copy
+        other.command = "push"
+        let error = #expect(throws: CommandError.self) { try fixture.file.read(other) }
+        #expect(error?.description.contains("--state") == true)
+        try Data("{}".utf8).write(to: fixture.file.url)
+        #expect(throws: CommandError.self) { try fixture.file.read(fixture.copy) }
+    }
+
+    @Test func aRunContinuesOrBeginsAgain() {
+        let (zone, type) = (CopyPart(zone: "Garden", recordType: nil), CopyPart(zone: "_defaultZone", recordType: "Post"))
+        var state = CopyState(
+            CopyState.Copy(command: "pull", container: "c", environment: "e", database: "d", iCloud: "a", tarn: "t"))
+        state.beginRun()
+        state[zone] = CopyState.Progress(position: "z1", isComplete: true)
+        state[type] = CopyState.Progress(position: "t1")
+        state.copied = 5
+        // Interrupted: nothing begins again.
+        state.beginRun()
+        #expect(state[zone] == CopyState.Progress(position: "z1", isComplete: true))
+        #expect(state.copied == 5)
+        state[type].isComplete = true
+        state.isRunning = false
+        state.beginRun()
+        #expect(state[zone] == CopyState.Progress(position: "z1"))
+        #expect(state[type] == CopyState.Progress())
+        #expect(state.copied == 0)
+    }
+
+    @Test func addressesAndTokensAreChecked() async {
+        let common = ["--container", Self.container, "--session", "s"]
+        let run = await CommandRun(["icloud", "sign-in", "--icloud", "http://cloud.example.org"] + common)
+        #expect(run.status == 64)
+        #expect(run.notes.contains("https://"), "\(run.notes)")
+        let publicRun = await CommandRun(["icloud", "pull", "--database", "public", "--state", "x"] + common)
+        #expect(publicRun.notes.contains("--type"), "\(publicRun.notes)")
+    }
+}
