@@ -155,7 +155,8 @@ let package = Package(
             name: "TarnCommands",
             dependencies: [
                 "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer",
-                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool", "SQLiteStore",
+                "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool",
+                "SQLiteStore",
                 "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -44,7 +44,8 @@ package struct Console: PageResponder {
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
-        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil, measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
+        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil,
+        measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
         self.storage = storage

@@ -4,7 +4,7 @@
 import GRDB
 import GRDBSQLite
 
-/// What a connection that writes promises and maintains. Entrants of one workload must agree, or one of them does less work.
+/// Durability and indexes of a connection that writes. If entrants of one workload differ, one of them does less work.
 struct WritingConditions: Equatable, CustomStringConvertible {
     /// 1 is NORMAL, 2 is FULL.
     var synchronous: Int

@@ -55,7 +55,7 @@ struct Entrant {
 
 /// One repetition, ready to go.
 struct Trial {
-    /// Of the connection that writes; nil for entrants whose connection is not reached from here.
+    /// Conditions of the connection that writes; nil for an entrant whose connection is private.
     let conditions: WritingConditions?
     /// The only part that is timed.
     let run: () throws -> Outcome

@@ -46,7 +46,7 @@ package struct AttemptCount: Hashable, Sendable {
 
 /// A storage in which all processes of a server count wrong passwords and codes.
 package protocol AttemptStorage: Sendable {
-    /// Changes counts in one transaction, which no other transaction for the keys runs beside.
+    /// Changes counts in one transaction that excludes other transactions for the keys.
     ///
     /// - Parameters:
     ///   - keys: Any texts; the storage does not store them.

@@ -115,7 +115,7 @@ extension CloudService {
         return credentials
     }
 
-    /// Uses a web auth token up, where the profile says so.
+    /// Invalidates a web auth token if the profile rotates tokens.
     ///
     /// - Throws: `WireError` with `.authenticationRequired` for a token that was used before.
     private func useOnce(_ text: String) async throws {

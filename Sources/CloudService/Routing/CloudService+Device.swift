@@ -54,7 +54,7 @@ extension CloudService {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
             let courier = try courier(for: message, call, credentials)
-            // What the service in use answers to a registration is not known: an empty object, or the same members.
+            // The response of Apple's service to a registration is not documented: an empty object, or the same members.
             let hasMembers = profile == .tarn || path.operation == .createToken
             response = .json(hasMembers ? courier.encoded() : Array("{}".utf8), endpoint: path.operation.rawValue)
         case .webAuthToken:

@@ -101,7 +101,7 @@ extension CloudService {
         return .json(answer, endpoint: exchange.operation.rawValue)
     }
 
-    /// Processor time of the query subscriptions of one request, beside the limit of their work.
+    /// Processor time of the query subscriptions of one request, in addition to the limit of their work.
     private static let evaluationMilliseconds = 1000
 
     /// Evaluates query subscriptions on a reader, never on the writer, and accounts in turn. A failure costs notifications: the request has been carried out.
