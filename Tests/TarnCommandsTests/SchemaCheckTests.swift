@@ -76,9 +76,8 @@ import Testing
         let run = await place.check()
         #expect(run.status == 2)
         #expect(
-            run.output.split(separator: "\n").first
-                == "! field CD_Note.CD_stars has no property in the model. Give a renamed property its first name as renaming identifier; list a "
-                + "removed one in syncRetired of its entity")
+            run.output.hasPrefix(
+                "! field CD_Note.CD_stars has no property in the model. Give a renamed property its first name as renaming identifier; "))
         let earlier = await place.check("--earlier")
         #expect(earlier.status == 0)
         #expect(earlier.output.hasPrefix("  field CD_Note.CD_stars belongs to a later version\n"))
