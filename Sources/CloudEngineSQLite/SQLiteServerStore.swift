@@ -172,8 +172,9 @@ extension SQLiteServerStore: EngineStorage {
 extension StorageFailure {
     /// What went wrong, without statement, values and paths.
     init(_ error: DatabaseError) {
-        // Errors of the unit's own statements have no message. The audit log's trigger has another one.
-        if error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER, error.message ?? MoveState.fenceMessage == MoveState.fenceMessage {
+        // Errors of the unit's own statements have no message of the trigger. The only other one that rejects rows is that of the audit log,
+        // which no statement updates.
+        if error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER {
             self = .moved
             return
         }

@@ -100,7 +100,8 @@
             while try running() == "0" { await Task.yield() }
             reading.cancel()
             await #expect(throws: CancellationError.self) { try await reading.value }
-            #expect(try running() == "0")
+            // The server reports the end of a statement before it lists it; without an end, the suite's limit of time fails the test.
+            while try running() != "0" { await Task.yield() }
             // The pool connects again.
             try await sleep("0", terms(1000))
             try store.close()
