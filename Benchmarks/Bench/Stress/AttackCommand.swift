@@ -43,7 +43,7 @@ struct AttackCommand: ParsableCommand {
         let scratch = try Scratch()
         let folder = scratch.newFile().deletingPathExtension()
         let server = try StressServer(tarn: tarn, folder: folder)
-        // Data segments and private mappings that are written to. An address space limit would count what is only reserved.
+        // Data segments and private mappings that are written to. An address space limit would count reserved memory as well.
         server.shellLimits = ["ulimit -d \(memory * 1024)", "ulimit -c 0"]
         let tokens = (owner: try server.newUser("mia"), attacker: try server.newUser("eve"))
         try server.start()

@@ -13,7 +13,7 @@ final class OverloadLoad {
         var accepted: [Double] = []
         /// The same for responses with status 503 or 429.
         var refused: [Double] = []
-        /// Other responses that are no success, and broken connections.
+        /// Responses with another error status, and broken connections.
         var failed = 0
         /// Requests that had no free connection.
         var unsent = 0

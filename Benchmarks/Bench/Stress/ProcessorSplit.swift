@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Which processors a server and its load use. Each has its own: otherwise a load that grows takes from the server what it is measured by.
+/// Which processors a server and its load use. Each has its own: otherwise a growing load takes processor time from the server.
 struct ProcessorSplit {
     private let server: [Int]
     private let client: Int

@@ -6,7 +6,7 @@ import Foundation
 import Glibc
 import TarnCommands
 
-/// Holds push streams, and measures what they cost and how fast a change reaches all of them.
+/// Holds push streams, and measures their memory and the latency of a change to all of them.
 struct StreamsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "streams", abstract: "Hold push streams, and wake all of them.",
@@ -88,7 +88,7 @@ struct StreamsCommand: ParsableCommand {
         }
     }
 
-    /// Reads what has arrived, until nothing more comes for a while.
+    /// Reads received bytes until no more arrive for a while.
     private func drain(_ connections: [StressConnection]) throws {
         var waiting = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         while poll(&waiting, nfds_t(waiting.count), 500) > 0 {

@@ -156,7 +156,8 @@
                 _ = try Self.move(from: server.folder.path, to: address) { step in
                     guard step == .caughtUp else { return }
                     try postgres.sql(
-                        "UPDATE devices SET label = label || '!' WHERE token_hash = (SELECT token_hash FROM devices ORDER BY 1 LIMIT 1)", on: address)
+                        "UPDATE devices SET label = label || '!' WHERE token_hash = (SELECT token_hash FROM devices ORDER BY 1 LIMIT 1)",
+                        on: address)
                 }
             }
             #expect(failure?.what.contains("devices") == true)
