@@ -274,8 +274,8 @@ let package = Package(
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
-                "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData",
-                "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
+                "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudService", "CloudWire",
+                "CoreData", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
             ],
             resources: [.copy("Samples")]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),

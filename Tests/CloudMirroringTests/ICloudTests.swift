@@ -4,6 +4,7 @@
 import CloudInProcess
 import CloudKit
 import CloudMirroring
+import CloudService
 import CloudWire
 import CoreData
 import Foundation
