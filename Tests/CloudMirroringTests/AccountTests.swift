@@ -35,13 +35,17 @@ import Testing
     }
 
     private func titles(in file: URL) throws -> Set<String> {
+        try read(file) { Set(try $0.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
+    }
+
+    private func read<T: Sendable>(_ file: URL, _ body: @Sendable (NSManagedObjectContext) throws -> T) throws -> T {
         let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
         let description = NSPersistentStoreDescription(url: file)
         description.isReadOnly = true
         container.persistentStoreDescriptions = [description]
         try container.load()
         let context = container.newBackgroundContext()
-        return try context.performAndWait { Set(try context.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
+        return try context.performAndWait { try body(context) }
     }
 
     @Test func theOthersDataTakeThePlaceOfTheFirsts() async throws {
@@ -136,6 +140,10 @@ import Testing
         #expect(try laptop.dump == shown)
         // Everything is in the archive, and Mia's data on the server are unchanged.
         #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent", "Bo's"]])
+        // A reference to Mia's post as well, which the attachment in the store has lost.
+        #expect(try second.read { try $0.all("Attachment").map { $0.value(forKey: "post") == nil } } == [true])
+        let archive = try #require(try archives(beside: file).first)
+        #expect(try read(archive) { try $0.all("Attachment").map { $0.value(forKeyPath: "post.title") as? String } } == ["Mia's"])
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == "Post  title Mia's")

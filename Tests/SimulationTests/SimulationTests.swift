@@ -128,6 +128,10 @@ import Testing
             6359, [.sharing],
             "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"
         ),
+        (
+            20_002_216, [.batches, .pauses, .wholeSaves],
+            "an object of a new user referred to one of the previous user before the device noticed: the check did not know the target"
+        ),
     ]
 
     @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {
@@ -145,10 +149,13 @@ import Testing
     }
 
     /// In 3005 and 3011 with extensions, a topic was renamed after the backup, and got another record name when the backup's record, or that
-    /// of another device, arrived: it existed twice. In 3005 with pauses, versions that the backup had won against later edits.
+    /// of another device, arrived: it existed twice. In 3005 with pauses, versions that the backup had won against later edits. In 20001676,
+    /// a save was acknowledged by its replay, and the device's token from before the backup stayed valid: its objects were never sent
+    /// again. In 20001794, a device that was away during the restore replaced a later value, as it may: the check of `sync()` rejected it.
     @Test(
         arguments: [
             (3005, [.extensions, .restores]), (3011, [.extensions, .restores]), (3005, [.batches, .pauses, .restores, .wholeSaves]),
+            (20_001_676, [.repeatedRestores, .restores, .wholeSaves]), (20_001_794, [.pauses, .restores]),
         ] as [(UInt64, Set<Feature>)])
     func aRestoredServerKeepsIdentitiesAndLaterEdits(seed: UInt64, features: Set<Feature>) throws {
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed)")

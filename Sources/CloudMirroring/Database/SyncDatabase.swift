@@ -229,7 +229,7 @@ struct SyncDatabase: Sendable {
     struct Response: Sendable {
         var outcomes: [String: ItemOutcome] = [:]
         var syncToken: String?
-        /// The token of the last change that the server had made by then.
+        /// A token of the history with the batch: of its last change, or of the last one that the server had made by then.
         var exportedToken: String?
     }
 
@@ -291,7 +291,8 @@ struct SyncDatabase: Sendable {
             }
         }
         answer.syncToken = response.nextSyncToken
-        answer.exportedToken = response.syncToken
+        // A batch without a token to continue from, as that of a replay, uses the next token for this alone.
+        answer.exportedToken = response.syncToken ?? response.nextSyncToken
     }
 
     /// - Returns: The uploaded assets of an item by field, or the failure of this item alone.

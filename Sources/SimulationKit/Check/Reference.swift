@@ -59,6 +59,9 @@ struct Reference {
     private(set) var arrangements: [List: Arrangement] = [:]
     /// Values outside of the stores: in a discarded conflict log, or in an archive.
     var kept: Set<String> = []
+    /// Another user's objects that objects of this user referred to, before a device noticed that its account had changed. They stay in the
+    /// archive, and the references are cleared.
+    var foreignTargets: Set<String> = []
     /// Whether the user deleted everything at some time. Then only the convergence of devices is checked.
     var isPurged = false
     /// Whether the server was restored from a backup. Objects that were deleted since may return, and an older value of one device may
@@ -210,6 +213,7 @@ struct Reference {
             // A reference is cleared with its target, and may be written more than once.
             let isReference = writes.contains { $0.value.map { objects[$0] != nil } ?? false }
             if isReference, value == nil, writes.contains(where: { $0.value.map { objects[$0]?.isDeleted == true } ?? false }) { continue }
+            if value == nil, let target = writes.last?.value, foreignTargets.contains(target) { continue }
             let isOlder = writes.contains { $0.value == value }
             // The later write may have been discarded with an account.
             if object.mayBeOlder || isServerRestored, isOlder || value == nil { continue }

@@ -202,13 +202,19 @@ package final class Simulation: @unchecked Sendable {
         let mayBeRejected = features.contains(.permissions) && device.role != .owner
         if device.role == .reader, !mayBeRejected { return sharing.refused.append((edit, device.name, device.version)) }
         let circle = circle(of: device.user)
-        for (owner, part) in edit.split(by: { label in references.first { $0.value.objects[label] != nil }?.key ?? circle }) {
+        for (owner, part) in edit.split(by: { self.owner(of: $0) ?? circle }) {
             references[owner]?.take(part, by: device.name, version: device.version)
+            for case .set(_, _, _, let target?) in part.changes {
+                if let other = self.owner(of: target), other != owner { references[owner]?.foreignTargets.insert(target) }
+            }
             if mayBeRejected { references[owner]?.allowRestoring(part) }
             // The store has not noticed yet that its objects belong to the previous user.
             if owner != circle { references[owner]?.giveUp() }
         }
     }
+
+    /// The user, or the circle of users, with an object of a label.
+    private func owner(of label: String) -> String? { references.first { $0.value.objects[label] != nil }?.key }
 
     /// Runs events until a time, or until there are none.
     private func go(until end: Double) throws {
