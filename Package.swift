@@ -261,7 +261,7 @@ let package = Package(
             exclude: ["Golden", "Shelves.xcdatamodeld"],
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
-        .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire", "SystemSupport"]),
+        .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudService", "CloudWire", "SystemSupport"]),
         .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData", "TestBasics"]),
         // Uses Apple's public API and nothing else, but for one file that starts a cloud.
         .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),

@@ -3,6 +3,7 @@
 
 import CloudInProcess
 import CloudKit
+import CloudService
 import CloudWire
 import Foundation
 import Synchronization

@@ -155,7 +155,8 @@ import Testing
         rules.waitingMax = 4
         var controller = AdmissionController(rules)
         for _ in 0..<2 { _ = controller.arrive("ann", at: .zero) }
-        #expect(controller.refusesEarly("ann", at: .zero))
+        let isRefused = controller.refusesEarly("ann", at: .zero)
+        #expect(isRefused)
         #expect(controller.refusedCount == 1)
         #expect(controller.waitingCount == 1)
     }
@@ -163,7 +164,8 @@ import Testing
     /// A loop reads the heads of many requests before the first of them waits.
     @Test func headsOfAStandingQueueAreBounded() {
         var server = Server(slots: 4, service: .milliseconds(10))
-        #expect(!server.controller.refusesEarly("ann", inServiceCount: 1000, at: .zero), "a burst waits")
+        let refusesABurst = server.controller.refusesEarly("ann", inServiceCount: 1000, at: .zero)
+        #expect(!refusesABurst, "a burst waits")
         for _ in 0..<400 {
             server.send("ann")
             server.send("bob")
@@ -171,18 +173,24 @@ import Testing
         }
         var controller = server.controller
         while controller.runningCount > 1 { _ = controller.finish("ann", at: server.now) }
-        _ = controller.expire(at: server.now + .milliseconds(11))
         let now = server.now + .milliseconds(11)
+        _ = controller.expire(at: now)
         #expect(controller.waitingCount == 0)
         #expect(controller.isPressed(at: now))
-        let room = (0...100).first { controller.refusesEarly("bob", inServiceCount: $0, at: now) }
+        let room = Self.room("bob", &controller, at: now)
         // Four run, and four end within the target.
         #expect(room == 8)
-        #expect(!controller.refusesEarly("eve", inServiceCount: 15, at: now), "she has no request here")
-        #expect(controller.refusesEarly("eve", inServiceCount: 16, at: now))
+        let roomOfANewRequester = Self.room("eve", &controller, at: now)
+        #expect(roomOfANewRequester == 16, "she has no request here")
         let later = now + .milliseconds(201)
         #expect(!controller.isPressed(at: later))
-        #expect(!controller.refusesEarly("bob", inServiceCount: 100, at: later))
+        let refusesLater = controller.refusesEarly("bob", inServiceCount: 100, at: later)
+        #expect(!refusesLater)
+    }
+
+    /// The number of requests in service at which the requester's next one is refused.
+    private static func room(_ requester: String, _ controller: inout AdmissionController, at now: Duration) -> Int? {
+        (0...100).first { controller.refusesEarly(requester, inServiceCount: $0, at: now) }
     }
 
     @Test func theEndOfAnOverloadEndsTheShortWaits() {
@@ -234,8 +242,8 @@ import Testing
         var controller = AdmissionController(rules)
         let ann = (0..<4).map { _ in controller.arrive("ann", at: .zero) }
         #expect(ann.map(\.verdict) == [.run, .wait, .wait, .refuse])
-        #expect(controller.refusesEarly("ann", at: .zero))
-        #expect(!controller.refusesEarly("bob", at: .zero))
+        let refused = ["ann", "bob"].map { controller.refusesEarly($0, at: .zero) }
+        #expect(refused == [true, false])
         let others = ["b", "c", "d", "e", "f", "g"].map { controller.arrive($0, at: .zero).verdict }
         #expect(others.allSatisfy { $0 == .wait })
         let last = controller.arrive("h", at: .zero)

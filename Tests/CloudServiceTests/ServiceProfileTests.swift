@@ -5,6 +5,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 import ServiceFixtures
+import TestBasics
 import Testing
 
 /// `tarn serve --profile apple`: what Apple documents, and nothing else.

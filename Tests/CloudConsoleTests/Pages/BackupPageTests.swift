@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import Foundation
 import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Backups that are made in the console.
