@@ -33,7 +33,7 @@ import Testing
             let tokens = try WebAuthTokenStore(URL(fileURLWithPath: folder.path).appendingPathComponent("session"))
             try tokens.signIn(try await apple.webAuthToken(of: "mia", container: ICloudCopyTests.container))
             wire = Wire(apple.addVisitor(device: "copy"))
-            let patience = Patience { _ in }
+            let patience = Patience(sleep: { _ in })
             iCloudEnd = CloudEnd(
                 name: "iCloud",
                 client: CloudDatabaseClient(
@@ -235,7 +235,7 @@ import Testing
         try await fixture.save([plant("p1")], at: fixture.iCloudEnd)
         let delays = Mutex<[Duration]>([])
         var end = fixture.iCloudEnd
-        end.patience = Patience { delay in delays.withLock { $0.append(delay) } }
+        end.patience = Patience(sleep: { delay in delays.withLock { $0.append(delay) } })
         fixture.wire.throttleNext(2)
         #expect(try await end.zones() == ["Garden"])
         #expect(delays.withLock { $0 } == [.seconds(12), .seconds(12)])

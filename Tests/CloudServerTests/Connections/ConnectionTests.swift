@@ -230,7 +230,8 @@ import Testing
     /// A connection that is accepted while the server stops, and that no task owns. Without the guard the process ends.
     @Test func anAcceptedConnectionWithoutATaskIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let guarded = GuardedChannel(idleSeconds: 60, judge: { _, _ in nil }, responder: { _, _, _ in })
+        let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestEnded: {})
+        let guarded = GuardedChannel(idleSeconds: 60, judge: judge, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 // Dropped once the channel is active, as one is that comes after the last that was taken.

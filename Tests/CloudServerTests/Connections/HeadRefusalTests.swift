@@ -101,7 +101,7 @@ import Testing
                 while admission.inService != 1 { await Task.yield() }
             }
             while admission.inService != 0 { await Task.yield() }
-            #expect(try await server.send("GET", "/health").status == 200)
+            #expect(try await server.send("GET", "/health", token: nil).status == 200)
             #expect(admission.inService == 0)
         }
     }
