@@ -36,6 +36,7 @@ extension CKContainer.Configuration {
     /// - Parameters:
     ///   - apiToken: The API token of the container and environment, from the CloudKit Console.
     ///   - sessionFile: The file that has, or gets, the user's web auth token.
+    ///   - environment: The environment that the API token was made for.
     ///   - server: Another address, such as that of `tarn serve --profile apple` in tests.
     public static func iCloud(
         apiToken: Token, sessionFile: URL, environment: Environment = .development, server: String = iCloudServer
