@@ -77,7 +77,7 @@ enum ImportRules {
         ("CloudEngineSQLite", ["CloudEnginePostgres", "CloudServer", "CloudConsole"], "storage knows no transport"),
         ("CloudEnginePostgres", ["CloudEngineSQLite", "CloudServer", "CloudConsole"], "storage knows no transport"),
         (
-            "TarnCommands", ["CloudCollaboration", "CloudMirroring", "CoreData", "MirroringCore"],
+            "TarnCommands", ["CloudCollaboration", "CloudMirroring", "CoreData"],
             "of the client, commands have the requests that copy records from and to iCloud"
         ),
         ("CloudStorageSupport", ["CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudConsole"], "storages share it"),

@@ -168,6 +168,8 @@ import Testing
         "schema_fields": "Types of a container.", "schema_types": "Types of a container.", "server_keys": "Keys of programs.",
         "used_marks": "Digests of programs' signatures.", "restores": "Made by a restore from a backup.",
         "counters": "Numbers of PostgreSQL's server.", "request_counts": "Hashes of senders, for two minutes.",
+        "password_attempts": "Hashes of names and networks, for 15 minutes.",
+        "password_networks": "Hashes of networks of accounts, for 30 days.",
     ]
 
     /// Rows that are kept, with their expiry.
