@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test func everySettingAndLimitHasAnExplanation() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 27, "tests of settings know them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 28, "tests of settings know them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {
