@@ -83,7 +83,8 @@ import Testing
         }
 
         func asset(_ byte: UInt8, of name: String, at end: CloudEnd) async throws -> FieldValue {
-            .asset(
+            try await end.create(zones: ["Garden"])
+            return .asset(
                 try await end.client.uploadAsset(
                     .bytes(Array(repeating: byte, count: 5000)), recordType: "Plant", recordName: name, fieldName: "photo",
                     zoneID: ICloudCopyTests.garden))

@@ -4,7 +4,6 @@
 import CloudKit
 import CoreData
 import Foundation
-import Testing
 
 /// Notes of an app in iCloud: `notes TEXT` adds one.
 struct ICloudNotes {
@@ -52,19 +51,5 @@ struct ICloudNotes {
         container.loadPersistentStores { _, error in failure = failure ?? error }
         if let failure { throw failure }
         return container
-    }
-}
-
-@Suite struct ICloudGuideTests {
-    /// The guide shows the whole program.
-    @Test func theGuideHasTheProgram() throws {
-        let file = URL(fileURLWithPath: #filePath)
-        let root = (0..<4).reduce(file) { url, _ in url.deletingLastPathComponent() }
-        let guide = try String(
-            contentsOf: root.appendingPathComponent("Documentation/Tarn.docc/LeavingAndEnteringICloud.md"), encoding: .utf8)
-        let source = try String(contentsOf: file, encoding: .utf8)
-        let start = try #require(source.range(of: "/// Notes of an app in iCloud"))
-        let end = try #require(source.range(of: "\n@Suite"))
-        #expect(guide.contains(source[start.lowerBound..<end.lowerBound]))
     }
 }
