@@ -12,9 +12,9 @@ extension ServiceResponder {
     var judge: HeadRefusalHandler.Judge {
         HeadRefusalHandler.Judge { head, address in
             guard CloudService.isAdmitted(path: head.uri) else { return .admitted(isCounted: false) }
-            if let refusal = refusal(of: head, from: address) { return .refused(refusal) }
+            return refusal(of: head, from: address).map { .refused($0) } ?? .admitted(isCounted: true)
+        } requestArrived: {
             service.admission.enter()
-            return .admitted(isCounted: true)
         } requestEnded: {
             service.admission.leave()
         }

@@ -6,7 +6,7 @@ import NIOHTTP1
 
 /// What a server decides about a request by its head.
 enum HeadVerdict: Sendable {
-    /// - Parameter isCounted: The request counts as in service until its response is written or its connection closes.
+    /// - Parameter isCounted: Once it has arrived, the request counts as in service until its response is written or its connection closes.
     case admitted(isCounted: Bool)
     case refused(HeadRefusal)
 }
@@ -23,7 +23,7 @@ struct HeadRefusal: Sendable {
 /// The body of a refused request is dropped as it arrives. A long one is not read: the connection closes. A client that sends its next
 /// request without waiting is read from later.
 ///
-///     head ─▶ judge ─▶ admitted ─▶ Hummingbird ─▶ response, or the connection closes ─▶ ended
+///     head ─▶ judge ─▶ admitted ─▶ Hummingbird; counted from its last byte to its response, or the end of its connection
 ///               └▶ refused ─▶ 503 ─▶ skip a short body ─▶ after a second refusal, pause
 ///                              └▶ a long body: stop reading, close
 ///
@@ -36,7 +36,9 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     struct Judge: Sendable {
         let verdict: @Sendable (HTTPRequestHead, SocketAddress?) -> HeadVerdict
-        /// Called once for each request that was admitted and counted.
+        /// Called when all of a request that is counted has arrived. A client that sends slowly is in no other's way.
+        let requestArrived: @Sendable () -> Void
+        /// Called once for each request that arrived.
         let requestEnded: @Sendable () -> Void
     }
 
@@ -48,6 +50,11 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case stopped
     }
 
+    /// An admitted request whose response is not complete.
+    private enum Admitted {
+        case uncounted, arriving, inService
+    }
+
     /// Bytes of a body that are read and dropped, so that the connection can be used again.
     static let skippedBytesMax = 1 << 16
     /// Time for a response to reach a client that still sends. Closing with unread bytes resets a connection.
@@ -56,8 +63,8 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let judge: Judge
     private var reading = Reading.passing
-    /// Admitted requests whose responses are not complete, the oldest first; `true` for those that are counted.
-    private var responding = CircularBuffer<Bool>(initialCapacity: 1)
+    /// The oldest request first.
+    private var responding = CircularBuffer<Admitted>(initialCapacity: 1)
     private var wasRefused = false
     private var isPaused = false
     private var hasHeldRead = false
@@ -70,10 +77,13 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
             switch responding.isEmpty ? judge.verdict(head, context.remoteAddress) : .admitted(isCounted: false) {
             case .refused(let refusal): refuse(head, refusal, context)
             case .admitted(let isCounted):
-                responding.append(isCounted)
+                responding.append(isCounted ? .arriving : .uncounted)
                 wasRefused = false
                 context.fireChannelRead(data)
             }
+        case (.end, .passing):
+            noteArrival()
+            context.fireChannelRead(data)
         case (_, .passing): context.fireChannelRead(data)
         case (.end, .skipping(let isLast)):
             reading = isLast ? .stopped : .passing
@@ -83,15 +93,24 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data), responding.popFirst() == true { judge.requestEnded() }
+        if case .end = unwrapOutboundIn(data) { endFirst() }
         context.write(data, promise: promise)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        while let isCounted = responding.popFirst() {
-            if isCounted { judge.requestEnded() }
-        }
+        while !responding.isEmpty { endFirst() }
         context.fireChannelInactive()
+    }
+
+    /// The request that arrives is the last one, unless its response is complete already.
+    private func noteArrival() {
+        guard let last = responding.indices.last, case .arriving = responding[last] else { return }
+        responding[last] = .inService
+        judge.requestArrived()
+    }
+
+    private func endFirst() {
+        if case .inService = responding.popFirst() { judge.requestEnded() }
     }
 
     func read(context: ChannelHandlerContext) {

@@ -117,10 +117,10 @@ package struct AdmissionController: Sendable {
 
     /// Refuses a request before it arrives, which costs its sender nothing: its body was not read.
     ///
-    /// While a queue stands, requests whose heads were read count as well, though they do not wait here yet. Otherwise all heads that a
-    /// loop reads at once would be admitted by the queue of the moment before. A requester without a request here is refused later.
+    /// While a queue stands, requests that have arrived count as well, though they do not wait here yet. Otherwise all requests that a
+    /// loop reads in one round would be admitted by the queue of the round before. A requester without a request here is refused later.
     ///
-    /// - Parameter inServiceCount: Requests between head and response; 0 decides by the queue alone.
+    /// - Parameter inServiceCount: Requests that have arrived and have no response; 0 decides by the queue alone.
     /// - Returns: `false` for a request that may arrive.
     package mutating func refusesEarly(_ requester: String, inServiceCount: Int = 0, at now: Duration) -> Bool {
         guard rules.runningMax > 0 else { return false }

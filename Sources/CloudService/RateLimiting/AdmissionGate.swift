@@ -42,10 +42,10 @@ package final class AdmissionGate: Sendable {
     /// `false` if no request is refused by its head now.
     package var isPressed: Bool { state.withLock { $0.controller.isPressed(at: now) } }
 
-    /// Requests between head and response.
+    /// Requests that have arrived and have no response yet.
     package var inService: Int { inServiceCount.load(ordering: .relaxed) }
 
-    /// Counts a request whose head was read, until ``leave()``.
+    /// Counts a request that has arrived, until ``leave()``.
     package func enter() { inServiceCount.add(1, ordering: .relaxed) }
 
     /// Counts the end of a request that entered: its response was written, or its connection closed.

@@ -230,7 +230,7 @@ import Testing
     /// A connection that is accepted while the server stops, and that no task owns. Without the guard the process ends.
     @Test func anAcceptedConnectionWithoutATaskIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestEnded: {})
+        let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
         let guarded = GuardedChannel(idleSeconds: 60, judge: judge, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
