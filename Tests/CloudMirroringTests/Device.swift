@@ -171,7 +171,8 @@ final class HandDrivenTimers: Sendable {
         var sleepers: [Int: Sleeper] = [:]
         var watchers: [(longest: Double, continuation: CheckedContinuation<Void, Never>)] = []
         var next = 0
-        var isFree = false
+        /// Delays of so many seconds at most end at once.
+        var freeSeconds: Double?
     }
 
     private let state = Mutex(State())
@@ -185,7 +186,7 @@ final class HandDrivenTimers: Sendable {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let isCancelled = Task.isCancelled
                 state.withLock { state in
-                    if state.isFree {
+                    if let free = state.freeSeconds, seconds <= free {
                         continuation.resume()
                     } else if isCancelled {
                         continuation.resume(throwing: CancellationError())
@@ -220,19 +221,30 @@ final class HandDrivenTimers: Sendable {
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     func advance(by seconds: Double) {
-        let due = state.withLock { state in
+        wake { state in
             state.now += seconds
-            let now = state.now
-            let due = state.sleepers.filter { $0.value.due <= now }
-            for number in due.keys { state.sleepers[number] = nil }
-            return due.values.sorted { $0.due < $1.due }
+            return state.now
         }
-        for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Ends all delays from now on.
-    func runFreely() {
-        state.withLock { $0.isFree = true }
-        advance(by: .infinity)
+    /// Ends delays from now on. A loop that polls would never pause without the limit.
+    ///
+    /// - Parameter longest: The longest delay that ends, in seconds.
+    func runFreely(upTo longest: Double = .infinity) {
+        wake { state in
+            state.freeSeconds = longest
+            return state.now + longest
+        }
+    }
+
+    /// Wakes sleepers that are due until the time that `change` returns.
+    private func wake(_ change: (inout State) -> Double) {
+        let woken = state.withLock { state in
+            let last = change(&state)
+            let woken = state.sleepers.filter { $0.value.due <= last }
+            for number in woken.keys { state.sleepers[number] = nil }
+            return woken.values.sorted { $0.due < $1.due }
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
     }
 }

@@ -177,7 +177,7 @@ import Testing
         losing.loseNext(operation)
         let tablet = try device("tablet", line)
         try tablet.edit { context in for number in 0..<3 { context.insert("Post", ["title": "\(number)"]) } }
-        tablet.timers.runFreely()
+        tablet.timers.runFreely(upTo: 600)
         try await tablet.until { _ in losing.isSpent && line.tokens.session == nil }
         try await line.signIn()
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
