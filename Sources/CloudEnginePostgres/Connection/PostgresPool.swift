@@ -107,6 +107,11 @@ final class PostgresPool: @unchecked Sendable {
                 }
                 connection = usable
                 job.run(usable)
+                // While it is open, the database keeps its transaction, which holds back the removal of old rows.
+                if usable.isBroken {
+                    usable.close()
+                    connection = nil
+                }
             } catch {
                 connection = nil
                 job.fail(error)
