@@ -24,8 +24,10 @@ enum AttemptRows {
     fileprivate static let lock = """
         SELECT key, failed, until, last FROM password_attempts WHERE key = ANY ($1::text[]::bigint[]) ORDER BY key FOR UPDATE
         """
-    fileprivate static let update = "UPDATE password_attempts SET failed = $2, until = $3, last = $4 WHERE key = $1"
-    fileprivate static let delete = "DELETE FROM password_attempts WHERE key = $1"
+    fileprivate static let store = """
+        INSERT INTO password_attempts (key, failed, until, last) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (key) DO UPDATE SET failed = excluded.failed, until = excluded.until, last = excluded.last
+        """
     fileprivate static let isKnown = "SELECT 1 FROM password_networks WHERE key = $1 AND at >= $2"
     fileprivate static let storeNetwork = """
         INSERT INTO password_networks (key, at) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET at = excluded.at
@@ -45,24 +47,35 @@ extension PostgresServerStore: AttemptStorage {
         let numbers = PostgresValues.texts(texts.keys.sorted().map(String.init))
         let network = PartitionKey.number(of: networkKey)
         return try await writing { connection in
-            try connection.send(AttemptRows.make, numbers + [now])
             let results = try connection.queries([
                 (AttemptRows.lock, numbers), (AttemptRows.isKnown, [network, now - AttemptRows.networkMilliseconds]),
             ])
-            var counts: [String: AttemptCount] = [:]
-            for row in results[0].rows where row[1] as Int > 0 {
-                if let text = texts[row[0]] { counts[text] = AttemptCount(failed: row[1], until: row[2], last: row[3]) }
+            let isKnown = !results[1].rows.isEmpty
+            var rows = results[0].rows
+            if rows.count < texts.count {
+                // An attempt that has to wait writes nothing.
+                var counts = Self.counts(rows, texts)
+                _ = try body(&counts, isKnown)
+                try connection.send(AttemptRows.make, numbers + [now])
+                rows = try connection.query(AttemptRows.lock, numbers).rows
             }
-            let value = try body(&counts, !results[1].rows.isEmpty)
+            var counts = Self.counts(rows, texts)
+            let value = try body(&counts, isKnown)
+            // Rows are removed when they are old, and not with their last count: a concurrent attempt waits for the row's lock.
             for (number, text) in texts.sorted(by: { $0.key < $1.key }) {
-                guard let count = counts[text] else {
-                    try connection.send(AttemptRows.delete, [number])
-                    continue
-                }
-                try connection.send(AttemptRows.update, [number, count.failed, count.until, count.last])
+                let count = counts[text] ?? AttemptCount(last: now)
+                try connection.send(AttemptRows.store, [number, count.failed, count.until, count.last])
             }
             return value
         }
+    }
+
+    private static func counts(_ rows: [PostgresRow], _ texts: [Int64: String]) -> [String: AttemptCount] {
+        var counts: [String: AttemptCount] = [:]
+        for row in rows where row[1] as Int > 0 {
+            if let text = texts[row[0]] { counts[text] = AttemptCount(failed: row[1], until: row[2], last: row[3]) }
+        }
+        return counts
     }
 
     package func storeNetwork(_ networkKey: String, now: Int64) async throws {
