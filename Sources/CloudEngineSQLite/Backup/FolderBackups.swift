@@ -48,6 +48,7 @@ package final class FolderBackups: ServerBackups {
                 try await DiskQueue.run { [folder] in
                     try FileManager.default.createDirectory(
                         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                    try Self.removeRemains(in: folder)
                 }
                 _ = try await store.backUp(to: "\(folder)/\(Self.name(now))")
                 end = .idle
@@ -59,6 +60,14 @@ package final class FolderBackups: ServerBackups {
             current.withLock { $0 = end }
         }
         return true
+    }
+
+    /// Removes copies that a process which ended left. One server has the folder.
+    private static func removeRemains(in folder: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".partial") {
+            let path = "\(folder)/\(name)"
+            if DataFolder.isOne(path) { try FileManager.default.removeItem(atPath: path) }
+        }
     }
 
     /// Such as `2030-01-02T03-04-05Z`: in the order of time, and without characters that a shell or another system gives a meaning.

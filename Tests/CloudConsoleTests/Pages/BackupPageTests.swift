@@ -48,6 +48,22 @@ import Testing
         try store.close()
     }
 
+    /// A process that ends leaves a copy of an earlier time's name, which no later backup would replace.
+    @Test func partialBackupsAreRemovedByTheNextOne() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let folder = TemporaryFolder()
+        let remains = ["\(folder.path)/backups/2023-01-01T00-00-00Z.partial", "\(folder.path)/backups/thesis.partial"]
+        for path in remains { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        try Data("half".utf8).write(to: URL(fileURLWithPath: "\(remains[0])/tarn.sqlite"))
+        try Data().write(to: URL(fileURLWithPath: "\(remains[1])/chapter"))
+        let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: folder.path)
+        #expect(backups.begin(now: village.clock.now))
+        await Self.end(of: backups)
+        #expect(try await backups.backups().count == 1)
+        #expect(!FileManager.default.fileExists(atPath: remains[0]))
+        #expect(FileManager.default.fileExists(atPath: remains[1]), "a folder of another program stays")
+    }
+
     @Test func aFailureIsShown() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
