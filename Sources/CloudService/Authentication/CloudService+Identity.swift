@@ -31,15 +31,16 @@ extension CloudService {
             flow: flow, browserHash: Hex.text(accounts.sha256(Array(secret.utf8))),
             expires: surroundings.now() / 1000 + ProviderState.seconds)
         let request = state.request(redirectAddress: baseURL + Self.providerCallbackPath, by: engine.sealer, sha256: accounts.sha256)
+        let address: String
         do {
-            let address = try await provider.authorizationAddress(for: request)
-            try await throttle.end(halfDone: attempt, now: now, allowed: allowed)
-            return (address, secret)
+            address = try await provider.authorizationAddress(for: request)
         } catch {
             try? await throttle.end(halfDone: attempt, now: now, allowed: allowed)
             guard let failure = error as? IdentityProviderFailure else { throw error }
             throw Self.wireError(for: failure)
         }
+        try await throttle.end(halfDone: attempt, now: now, allowed: allowed)
+        return (address, secret)
     }
 
     /// Ends a sign-in with the query that the provider sent the browser back with.
