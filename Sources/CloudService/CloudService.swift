@@ -176,7 +176,7 @@ package struct CloudService: Sendable {
         switch failure.code {
         case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
         case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
-        case .moved: WireError(.tryAgainLater, "the server continues on another database in a moment", retryAfter: 1)
+        case .moved, .arriving: WireError(.tryAgainLater, "the server continues on another database in a moment", retryAfter: 1)
         case .objectStore: WireError(.tryAgainLater, "the server cannot reach the files of assets", retryAfter: 5)
         case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
             WireError(.internalError, "the server could not read or write its data")

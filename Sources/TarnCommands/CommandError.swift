@@ -32,7 +32,12 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
             description =
                 "The store of assets could not be used (\(failure.what)): check it, and set TARN_ASSETS, TARN_ASSETS_ENDPOINT, "
                 + "TARN_ASSETS_REGION and its key in the environment as the server has them."
-        case .moved: description = Self.moved(failure, place: database?.shown ?? data)
+        case .moved:
+            description =
+                "The data of \(database?.shown ?? data) was moved to another database: name that with --database, or its folder with --data."
+        case .arriving:
+            description =
+                "A move of a server's data to \(database?.shown ?? data) has not ended: run its 'tarn database move' again."
         case _ where database != nil: description = Self.sentence(failure, database: database?.shown ?? "")
         case .inUse:
             description = "Another tarn server uses the data folder \(data): stop it first, or choose another folder with --data."
@@ -44,12 +49,6 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         case .busy: description = "The database in \(data) is busy: try again in a moment."
         case .unavailable: description = "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
         }
-    }
-
-    private static func moved(_ failure: StorageFailure, place: String) -> String {
-        failure == .isArriving
-            ? "A move of a server's data to \(place) has not ended: run its 'tarn database move' again."
-            : "The data of \(place) was moved to another database: name that with --database, or its folder with --data."
     }
 
     private static func sentence(_ failure: StorageFailure, database: String) -> String {

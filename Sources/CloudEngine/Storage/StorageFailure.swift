@@ -7,8 +7,10 @@ package struct StorageFailure: Error, Hashable, Sendable {
         case busy, full, corrupt, unavailable, newerFormat, inUse, notWritable, nameTaken, unknownName
         /// The S3-compatible store of assets failed.
         case objectStore
-        /// The data is in another database, or moves to this one: nothing is written here.
+        /// The data is in another database: nothing is written here.
         case moved
+        /// The data of another database is moving to this one.
+        case arriving
     }
 
     package var code: Code
@@ -24,7 +26,7 @@ package struct StorageFailure: Error, Hashable, Sendable {
     /// A database whose data is elsewhere.
     package static let moved = StorageFailure(.moved, "the data was moved to another database")
     /// A database that gets the data of another one.
-    package static let isArriving = StorageFailure(.moved, "a move to the database has not ended")
+    package static let isArriving = StorageFailure(.arriving, "a move to the database has not ended")
     /// A database that no server has used yet.
     package static let noData = StorageFailure(.unknownName, "the database has no data of a tarn server")
 }

@@ -47,17 +47,13 @@ struct PostgresError: Error, Hashable, Sendable {
     }
 
     var storageFailure: StorageFailure {
-        let code: StorageFailure.Code =
-            switch failureClass {
-            case .conflict, .timeout: .busy
-            case .exhausted: state == "53100" ? .full : .busy
-            case .moved: .moved
-            case .connection, .duplicate, .other: .unavailable
-            }
+        let what = "PostgreSQL state \(state)"
         return switch failureClass {
         case .moved: .moved
         case .timeout: .slow
-        default: StorageFailure(code, "PostgreSQL state \(state)")
+        case .conflict: StorageFailure(.busy, what)
+        case .exhausted: StorageFailure(state == "53100" ? .full : .busy, what)
+        case .connection, .duplicate, .other: StorageFailure(.unavailable, what)
         }
     }
 }

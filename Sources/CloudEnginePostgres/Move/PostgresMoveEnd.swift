@@ -92,7 +92,7 @@ package final class PostgresMoveEnd: MoveEnd {
         }
     }
 
-    /// A transaction of a server may wait for a table that this one has, and the other way round, so it is tried again.
+    /// A transaction of a server may wait for a table that this one has, and the other way round, so it is retried.
     private func locking(_ lock: String, _ body: () throws -> Void) throws {
         var attempt = 0
         while true {
@@ -196,7 +196,7 @@ package final class PostgresMoveEnd: MoveEnd {
             """)
     }
 
-    package func release(_ tables: [MovedTable]) throws { try Self.release(writer) }
+    package func release() throws { try Self.release(writer) }
 
     /// Makes a restored copy of a source independent of its move.
     static func forget(_ connection: PostgresConnection) throws {
@@ -249,7 +249,7 @@ package final class PostgresMoveEnd: MoveEnd {
     }
 
     package func empty(_ tables: [MovedTable]) throws -> [String] {
-        try release(tables)
+        try release()
         for name in PostgresFormat.movedNames where name != "meta" { try writer.send("TRUNCATE \(name)") }
         try writer.send("DELETE FROM meta WHERE key <> ALL ($1)", .texts([ServerValue.formatKey]))
         try writer.send("DROP TABLE IF EXISTS \(Self.partsTable)")

@@ -33,10 +33,13 @@ package final class SQLiteMoveEnd: MoveEnd {
     package var isSQLite: Bool { true }
     package var keepsParts: Bool { true }
 
+    /// The ``address`` of a data folder, which need not exist.
+    package static func address(path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
     /// - Throws: `StorageFailure` with `.inUse` for a destination that a server uses, `.notWritable`, `.corrupt`, `.newerFormat`.
     package init(path: String, role: Role) throws {
         folder = try DataFolder(path: path)
-        address = URL(fileURLWithPath: path).standardizedFileURL.path
+        address = Self.address(path: path)
         writeLock = try FolderLock(path: folder.writeLock)
         serverLock = role == .destination ? try FolderLock(path: folder.serverLock) : nil
         if let serverLock, !serverLock.tryLock() { throw StorageFailure(.inUse, "a server uses the data folder") }
@@ -193,9 +196,7 @@ package final class SQLiteMoveEnd: MoveEnd {
             sql: "CREATE INDEX IF NOT EXISTS \(Self.versionsIndex) ON \(Self.versionsTable) (part, zone, name)")
     }
 
-    package func release(_ tables: [MovedTable]) throws {
-        try Self.release(try writing())
-    }
+    package func release() throws { try Self.release(try writing()) }
 
     static func release(_ db: Database) throws {
         let names = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 5) = 'move_'")
@@ -219,7 +220,7 @@ package final class SQLiteMoveEnd: MoveEnd {
     }
 
     package func fence(_ tables: [MovedTable]) throws {
-        try release(tables)
+        try release()
         let db = try writing()
         for name in tables.map(\.name) + ["meta"] {
             for event in ["INSERT", "UPDATE", "DELETE"] {
@@ -246,7 +247,7 @@ package final class SQLiteMoveEnd: MoveEnd {
     package func empty(_ tables: [MovedTable]) throws -> [String] {
         let db = try writing()
         let earlier = try Self.state(db)
-        try release(tables)
+        try release()
         var triggers = earlier?.triggers ?? []
         for row in try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'") {
             triggers.append(row[1])

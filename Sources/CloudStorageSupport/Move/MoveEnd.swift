@@ -60,7 +60,7 @@ package struct MoveState: Codable, Hashable, Sendable {
         }
     }
 
-    /// - Throws: `StorageFailure` with `.moved` unless servers and commands may use the database.
+    /// - Throws: `StorageFailure` with `.moved` or `.arriving` unless servers and commands may use the database.
     package func checkUse() throws(StorageFailure) {
         switch phase {
         case .capturing: break
@@ -130,7 +130,7 @@ package protocol MoveEnd: AnyObject {
     /// Lists each row in `move_changes` that any process changes from now on.
     func capture(_ tables: [MovedTable]) throws
     /// Ends ``capture(_:)``.
-    func release(_ tables: [MovedTable]) throws
+    func release() throws
     /// Removes changes that the destination has, by their numbers: one with a smaller number may be committed later. A transaction of its
     /// own.
     func forget(_ numbers: [Int64]) throws

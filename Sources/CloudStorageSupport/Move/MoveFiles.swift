@@ -11,11 +11,16 @@ import SystemSupport
 struct MoveFiles {
     let source: AssetFolder
     let destination: AssetFolder
+    private let hasOneFolder: Bool
     private static let pieceBytes = 1 << 20
 
-    private func isSame(_ part: Int64, _ newPart: Int64) -> Bool {
-        part == newPart && Self.realPath(source.path) == Self.realPath(destination.path)
+    init(source: AssetFolder, destination: AssetFolder) {
+        self.source = source
+        self.destination = destination
+        hasOneFolder = Self.realPath(source.path) == Self.realPath(destination.path)
     }
+
+    private func isSame(_ part: Int64, _ newPart: Int64) -> Bool { part == newPart && hasOneFolder }
 
     private static func realPath(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().standardized.path }
 
@@ -45,11 +50,19 @@ struct MoveFiles {
         } catch {
             throw StorageFailure(.notWritable, "a folder for assets could not be made")
         }
-        if link(old, new) == 0 || errno == EEXIST { return }
+        if link(old, new) == 0 || errno == EEXIST {
+            // The former name is removed after the move: this one has to survive a loss of power by then.
+            do {
+                return try DurableFile.synchronize(folder: URL(fileURLWithPath: folder))
+            } catch {
+                throw StorageFailure(.notWritable, "a folder for assets could not be made durable")
+            }
+        }
         // Another disk. The file gets its name once it is complete and durable.
         let arriving = "\(destination.incoming)/\(UUID().uuidString)"
         do {
             try FileManager.default.copyItem(atPath: old, toPath: arriving)
+            try DurableFile.synchronize(content: URL(fileURLWithPath: arriving))
             try DurableFile.move(arriving, to: new)
         } catch {
             try? FileManager.default.removeItem(atPath: arriving)

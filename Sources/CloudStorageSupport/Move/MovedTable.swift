@@ -67,6 +67,26 @@ package enum MovedValue: Hashable, Sendable, Codable {
     case text(String)
     case bytes([UInt8])
 
+    /// As the databases compare: by bytes. Swift's texts are equal in both forms of an accent.
+    package static func == (one: MovedValue, other: MovedValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.integer(let one), .integer(let other)): one == other
+        case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.bytes(let one), .bytes(let other)): one == other
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: break
+        case .integer(let number): hasher.combine(number)
+        case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+        case .bytes(let bytes): hasher.combine(bytes)
+        }
+    }
+
     package var byteCount: Int {
         switch self {
         case .null: 1

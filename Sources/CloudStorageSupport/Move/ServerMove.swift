@@ -119,12 +119,17 @@ package final class ServerMove {
         }
     }
 
-    /// Ends a move that has not stopped its source: the source continues as before.
-    package static func cancel(_ source: any MoveEnd, _ destination: any MoveEnd) throws {
-        guard let state = try source.state(), state.phase == .capturing else { return }
-        let tables = try plan(source, destination)
+    /// Ends a move that has not stopped its source: the source continues as before. The destination is not used, so that a move to one that
+    /// is gone can end.
+    ///
+    /// - Parameter address: The destination's.
+    /// - Throws: `StorageFailure` with `.inUse` unless the source is being moved there.
+    package static func cancel(_ source: any MoveEnd, to address: String) throws {
         try source.transaction {
-            try source.release(tables)
+            guard let state = try source.state() else { throw StorageFailure(.inUse, "no move of it was begun") }
+            guard state.phase == .capturing else { throw StorageFailure(.inUse, "the data moved already") }
+            guard state.other == address else { throw StorageFailure(.inUse, "the data is being moved elsewhere") }
+            try source.release()
             try source.set(nil)
         }
     }

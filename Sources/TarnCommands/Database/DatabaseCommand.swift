@@ -85,12 +85,12 @@ struct DatabaseCommand: AsyncParsableCommand {
         private static func move(_ source: ServerData, to destination: ServerData, isCancelled: Bool) throws -> ServerMove.Report? {
             let old = try source.moveEnd(assets: source.folder, isSource: true)
             defer { old.close() }
-            let new = try destination.moveEnd(assets: source.folder, isSource: false)
-            defer { new.close() }
             if isCancelled {
-                try ServerMove.cancel(old, new)
+                try ServerMove.cancel(old, to: destination.moveAddress)
                 return nil
             }
+            let new = try destination.moveEnd(assets: source.folder, isSource: false)
+            defer { new.close() }
             let progress = ProgressLine()
             defer { progress.end() }
             let count = Count()

@@ -53,10 +53,10 @@ extension ServerData {
             do {
                 do {
                     return (try open(place), place)
-                } catch let failure as StorageFailure where failure == .moved && moves < Self.movesMax {
+                } catch let failure as StorageFailure where failure.code == .moved && moves < Self.movesMax {
                     guard let next = try place.following(place.moveState()) else { throw failure }
                     (source, place, moves) = (place, next, moves + 1)
-                } catch let failure as StorageFailure where failure == .isArriving {
+                } catch let failure as StorageFailure where failure.code == .arriving {
                     guard let source, let id = try source.moveState()?.id else { throw failure }
                     try await source.finishMove(to: place, id: id)
                 }
@@ -76,6 +76,9 @@ extension ServerData {
         }
     }
 
+    /// The `MoveEnd/address` of the data.
+    var moveAddress: String { database?.text ?? SQLiteMoveEnd.address(path: folder) }
+
     /// Opens the data for a move.
     ///
     /// - Parameter assets: The folder of assets of a database.
@@ -89,7 +92,7 @@ extension ServerData {
     }
 }
 
-/// Ends the server once its data was moved; ``place`` has the new one then.
+/// Ends the server once its data was moved; ``state`` names the new place then.
 final class MoveFollower: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(1)
     /// While a move runs, since writes fail from its end until the server continues at the destination.

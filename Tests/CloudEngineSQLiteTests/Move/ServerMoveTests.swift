@@ -165,6 +165,46 @@
             try store.close()
         }
 
+        @Test func aDamagedFileIsFoundAndTheSourceContinues() throws {
+            let server = try RandomServer(seed: 5, tables: try MoveTables.all())
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            let assets = "\(server.folder.path)/assets"
+            let name = try #require(
+                FileManager.default.enumerator(atPath: assets)?.compactMap { $0 as? String }.first { $0.split(separator: "/").count == 3 })
+            // Not in place: the destination has a link to the file.
+            let content = try Data(contentsOf: URL(fileURLWithPath: "\(assets)/\(name)"))
+            try Data(content.map { $0 ^ 1 } + [0]).write(to: URL(fileURLWithPath: "\(assets)/\(name)"), options: .atomic)
+            let failure = #expect(throws: StorageFailure.self) { _ = try Self.move(from: server.folder.path, to: address) }
+            #expect(failure?.code == .corrupt)
+            try SQLiteServerStore(path: server.folder.path, use: .command).close()
+        }
+
+        /// A cancellation does not use the destination.
+        @Test func aMoveIsCancelledUntilItsSourceStops() async throws {
+            let folder = TemporaryFolder()
+            let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+            _ = try await store.addUser(name: "mia", deviceLabel: "phone", now: 1)
+            func cancel(_ address: String) throws {
+                let source = try SQLiteMoveEnd(path: folder.path, role: .source)
+                defer { source.close() }
+                try ServerMove.cancel(source, to: address)
+            }
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(throws: StorageFailure.self) { try cancel(address) }
+            #expect(throws: Killed.self) {
+                _ = try Self.move(from: folder.path, to: address) { if $0 == .copied { throw Killed() } }
+            }
+            let failure = #expect(throws: StorageFailure.self) { try cancel(address + "2") }
+            #expect(failure?.code == .inUse)
+            try cancel(address)
+            #expect(try await store.moveState() == nil)
+            // A later move starts again; a move that ended is not cancelled.
+            _ = try Self.move(from: folder.path, to: address)
+            #expect(throws: StorageFailure.self) { try cancel(address) }
+            #expect(try await store.moveState()?.phase == .away)
+            try store.close()
+        }
+
         @Test func aMovedDatabaseRejectsServersAndWritesOfEarlierOnes() async throws {
             let folder = TemporaryFolder()
             let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
