@@ -42,13 +42,28 @@ package struct Fingerprint: Hashable, Sendable {
 
 /// A 128-bit FNV-1a hash. Good against accidents, not against constructed collisions.
 package struct WideFingerprint: Hashable, Sendable {
-    private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
+    /// The prime is 2⁸⁸ + 315.
+    private static let primeLow: UInt64 = 0x13b
 
-    package private(set) var value: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    private var high: UInt64 = 0x6c62_272e_07bb_0142
+    private var low: UInt64 = 0x62b8_2175_6295_c58d
+
+    package var value: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
     package init() {}
 
     package mutating func combine(_ bytes: UnsafeRawBufferPointer) {
-        for byte in bytes { value = (value ^ UInt128(byte)) &* Self.prime }
+        guard var next = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+        let end = next + bytes.count
+        var (high, low) = (high, low)
+        // Halves and a pointer: a debug build takes a seventh of the time that it does with 128-bit numbers and an iterator.
+        while next != end {
+            low ^= UInt64(next.pointee)
+            let product = low.multipliedFullWidth(by: Self.primeLow)
+            high = high &* Self.primeLow &+ product.high &+ (low << 24)
+            low = product.low
+            next += 1
+        }
+        (self.high, self.low) = (high, low)
     }
 }
