@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import TestBasics
 import Testing
 
 @testable import CloudEngineSQLite
@@ -40,10 +41,10 @@ import Testing
                 counts.end()
             }
         }
-        while counts.most.load(ordering: .relaxed) < processors { await Task.yield() }
+        try await until { counts.most.load(ordering: .relaxed) >= processors }
         try await body()
         counts.isOver.store(true, ordering: .relaxed)
-        while counts.running.load(ordering: .relaxed) > 0 { await Task.yield() }
+        try await until { counts.running.load(ordering: .relaxed) == 0 }
         #expect(counts.endedEarly.load(ordering: .relaxed) == 0, "the calls waited for Dispatch's threads")
     }
 
@@ -76,8 +77,8 @@ import Testing
                     }
                 }
             }
-            while threads.waitingCount < 7 { await Task.yield() }
-            while counts.running.load(ordering: .relaxed) < 3 { await Task.yield() }
+            try await until { threads.waitingCount >= 7 }
+            try await until { counts.running.load(ordering: .relaxed) >= 3 }
             for _ in 0..<10 { gate.signal() }
             try await group.waitForAll()
         }

@@ -8,6 +8,7 @@ import Dispatch
 import EngineFixtures
 import GRDB
 import Synchronization
+import TestBasics
 import Testing
 
 @testable import CloudEngineSQLite
@@ -93,7 +94,7 @@ import Testing
                     }
                 }
             }
-            while reads.running.load(ordering: .relaxed) < 2 { await Task.yield() }
+            try await until { reads.running.load(ordering: .relaxed) >= 2 }
             try await bench.store.write(partition, WorkTerms(requester: "bob", milliseconds: nil)) { _ in }
             try await bench.store.read(partition, WorkTerms(requester: "eve", milliseconds: nil)) { _ in }
             reads.isOver.store(true, ordering: .relaxed)
@@ -121,11 +122,11 @@ import Testing
                 }
             }
             for number in 0..<most { read(&group, "ann", "first\(number)") }
-            while reads.running.load(ordering: .relaxed) < most { await Task.yield() }
+            try await until { reads.running.load(ordering: .relaxed) >= most }
             for number in 0..<5 { read(&group, "ann", "ann\(number)") }
-            while bench.store.readers.waitingBackgroundCount < 5 { await Task.yield() }
+            try await until { bench.store.readers.waitingBackgroundCount >= 5 }
             read(&group, "bob", "bob")
-            while bench.store.readers.waitingBackgroundCount < 6 { await Task.yield() }
+            try await until { bench.store.readers.waitingBackgroundCount >= 6 }
             #expect(reads.running.load(ordering: .relaxed) == most)
             try await bench.store.read(partition, WorkTerms(requester: "ann", milliseconds: nil)) { _ in }
             for _ in 0..<most + 6 { gate.signal() }
@@ -162,13 +163,13 @@ import Testing
                     }
                 }
             }
-            while bench.store.writer.waitingCount < 50 { await Task.yield() }
+            try await until { bench.store.writer.waitingCount >= 50 }
             group.addTask {
                 try await bench.store.write(partition, WorkTerms(requester: "bob", milliseconds: nil)) { _ in
                     finished.append("bob")
                 }
             }
-            while bench.store.writer.waitingCount < 51 { await Task.yield() }
+            try await until { bench.store.writer.waitingCount >= 51 }
             released.signal()
             try await group.waitForAll()
         }

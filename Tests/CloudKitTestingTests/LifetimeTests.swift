@@ -4,6 +4,7 @@
 import CloudKit
 import CloudKitTesting
 import CloudMirroring
+import TestBasics
 import Testing
 
 /// A test process makes hundreds of clouds: each is released with its last user, and its files are removed.
@@ -11,8 +12,8 @@ import Testing
     private struct WeakReferences {
         weak var cloud: TestCloud?
 
-        func isReleased() async {
-            while cloud != nil { await Task.yield() }
+        func isReleased() async throws {
+            try await until { cloud == nil }
         }
     }
 

@@ -4,6 +4,7 @@
 import CloudKit
 import CloudKitTesting
 import CoreData
+import TestBasics
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -136,7 +137,7 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         cloud.clock.skipsWaits = false
         phone.fail(.slow(.seconds(60)))
         let fetched = Task { try await phone.container.privateCloudDatabase.record(for: sage) }
-        while cloud.clock.waits == 0 { await Task.yield() }
+        try await until { cloud.clock.waits != 0 }
         #expect(cloud.clock.now == before.addingTimeInterval(3600))
         cloud.clock.advance(by: .seconds(60))
         #expect(try await fetched.value["count"] == 1)

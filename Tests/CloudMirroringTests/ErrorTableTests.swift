@@ -296,7 +296,7 @@ import Testing
         try await bench.fails("the storage is full")
         let sync = Task { try await bench.tablet.container.sync(timeout: .seconds(30)) }
         await bench.tablet.timers.asleep(within: 30)
-        while !bench.faults.isSpent { await Task.yield() }
+        try await until { bench.faults.isSpent }
         try await bench.fails("the storage is full")
         bench.tablet.timers.advance(by: 30)
         let error = await #expect(throws: CKError.self) { try await sync.value }

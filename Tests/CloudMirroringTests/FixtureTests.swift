@@ -63,7 +63,7 @@ import Testing
             let device = try await Self.device()
             Task { try await device.timers.sleep(10_000_000) }
             await device.timers.asleep(within: 10_000_000)
-            while device.timers.sleeperCount == 0 { await Task.yield() }
+            try await until { device.timers.sleeperCount != 0 }
         }
     }
 

@@ -121,7 +121,7 @@ import Testing
         let line = try await Line(cloud, "mia", apiToken: apiToken, device: "phone")
         let phone = try device("phone", line)
         try await sync(tablet, phone)
-        while !line.base.log.contains(where: { $0.hasPrefix("1/") }) { await Task.yield() }
+        try await until { line.base.log.contains(where: { $0.hasPrefix("1/") }) }
         try tablet.edit { $0.insert("Post", ["title": "News"]) }
         try await sync(tablet)
         try await phone.until { _ in try phone.read { try $0.post(titled: "News") != nil } }

@@ -7,6 +7,7 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
+import TestBasics
 import Testing
 
 @Suite struct PushTests {
@@ -211,7 +212,7 @@ import Testing
                 #expect(server.hub.listeners == 1)
                 raw.reset()
             }
-            while server.hub.listeners > 0 { await Task.yield() }
+            try await until { server.hub.listeners == 0 }
             // A cancelled wait leaves the notification for the next one.
             let body = Array(#"{"apnsEnvironment":"development","clientId":"page"}"#.utf8)
             let made = try PushTokenResponse(json: try await server.send("POST", "\(path)/tokens/create", token: token, body: body).body)
@@ -219,10 +220,10 @@ import Testing
             do {
                 let raw = try RawConnection(port: server.port)
                 await raw.send("GET \(courier)" + head)
-                while server.hub.waiting == 0 { await Task.yield() }
+                try await until { server.hub.waiting != 0 }
                 raw.reset()
             }
-            while server.hub.waiting > 0 { await Task.yield() }
+            try await until { server.hub.waiting == 0 }
             _ = try await server.modify(AccessTests.sage, token: token)
             #expect(try PushNotification(json: try await server.send("GET", courier, token: nil).body).subscriptionID == "all")
         }

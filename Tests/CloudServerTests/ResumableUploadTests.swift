@@ -108,7 +108,7 @@ import Testing
                     pieces, as: UploadPart(offset: 0, isLast: true), forUpload: id, in: partition, bytesMax: .max, at: now)
             }
             // Its first piece is large enough to be written without buffering.
-            while try FileManager.default.attributesOfItem(atPath: partial(server))[.size] as? Int != 300_000 { await Task.yield() }
+            try await until { try FileManager.default.attributesOfItem(atPath: partial(server))[.size] as? Int == 300_000 }
             #expect(try await store.progress(ofUpload: id, in: partition) == .partial(300_000))
             sender.yield(Array(repeating: 0, count: 300_000))
             sender.finish()

@@ -226,7 +226,7 @@ import Testing
         await raw.send("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 600000\r\n\r\n")
         await raw.send(Array(repeating: 8, count: 400_000))
         // It has begun to write it down.
-        while try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty { await Task.yield() }
+        try await until { try !FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty }
         server.signal(SIGKILL)
         _ = server.wait()
 
@@ -277,7 +277,7 @@ import Testing
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
         try process.run()
-        while process.isRunning, !FileManager.default.fileExists(atPath: path) { await Task.yield() }
+        try await until { !process.isRunning || FileManager.default.fileExists(atPath: path) }
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
     }
@@ -328,10 +328,10 @@ import Testing
         await endless.send(
             "POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 100\r\n\r\n{"
         )
-        while try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty { await Task.yield() }
+        try await until { try !FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty }
         let answered = Answered()
         let port = server.port
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<8 {
                 group.addTask {
                     var number = 0
@@ -347,12 +347,13 @@ import Testing
                         }
                         guard answered.add([name]) == 60 else { continue }
                         server.signal(SIGTERM)
-                        while (try? RawConnection(port: port)) != nil { await Task.yield() }
+                        try await until { (try? RawConnection(port: port)) == nil }
                         // The file goes on though the server takes no more connections.
                         await file.send(Array(repeating: 8, count: 200_000))
                     }
                 }
             }
+            try await group.waitForAll()
         }
         #expect(try await file.readToEnd().contains("\"size\":600000"))
         #expect(try await endless.readToEnd().hasPrefix("HTTP/1.1 200") == false)

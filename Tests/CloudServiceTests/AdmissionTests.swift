@@ -3,6 +3,7 @@
 
 import CloudService
 import CloudWire
+import TestBasics
 import Testing
 
 /// Decisions on requests of an overloaded server, on a clock that the tests move.
@@ -281,7 +282,7 @@ import Testing
         let gate = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .milliseconds(20)))
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let first = Task { try await gate.run("ann") { for await _ in ends { break } } }
-        while gate.counts.running == 0 { await Task.yield() }
+        try await until { gate.counts.running != 0 }
         let error = await #expect(throws: WireError.self) { try await gate.run("bob") {} }
         #expect(error?.code == .tryAgainLater)
         #expect((error?.retryAfter ?? 0) >= 1)
@@ -298,9 +299,9 @@ import Testing
         let gate = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .seconds(60)))
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let first = Task { try await gate.run("ann") { for await _ in ends { break } } }
-        while gate.counts.running == 0 { await Task.yield() }
+        try await until { gate.counts.running != 0 }
         let second = Task { try await gate.run("bob") {} }
-        while gate.counts.waiting == 0 { await Task.yield() }
+        try await until { gate.counts.waiting != 0 }
         let third = Task { try await gate.run("eve") { "eve" } }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }

@@ -4,6 +4,7 @@
 import CloudService
 import CloudWire
 import ServiceFixtures
+import TestBasics
 import Testing
 
 @Suite struct CourierTests {
@@ -32,7 +33,7 @@ import Testing
     @Test func eachAnswerIsOneNotification() async throws {
         let (village, mia, courier) = try await Self.page()
         async let waiting = Self.poll(village, courier)
-        while village.hub.waiting == 0 { await Task.yield() }
+        try await until { village.hub.waiting != 0 }
         try await mia.modify([RecordOperation(.create, .plant("sage"))])
         #expect(try PushNotification(json: await waiting.body).subscriptionID == "all")
         // What happens between two waits is kept.
@@ -57,7 +58,7 @@ import Testing
         for _ in 0..<2 { kept.append(try PushNotification(json: await Self.poll(village, courier).body).subscriptionID) }
         #expect(kept.sorted() == ["all", "garden"])
         async let waiting = Self.poll(village, courier)
-        while village.hub.waiting == 0 { await Task.yield() }
+        try await until { village.hub.waiting != 0 }
         try await mia.modify([RecordOperation(.create, .plant("dill"))])
         #expect(["all", "garden"].contains(try PushNotification(json: await waiting.body).subscriptionID))
     }
@@ -65,7 +66,7 @@ import Testing
     @Test func aWaitInVainEndsWithAnEmptyAnswer() async throws {
         let (village, _, courier) = try await Self.page()
         async let waiting = Self.poll(village, courier)
-        while village.hub.waiting == 0 { await Task.yield() }
+        try await until { village.hub.waiting != 0 }
         let beats = Task {
             while !Task.isCancelled {
                 village.hub.beat()
@@ -86,7 +87,7 @@ import Testing
         async let answer = Self.poll(village, courier)
         if !areKept {
             // The poll finds nothing, and waits for the next save.
-            while village.hub.waiting == 0 { await Task.yield() }
+            try await until { village.hub.waiting != 0 }
             try await mia.modify([RecordOperation(.create, .plant("mint"))])
         }
         #expect(try PushNotification(json: await answer.body).subscriptionID == "all")
@@ -95,7 +96,7 @@ import Testing
     @Test func aSecondWaitEndsTheFirst() async throws {
         let (village, mia, courier) = try await Self.page()
         async let first = Self.poll(village, courier)
-        while village.hub.waiting == 0 { await Task.yield() }
+        try await until { village.hub.waiting != 0 }
         async let second = Self.poll(village, courier)
         let started = await first
         #expect(started.body.isEmpty)

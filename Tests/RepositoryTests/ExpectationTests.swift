@@ -38,6 +38,7 @@ import Testing
         ("Tests/CloudIdentityTests/ForeignProviderTests.swift", "a provider that is a process of its own, by the system's clock"),
         ("Tests/CloudServerTests/Connections/ConnectionTests.swift", "an upper bound for sockets"),
         ("Tests/TarnCommandsTests/OutputTests.swift", "an instant, from which the test counts"),
+        ("Sources/TestSupport/TestBasics/Waiting.swift", "an upper bound for conditions without a signal"),
     ]
 
     @Test func testsHaveNoRealClockOrRandomSource() throws {

@@ -18,8 +18,8 @@ import Testing
         return visitor
     }
 
-    private static func end(of backups: FolderBackups) async {
-        while case .running = backups.state { await Task.yield() }
+    private static func end(of backups: FolderBackups) async throws {
+        try await until { if case .running = backups.state { false } else { true } }
     }
 
     @Test func aBackupIsMadeListedAndRestored() async throws {
@@ -32,7 +32,7 @@ import Testing
         let answer = await visitor.post("/console/backups", ["do": "make"])
         #expect(answer.status == 303)
         #expect(answer.location == "/console/backups")
-        await Self.end(of: backups)
+        try await Self.end(of: backups)
         #expect(backups.state == .idle)
         let made = try #require(try await backups.backups().first)
         #expect(made.databaseBytes > 0)
@@ -58,7 +58,7 @@ import Testing
         try Data().write(to: URL(fileURLWithPath: "\(remains[1])/chapter"))
         let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: folder.path)
         #expect(backups.begin(now: village.clock.now))
-        await Self.end(of: backups)
+        try await Self.end(of: backups)
         #expect(try await backups.backups().count == 1)
         #expect(!FileManager.default.fileExists(atPath: remains[0]))
         #expect(FileManager.default.fileExists(atPath: remains[1]), "a folder of another program stays")
@@ -72,7 +72,7 @@ import Testing
         let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: file)
         let visitor = await Self.visitor(village, backups)
         _ = await visitor.post("/console/backups", ["do": "make"])
-        await Self.end(of: backups)
+        try await Self.end(of: backups)
         let page = await visitor.get("/console/backups").text
         #expect(page.contains("The folder \(file)/backups could not be made."))
         #expect(page.contains("No backups."))

@@ -4,6 +4,7 @@
 import CloudKit
 import CloudKitTesting
 import Foundation
+import TestBasics
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -101,7 +102,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let operation = CKModifyRecordsOperation(recordsToSave: [sage]).longLived(.utility)
         device.database.add(operation)
         // The server has saved it, the device waits before it asks again.
-        while cloud.clock.waits == 0 { await Task.yield() }
+        try await until { cloud.clock.waits != 0 }
         device.restart()
         await device.finishLongLivedOperations()
         let callbacks = CallbackLog()
@@ -161,7 +162,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
         await device.run(operation.restarting(device) { device.goOffline() })
         let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        while cloud.clock.waits == 0 { await Task.yield() }
+        try await until { cloud.clock.waits != 0 }
         device.goOnline()
         let callbacks = CallbackLog()
         await device.run(fetched.logging(to: callbacks))
@@ -178,7 +179,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let (first, second) = (CallbackLog(), CallbackLog())
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).logging(to: first)
         device.database.add(operation)
-        while cloud.clock.waits == 0 { await Task.yield() }
+        try await until { cloud.clock.waits != 0 }
         let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
         device.database.add(fetched.logging(to: second))
         device.goOnline()

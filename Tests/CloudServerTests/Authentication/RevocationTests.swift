@@ -57,7 +57,7 @@ import Testing
             let courier = try await Self.courier(server, token: phone)
             let count = try await server.service.endListenersIfRevoked(since: nil)
             async let waiting = server.send("GET", courier, token: nil)
-            while server.hub.waiting == 0 { await Task.yield() }
+            try await until { server.hub.waiting != 0 }
             try await Self.revokePhone(server)
             #expect(try await server.service.endListenersIfRevoked(since: count) > count)
             #expect(try await waiting.status == 401)

@@ -228,7 +228,7 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
             if case .stall = fault {
                 // A stalled connection stays so until the relay is repaired: the second attempt succeeds.
                 Task { [relay = device.relay] in
-                    while relay.requests.count < 4 { await Task.yield() }
+                    try await until { relay.requests.count >= 4 }
                     relay.heal()
                 }
             }

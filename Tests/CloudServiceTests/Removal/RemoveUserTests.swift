@@ -341,7 +341,7 @@ import Testing
             for await _ in entered { break }
             let units = Mutex(0)
             let removing = Task { try await life.remove { units.withLock { $0 += 1 } } }
-            while try await store.device(forToken: life.mia.token, now: 0) != nil { await Task.yield() }
+            try await until { try await store.device(forToken: life.mia.token, now: 0) == nil }
             // A removal that does not wait runs its next units now, and has read the records of the public database.
             for _ in 0..<200 where units.withLock({ $0 }) < 5 { _ = try await store.users() }
             #expect(units.withLock { $0 } == 1)
