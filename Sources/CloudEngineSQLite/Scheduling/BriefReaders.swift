@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import Foundation
 import GRDB
 import Synchronization
+import SystemSupport
 
 /// Connections for reads that take less time than a switch of threads: they run on the caller's thread, and no read
 /// waits for one. What turns out to be long is given up, and goes to a thread of its own; see ``ReadAllowance``.
@@ -16,7 +16,7 @@ final class BriefReaders: Sendable {
     }
 
     /// As many connections as threads may read concurrently.
-    private static let connectionsMax = min(4, max(1, ProcessInfo.processInfo.activeProcessorCount))
+    private static let connectionsMax = min(4, Processors.count)
 
     private let path: String
     private let configuration: Configuration

@@ -8,6 +8,7 @@ import Dispatch
 import Foundation
 import GRDB
 import Synchronization
+import SystemSupport
 
 /// Runs reads until the store closes, as many concurrently as there are connections, and lets the store close once they have ended.
 ///
@@ -44,7 +45,7 @@ final class ReaderGate: Sendable {
     private let state: Mutex<State>
     private let readers = DispatchGroup()
 
-    init(_ pool: DatabasePool, processors: Int = ProcessInfo.processInfo.activeProcessorCount) {
+    init(_ pool: DatabasePool, processors: Int = Processors.count) {
         self.pool = pool
         backgroundMax = max(1, processors / 2)
         connections = max(1, pool.configuration.maximumReaderCount)

@@ -146,7 +146,7 @@ struct ServeCommand: AsyncParsableCommand {
         if exitWithParent { ParentProcess.exitWhenGone() }
         OpenFiles.allowAll()
         FreedMemory.keepForNextRequest()
-        StatementJournals.keepInMemory()
+        let keepsJournals = StatementJournals.keepInMemory()
         let settings = try settings(environment: ProcessInfo.processInfo.environment)
         let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
         let identity = try settings.identity()
@@ -161,6 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = settings.logLevel
         // Not in the line on standard output: programs read the address from it.
         logger.notice("starting", metadata: ["version": "\(TarnVersion.current)"])
+        if !keepsJournals { logger.warning("SQLite keeps journals of statements in files, since it was in use before the server started") }
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let scheme = identity == nil ? "http" : "https"
         let consoleAddress = settings.consoleAddress
@@ -375,6 +376,7 @@ struct LocalServer {
             return [
                 ("tarn_requests_running", "Requests to databases that run now.", requests.running),
                 ("tarn_requests_waiting", "Requests to databases that wait to run.", requests.waiting),
+                ("tarn_requests_in_service", "Requests that have arrived and have no response yet.", service.admission.inService),
                 ("tarn_requests_shed", "Requests to databases refused since the server started because of an overload.", requests.refused),
                 ("tarn_commits", "Commits since the server started.", store.commits),
                 ("tarn_listeners", "Devices that hold a push stream.", hub.listeners),

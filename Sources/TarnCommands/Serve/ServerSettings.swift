@@ -7,6 +7,7 @@ import CloudWire
 import Foundation
 import Glibc
 import Logging
+import SystemSupport
 
 /// The server's settings: flags override the environment, which overrides the file, which overrides defaults.
 ///

@@ -15,6 +15,6 @@ enum StatementJournals {
     /// save of one record comes close to. Later saves of the commit then took two system calls more for each page that they changed:
     /// 17 in a save of one record.
     ///
-    /// Has no effect once the process has used SQLite.
-    static func keepInMemory() { _ = tarn_sqlite_statement_journal_bytes(memoryBytes) }
+    /// - Returns: False, without an effect, once the process has used SQLite.
+    static func keepInMemory() -> Bool { tarn_sqlite_statement_journal_bytes(memoryBytes) == 0 }
 }
