@@ -38,6 +38,9 @@ package enum ServiceDialect: Hashable, Sendable {
     /// keychain, which only Apple's frameworks have.
     package var sharesEncryptionKeys: Bool { self == .tarn }
 
+    /// Whether the limits are the documented ones. The operator of a Tarn server may set others.
+    var hasFixedLimits: Bool { self == .webServices }
+
     /// Whether Tarn's commands change the schema.
     package var hasSchemaCommands: Bool { self == .tarn }
 
