@@ -120,7 +120,7 @@ import Testing
         let path = "/device/1/\(Village.container)/development/tokens/register"
         let refused = await page.send(path, "POST", Array(#"{"apnsEnvironment":"development"}"#.utf8), token: page.token)
         #expect(refused.status == 400)
-        page.token = try #require(refused.header(HeaderNames.webAuthToken))
+        page.token = refused.header(HeaderNames.webAuthToken)
         #expect(await page.send(.private, .listZones).status == 200)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ArgumentParser
 import CloudInProcess
 import CloudKit
 import CloudService
@@ -114,7 +115,7 @@ import Testing
         func fail(after count: Int?) { rest.withLock { $0 = count } }
 
         /// Refuses the next requests of an operation, with a member in the body, as a whole.
-        func refuseNext(_ count: Int, _ operation: String? = nil, with member: String? = nil, _ error: WireError) {
+        func refuseNext(_ count: Int, with error: WireError, of operation: String? = nil, having member: String? = nil) {
             refusal.withLock { $0 = Refusal(error: error, operation: operation, member: member, count: count) }
         }
 
@@ -257,18 +258,18 @@ import Testing
         let fixture = try await Fixture()
         try await fixture.save((0..<450).map { plant("p\($0)") }, at: fixture.iCloudEnd)
         let rejection = WireError(.badRequest, "BadRequestException: Unexpected input")
-        fixture.wire.refuseNext(1, "changes/zone", with: "syncToken", rejection)
+        fixture.wire.refuseNext(1, with: rejection, of: "changes/zone", having: "syncToken")
         var copier = try fixture.copier()
         try await copier.copy(Fixture.parts)
         #expect(copier.restarted == ["Garden"])
         #expect(try await fixture.differences() == [])
 
         // A source that rejects each position would be read forever.
-        fixture.wire.refuseNext(.max, "changes/zone", with: "syncToken", rejection)
+        fixture.wire.refuseNext(.max, with: rejection, of: "changes/zone", having: "syncToken")
         copier = try fixture.copier()
         let error = await #expect(throws: CommandError.self) { try await copier.copy(Fixture.parts) }
         #expect(error?.description.contains("Unexpected input") == true)
-        fixture.wire.refuseNext(0, rejection)
+        fixture.wire.refuseNext(0, with: rejection)
         copier = try fixture.copier()
         try await copier.copy(Fixture.parts)
         #expect(try await fixture.differences() == [])
@@ -297,7 +298,7 @@ import Testing
     @Test(arguments: [WireError.Code.zoneNotFound, .notFound]) func aFailedLookupDeletesNothing(_ code: WireError.Code) async throws {
         let fixture = try await Fixture()
         try await rejected(["p1"], fixture)
-        fixture.wire.refuseNext(1, "records/lookup", WireError(code, "text"))
+        fixture.wire.refuseNext(1, with: WireError(code, "text"), of: "records/lookup")
         var copier = try fixture.copier()
         if code == .zoneNotFound {
             try await copier.copy(Fixture.parts)
@@ -351,10 +352,10 @@ import Testing
         var end = fixture.iCloudEnd
         end.patience = Patience(sleep: { delay in delays.withLock { $0.append(delay) } })
         let busy = WireError(.throttled, "too many requests", retryAfter: 12)
-        fixture.wire.refuseNext(2, busy)
+        fixture.wire.refuseNext(2, with: busy)
         #expect(try await end.zones() == ["Garden"])
         #expect(delays.withLock { $0 } == [.seconds(12), .seconds(12)])
-        fixture.wire.refuseNext(100, busy)
+        fixture.wire.refuseNext(100, with: busy)
         let error = await #expect(throws: CKError.self) { try await end.zones() }
         #expect(error?.code == .requestRateLimited)
         #expect(delays.withLock { $0.count } == 2 + Patience.attemptsMax)
