@@ -109,7 +109,7 @@ package struct CloudService: Sendable {
     }
 
     /// Whether the response is for a program that may be written for the live service.
-    func hasLiveKeys(_ request: ServiceRequest) -> Bool { profile == .apple || request.header(HeaderNames.capabilities) == nil }
+    func hasLiveKeys(_ request: ServiceRequest) -> Bool { profile.alwaysHasLiveKeys || request.header(HeaderNames.capabilities) == nil }
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
@@ -157,7 +157,7 @@ package struct CloudService: Sendable {
         var error = error
         error.uuid = uuid
         var form = AnswerForm()
-        form.isDocumentedOnly = profile == .apple
+        form.isDocumentedOnly = profile.hasDocumentedMembersOnly
         var response = ServiceResponse.json(error.encoded(as: form), status: error.code.httpStatus, endpoint: "")
         response.errorCode = error.code.rawValue
         if let seconds = error.retryAfter {

@@ -11,6 +11,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         self.description = description
     }
 
+    /// The error of a rejected request: the server's reason, and the next step as a sentence.
+    init(reason: String, step: String) { self.init("\(reason.prefix(1).uppercased() + reason.dropFirst()). \(step)") }
+
     /// - Parameters:
     ///   - database: The database, if the data is not in the folder.
     ///   - name: The account that the command is about.

@@ -157,6 +157,57 @@ import Testing
         _ = try await client.listZones()
     }
 
+    @Test func aRequestOfACancelledTaskIsNotSent() async throws {
+        let fixture = try await Fixture()
+        let client = fixture.client(try await fixture.signedIn())
+        let request = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await failure { try await client.listZones() }?.code
+        }
+        #expect(await request.value == .operationCancelled)
+        #expect(fixture.base.log.isEmpty)
+    }
+
+    /// The next owner of the file has the token of the last response.
+    @Test func aClosedFileHasTheTokenOfTheRequestInFlight() async throws {
+        let fixture = try await Fixture()
+        let tokens = try WebAuthTokenStore(fixture.file)
+        try tokens.signIn(try await fixture.token())
+        let first = tokens.session
+        let slow = Slow(fixture.base)
+        let client = fixture.client(fixture.transport(tokens, over: slow))
+        let request = Task { try await client.listZones() }
+        for await _ in slow.arrivals { break }
+        let closing = Task { await tokens.close() }
+        slow.start.finish()
+        _ = try await request.value
+        await closing.value
+        let error = await failure { try await client.listZones() }
+        #expect(error?.code == .operationCancelled)
+        let signIn = await failure { try tokens.signIn("1__2__abc") }
+        #expect(signIn?.code == .operationCancelled)
+        let next = try WebAuthTokenStore(fixture.file)
+        #expect(next.session?.id == first?.id)
+        #expect(next.session?.token != first?.token)
+        _ = try await fixture.client(fixture.transport(next)).listZones()
+    }
+
+    /// A proxy has the status 421 for connections to another host, and the status 401 may be about the API token.
+    @Test(arguments: [
+        (421, "<html>Misdirected Request</html>", true),
+        (401, #"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"no API token"}"#, true),
+        (421, #"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"text"}"#, false),
+        (421, #"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"text"}"#, false),
+    ])
+    func onlyTheServicesErrorEndsASession(_ status: Int, _ body: String, _ isSignedIn: Bool) async throws {
+        let fixture = try await Fixture()
+        let tokens = try WebAuthTokenStore(fixture.file)
+        try tokens.signIn("1__2__abc")
+        let recording = RecordingTransport(.response(TransportResponse(status: status, body: Array(body.utf8))))
+        _ = await failure { try await fixture.client(fixture.transport(tokens, over: recording)).listZones() }
+        #expect((tokens.session != nil) == isSignedIn)
+    }
+
     /// Public data need no user, and the address of the sign-in page is the server's.
     @Test func anExpiredTokenSignsOut() async throws {
         let fixture = try await Fixture()
@@ -204,6 +255,7 @@ import Testing
         _ = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: [.lostHistory])
         _ = try await client.lookupZones(ZonesLookupRequest(zones: []))
         for request in recording.requests {
+            #expect(request.isSentOnce)
             #expect(request.headers.all.allSatisfy { !$0.name.hasPrefix("X-Tarn") }, "\(request.headers.all.map(\.name))")
             guard case .service(let path) = request.target, case .bytes(let body) = request.body else { continue }
             #expect(path.contains("ckWebAuthToken=1__2__a%2Bb%2Fc%3D"))
@@ -212,6 +264,30 @@ import Testing
         }
         #expect(client.limits.operationsPerRequest == 200)
         #expect(try await client.publicChanges(query) == nil)
+    }
+
+    @Test func pagesHaveTheDocumentedNumberOfRecords() async throws {
+        let fixture = try await Fixture()
+        let recording = RecordingTransport(.ok(#"{"zones":[]}"#), .ok(#"{"records":[]}"#))
+        let client = fixture.client(recording)
+        let zone = ZoneChangesQuery(zoneID: ZoneID(zoneName: "Garden"), resultsLimit: 1000)
+        _ = try await client.zoneChanges(ZoneChangesRequest(zones: [zone], resultsLimit: 500))
+        _ = try await client.queryRecords(QueryRecordsRequest(query: Query(recordType: "Plant"), resultsLimit: 1000))
+        let feed = try recording.body(0, as: ZoneChangesRequest.self)
+        #expect(feed.resultsLimit == 200)
+        #expect(feed.zones.map(\.resultsLimit) == [200])
+        #expect(try recording.body(1, as: QueryRecordsRequest.self).resultsLimit == 200)
+    }
+
+    @Test func assetsHaveTheDocumentedSize() async throws {
+        let fixture = try await Fixture()
+        let recording = RecordingTransport()
+        let error = await failure {
+            try await fixture.client(recording).uploadAsset(
+                .bytes([UInt8](repeating: 0, count: 15_000_001)), recordType: "Plant", recordName: "p", fieldName: "photo")
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(recording.requests.isEmpty)
     }
 
     /// No documented code says that a sync token has expired.
@@ -234,6 +310,8 @@ import Testing
     @Test(arguments: [
         ("https://app.example.org/done?ckWebAuthToken=1__2__a%2Bb%3D", "1__2__a+b="),
         ("https://app.example.org/done?x=1&ckSession=abc", "abc"), ("https://app.example.org/#ckWebAuthToken=a+b", "a+b"),
+        // A page may have decoded a plus as a space.
+        ("https://app.example.org/done?ckWebAuthToken=a%20b", "a+b"),
         ("https://app.example.org/done?ckWebAuthToken=", nil), ("https://app.example.org/done", nil),
     ])
     func theCallbackHasTheToken(_ address: String, _ token: String?) throws {

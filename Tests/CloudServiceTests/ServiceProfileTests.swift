@@ -114,6 +114,16 @@ import Testing
         #expect(await page.send(.public, .caller).status == 200)
     }
 
+    /// Also a rejected request for a push token uses its web auth token up.
+    @Test func aRejectedRequestForAPushTokenBringsTheNextToken() async throws {
+        let page = try await Page()
+        let path = "/device/1/\(Village.container)/development/tokens/register"
+        let refused = await page.send(path, "POST", Array(#"{"apnsEnvironment":"development"}"#.utf8), token: page.token)
+        #expect(refused.status == 400)
+        page.token = refused.header(HeaderNames.webAuthToken)
+        #expect(await page.send(.private, .listZones).status == 200)
+    }
+
     @Test func aTokenOfAnotherServerIsRejected() async throws {
         let (page, other) = (try await Page(), try await Page())
         page.token = "1__2__" + String((other.token ?? "").dropFirst(6).reversed())

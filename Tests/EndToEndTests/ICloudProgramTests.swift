@@ -126,5 +126,16 @@ import Testing
         let pushed = try await run(["push", "--state", folder.path("push.json"), "--json"])
         #expect(pushed.output == #"{"copied":1,"deleted":0,"leftOut":0,"rejected":0}"# + "\n", "\(pushed.complaint)")
         #expect(try await run(["compare"]).status == 0)
+
+        // iCloud rejects a record with a field of another type.
+        try await Programs.tarn(
+            ["record", "put", "t1", "height=2", "--type", "Tree", "--container", Self.container, "--data", apple.data], in: folder)
+        let tree = CKRecord(recordType: "Tree", recordID: CKRecord.ID(recordName: "t2", zoneID: zone.zoneID))
+        tree["height"] = "tall"
+        _ = try await app.privateCloudDatabase.save(tree)
+        let rejected = try await run(["push", "--state", folder.path("push.json")])
+        #expect(rejected.status == 1)
+        #expect(rejected.output == "0 records copied, 1 rejected\n")
+        #expect(rejected.complaint.contains("Garden: t2: "), "\(rejected.complaint)")
     }
 }

@@ -15,7 +15,7 @@ extension CloudDatabaseClient {
     /// here.
     ///
     /// - Parameters:
-    ///   - source: The server's operator sets the maximum size.
+    ///   - source: The server's operator sets the maximum size; with iCloud it is the documented one.
     ///   - progress: Receives the sizes of the pieces as they are sent.
     /// - Throws: ``CKError`` with `.assetFileNotFound`, `.assetFileModified` if the file changes while it is sent,
     ///   `.limitExceeded`, or the error of the server. The record is not saved.
@@ -24,6 +24,11 @@ extension CloudDatabaseClient {
         zoneID: ZoneID = .defaultZone, progress: ByteProgress? = nil
     ) async throws(CKError) -> AssetValue {
         let fileState = try FileState(source)
+        // The service's own error is that of an exceeded quota, which would pause a mirrored store.
+        guard !dialect.hasFixedLimits || fileState.byteCount <= limits.assetBytes else {
+            throw CKError(
+                .limitExceeded, "an asset of \(fileState.byteCount) bytes exceeds the limit of \(limits.assetBytes): save a smaller one")
+        }
         let item = AssetUploadRequest.Item(recordType: recordType, recordName: recordName, fieldName: fieldName)
         let response = try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID))
         let granted: AssetUploadResponse = try read(response)

@@ -31,7 +31,7 @@ extension CloudDatabaseClient {
             responseBytesMax: Limits.messageBytes)
         create.headers.add(HeaderNames.contentType, HeaderNames.json)
         let token: PushTokenResponse = try read(try await send(create))
-        if dialect == .webServices { try await register(token) }
+        if dialect.registersPushTokens { try await register(token) }
         var wait = TransportRequest(
             method: "GET", target: .asset(address: token.webcourierURL), headers: headers,
             responseBytesMax: PushLines.lineBytesMax)

@@ -13,7 +13,7 @@ extension CloudDatabaseClient {
     /// - Returns: `nil` if the server has no such feed.
     /// - Throws: ``CKError`` if the request failed.
     package func publicChanges(_ query: ZoneChangesQuery, isCounting: Bool = false) async throws(CKError) -> ZoneChangesResult? {
-        guard dialect == .tarn else { return nil }
+        guard dialect.mayHavePublicFeed else { return nil }
         let requestedCapabilities: Set<Capability> =
             isCounting ? [.publicChanges, .largePages, .remainingCount] : [.publicChanges, .largePages]
         var request = TransportRequest(

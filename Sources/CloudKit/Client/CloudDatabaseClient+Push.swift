@@ -39,8 +39,7 @@ extension CloudDatabaseClient {
     private func listen<C: Clock<Duration>>(
         asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushEvent) -> Void
     ) async throws {
-        // Apple's documents have no stream.
-        if dialect == .webServices { return try await poll(deliver) }
+        guard dialect.hasPushStream else { return try await poll(deliver) }
         let hasHeard = Locked(false)
         do {
             try await hold(asking: wishes, clock: clock) { event in

@@ -27,7 +27,7 @@ package struct CloudDatabaseClient: Sendable {
         transport: any CloudTransport, dialect: ServiceDialect = .tarn
     ) {
         self.dialect = dialect
-        limits = dialect.limits
+        limits = dialect.limits()
         self.containerIdentifier = containerIdentifier
         self.environment = environment
         self.scope = scope
@@ -87,16 +87,14 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     package func queryRecords(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
-        try read(try await post(.queryRecords, request))
+        try read(try await post(.queryRecords, dialect.request(request)))
     }
 
     // MARK: Changes
 
     package func databaseChanges(_ request: DatabaseChangesRequest) async throws(CKError) -> DatabaseChangesResponse {
         let response = try await post(.databaseChanges, request)
-        if dialect == .webServices, response.status == 400, let error = try? WireError(json: response.body) {
-            throw CKError(dialect.changesError(error, hasToken: request.syncToken != nil))
-        }
+        try checkChanges(response, hasToken: request.syncToken != nil)
         return try read(response)
     }
 
@@ -105,15 +103,19 @@ package struct CloudDatabaseClient: Sendable {
         _ request: ZoneChangesRequest, asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> ZoneChangesResponse {
         let response = try await post(.zoneChanges, dialect.request(request), asking: capabilities)
-        if dialect == .webServices, response.status == 400, let error = try? WireError(json: response.body) {
-            throw CKError(dialect.changesError(error, hasToken: request.zones.contains { $0.syncToken != nil }))
-        }
+        try checkChanges(response, hasToken: request.zones.contains { $0.syncToken != nil })
         var decoded: ZoneChangesResponse = try read(response)
         for (index, query) in request.zones.enumerated() where index < decoded.zones.count {
             guard case .failure(let zoneID, let error) = decoded.zones[index] else { continue }
             decoded.zones[index] = .failure(zoneID, dialect.changesError(error, hasToken: query.syncToken != nil))
         }
         return decoded
+    }
+
+    /// - Throws: The error of a rejected request for changes; `.changeTokenExpired` if its token may be the reason.
+    private func checkChanges(_ response: TransportResponse, hasToken: Bool) throws(CKError) {
+        guard response.status == WireError.Code.badRequest.httpStatus, let error = try? WireError(json: response.body) else { return }
+        throw CKError(dialect.changesError(error, hasToken: hasToken))
     }
 
     // MARK: Zones
@@ -278,7 +280,7 @@ package struct CloudDatabaseClient: Sendable {
         let requestedCapabilities = knownSyncToken == nil ? capabilities : capabilities.union([.ownChanges])
         var request = request(operation, body: .bytes(body), asking: requestedCapabilities)
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
-        if dialect == .tarn {
+        if dialect.hasTarnHeaders {
             if let knownSyncToken { request.headers.add(HeaderNames.syncToken, knownSyncToken) }
             if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
         }
@@ -300,7 +302,7 @@ package struct CloudDatabaseClient: Sendable {
         if missing.isEmpty { return response }
         throw CKError(
             .incompatibleVersion,
-            "the server does not offer \(Capability.headerValue(missing)), which this store needs; nothing is sent until it does")
+            "the server does not offer \(Capability.headerValue(missing)), which this store needs; no records are sent until it does")
     }
 
     func send(_ request: TransportRequest) async throws(CKError) -> TransportResponse {
@@ -315,7 +317,7 @@ package struct CloudDatabaseClient: Sendable {
 
     /// - Parameter capabilities: Capabilities to request in addition to those of each request.
     func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
-        guard dialect == .tarn else { return TransportHeaders() }
+        guard dialect.hasTarnHeaders else { return TransportHeaders() }
         let requestedCapabilities = Capability.ofEachRequest.union(capabilities).union(required)
         var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(requestedCapabilities)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }

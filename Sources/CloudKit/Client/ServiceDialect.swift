@@ -10,8 +10,39 @@ package enum ServiceDialect: Hashable, Sendable {
     /// Only what Apple documents: no header and no member of Tarn's is sent, and no capability is assumed. For iCloud.
     case webServices
 
-    /// The limits that the client keeps to.
-    package var limits: Limits { self == .tarn ? Limits() : .documentedWebServices }
+    /// The limits that a client keeps to, which may be set for a Tarn server.
+    package func limits(_ limits: Limits = Limits()) -> Limits { self == .tarn ? limits : .documentedWebServices }
+
+    // MARK: What the service has
+
+    /// Whether requests have Tarn's headers: capabilities, idempotency keys, the device.
+    var hasTarnHeaders: Bool { self == .tarn }
+
+    /// Whether notifications arrive on a stream. Apple documents polling at the web courier.
+    var hasPushStream: Bool { self == .tarn }
+
+    /// Whether a push token must be registered before notifications are sent to it, as the documents say.
+    var registersPushTokens: Bool { self == .webServices }
+
+    /// Whether the public database may have a change feed.
+    var mayHavePublicFeed: Bool { self == .tarn }
+
+    /// Whether the service may reject subscriptions to a database: Apple's documents name those to queries and zones, and CloudKit JS one
+    /// to a database without its wire value.
+    package var mayLackDatabaseSubscriptions: Bool { self == .webServices }
+
+    /// Whether notifications may miss changes, so that stores poll as well.
+    package var mayMissNotifications: Bool { self == .webServices }
+
+    /// Whether other devices can read values that this device encrypts. An app on an Apple device encrypts with keys of the account's
+    /// keychain, which only Apple's frameworks have.
+    package var sharesEncryptionKeys: Bool { self == .tarn }
+
+    /// Whether the limits are the documented ones. The operator of a Tarn server may set others.
+    var hasFixedLimits: Bool { self == .webServices }
+
+    /// Whether Tarn's commands change the schema.
+    package var hasSchemaCommands: Bool { self == .tarn }
 
     // MARK: Requests
 
@@ -25,7 +56,19 @@ package enum ServiceDialect: Hashable, Sendable {
     func request(_ request: ZoneChangesRequest) -> ZoneChangesRequest {
         guard self == .webServices else { return request }
         var request = request
-        for index in request.zones.indices { request.zones[index].savedSyncToken = nil }
+        let recordsMax = limits().recordsPerResponse
+        request.resultsLimit = request.resultsLimit.map { min($0, recordsMax) }
+        for index in request.zones.indices {
+            request.zones[index].savedSyncToken = nil
+            request.zones[index].resultsLimit = request.zones[index].resultsLimit.map { min($0, recordsMax) }
+        }
+        return request
+    }
+
+    func request(_ request: QueryRecordsRequest) -> QueryRecordsRequest {
+        guard self == .webServices else { return request }
+        var request = request
+        request.resultsLimit = request.resultsLimit.map { min($0, limits().recordsPerResponse) }
         return request
     }
 

@@ -87,10 +87,10 @@ public final class CKSyncEngine: Sendable {
                     }
                 }
             } catch {
-                await self.runs.leave()
+                self.runs.leave()
                 throw CKError(transportFailure: error)
             }
-            await self.runs.leave()
+            self.runs.leave()
         }
         current.update { $0[id] = task }
         defer { current.update { $0[id] = nil } }
@@ -115,7 +115,7 @@ public final class CKSyncEngine: Sendable {
         guard let delegate = configuration.delegate else { return nil }
         await calls.enter()
         let response = await Self.$isInsideDelegate.withValue(true) { await question(delegate) }
-        await calls.leave()
+        calls.leave()
         return response
     }
 
@@ -166,23 +166,5 @@ public final class CKSyncEngine: Sendable {
         let current = CKRecord.ID(recordName: user)
         guard let previous else { return .signIn(currentUser: current) }
         return .switchAccounts(previousUser: CKRecord.ID(recordName: previous), currentUser: current)
-    }
-}
-
-/// Admits one task at a time, in order of arrival.
-actor Gate {
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func enter() async {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func leave() {
-        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }
 }

@@ -26,14 +26,14 @@ package final class WebAuthTokenStore: Sendable {
     }
 
     /// One request at a time uses the token.
-    let turn = RequestTurn()
+    let turn = Gate()
     private let url: URL
     private let state: Mutex<State>
     /// Held while the file is replaced, so that its last content is the newest.
     private let writing = Mutex(())
     private let disk: DurableFile.Disk
-    /// Held until this object ends.
-    private let lock: FileLock
+    /// Held until ``close()``, which makes it nil, or the end of this object.
+    private let lock: Mutex<FileLock?>
 
     /// Reads the file; a missing one is that of a signed-out user. Its folder is created.
     ///
@@ -42,6 +42,7 @@ package final class WebAuthTokenStore: Sendable {
     package init(_ url: URL, disk: DurableFile.Disk = .real) throws(CKError) {
         self.url = url
         self.disk = disk
+        let lock: FileLock
         do {
             try DurableFile.createFolder(url.deletingLastPathComponent(), disk: disk)
             lock = try FileLock(path: url.path + ".lock")
@@ -53,7 +54,20 @@ package final class WebAuthTokenStore: Sendable {
                 .badContainer,
                 "another process uses the session file \(url.path), and a web auth token serves one client: give each its own file")
         }
+        self.lock = Mutex(lock)
         state = Mutex(State(session: try Self.read(url)))
+    }
+
+    /// Waits for the request that is in flight, and lets another client use the file. A later request or sign-in fails.
+    package func close() async {
+        await turn.enter()
+        defer { turn.leave() }
+        if state.withLock({ $0.isUnwritten }) { try? write() }
+        Self.opened.withLock { opened in
+            let path = url.standardizedFileURL.path
+            if opened[path] === self { opened[path] = nil }
+        }
+        writing.withLock { _ in lock.withLock { $0 = nil } }
     }
 
     private static func read(_ url: URL) throws(CKError) -> Session? {
@@ -91,8 +105,10 @@ package final class WebAuthTokenStore: Sendable {
     /// The signed-in user; nil if the user has to sign in.
     package var session: Session? { state.withLock { $0.session } }
 
-    /// - Throws: ``CKError`` with `.internalError` if the token that the last response brought is not durable yet. Nothing may be sent.
+    /// - Throws: ``CKError`` with `.internalError` if the token that the last response brought is not durable yet, and with
+    ///   `.operationCancelled` after ``close()``. Nothing may be sent.
     func sessionToSend() throws(CKError) -> Session? {
+        guard lock.withLock({ $0 != nil }) else { throw closed }
         if state.withLock({ $0.isUnwritten }) { try write() }
         return session
     }
@@ -140,21 +156,23 @@ package final class WebAuthTokenStore: Sendable {
         !text.isEmpty && text.utf8.count <= tokenBytesMax && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }
 
+    private var closed: CKError {
+        CKError(.operationCancelled, "the session file \(url.path) was closed by this client: open it again")
+    }
+
     private func write() throws(CKError) {
         do {
             try writing.withLock { _ in
-                let session = state.withLock { state in
-                    state.isUnwritten = false
-                    return state.session
-                }
+                // Another client may use the file.
+                guard lock.withLock({ $0 != nil }) else { throw closed }
+                let session = session
                 let file = SessionFile(webAuthToken: session?.token ?? "", session: session?.id ?? "")
-                do {
-                    try DurableFile.replace(url, with: Data(file.encoded()), disk: disk)
-                } catch {
-                    state.withLock { $0.isUnwritten = true }
-                    throw error
-                }
+                try DurableFile.replace(url, with: Data(file.encoded()), disk: disk)
+                // Concurrent requests are not sent before. A session that came meanwhile is written next.
+                state.withLock { if $0.session == session { $0.isUnwritten = false } }
             }
+        } catch let error as CKError {
+            throw error
         } catch {
             throw CKError(
                 .internalError, "the session file \(url.path) cannot be written, so nothing is sent: check its disk and folder",

@@ -37,10 +37,10 @@ package final class WebServicesTransport: CloudTransport {
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard case .service(let path) = request.target else { return try await base.send(request) }
         if try tokens.sessionToSend() == nil { return try await sendAnonymously(request) }
-        try await tokens.turn.take()
+        try await tokens.turn.enterUnlessCancelled()
         // A cancelled caller waits for the response: it has the next token, and without that the user has to sign in again.
         let exchange = Task(executorPreference: executor) { [self] in
-            defer { tokens.turn.release() }
+            defer { tokens.turn.leave() }
             return try await sendAsUser(request, path)
         }
         return try await exchange.value
@@ -50,14 +50,24 @@ package final class WebServicesTransport: CloudTransport {
         guard let session = try tokens.sessionToSend() else { return try await sendAnonymously(request) }
         var request = request
         request.target = .service(path: address(path, session.token))
+        request.isSentOnce = true
         // If the response is lost, the token may be used up. It is sent again all the same: public reports say that it is still valid.
         let response = try await base.send(request)
         if let next = response.headers[HeaderNames.webAuthToken] ?? response.headers[Self.sessionHeader] {
             tokens.rotate(session, to: next)
-        } else if response.status == WireError.Code.authenticationRequired.httpStatus {
+        } else if Self.endsSession(response) {
             tokens.end(session)
         }
         return response
+    }
+
+    /// Whether the service no longer accepts the web auth token. A proxy sends the status 421 for reasons of its own (RFC 9110, section
+    /// 15.5.20), and the status 401 may be about the API token: neither signs the user out.
+    private static func endsSession(_ response: TransportResponse) -> Bool {
+        guard response.status == WireError.Code.authenticationRequired.httpStatus, let error = try? WireError(json: response.body) else {
+            return false
+        }
+        return error.code == .authenticationRequired || error.code == .authenticationFailed
     }
 
     /// Sends a request with the API token alone.

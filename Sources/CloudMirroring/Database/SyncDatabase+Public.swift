@@ -84,7 +84,7 @@ extension SyncDatabase {
 /// The commands that add missing indexes at the server.
 enum IndexCommand {
     static func text(_ client: CloudDatabaseClient) -> String {
-        if client.dialect == .webServices { return "add them to these types in the CloudKit Console" }
+        if !client.dialect.hasSchemaCommands { return "add them to these types in the CloudKit Console" }
         return """
             write the schema to a file with: tarn schema export --container \(client.containerIdentifier) --output-file FILE; mark \
             "___recordID" QUERYABLE and "___modTime" QUERYABLE SORTABLE in these types; then: \

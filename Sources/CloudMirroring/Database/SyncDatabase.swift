@@ -61,9 +61,8 @@ struct SyncDatabase: Sendable {
         }
         do {
             try await subscribe(.database)
-        } catch let failure as CloudFailure where client.dialect == .webServices && failure.code == .invalidArguments {
-            // Apple's documents name subscriptions to queries and zones, and CloudKit JS one to a database without its wire value. The
-            // shared database has no zone of its own: it is polled.
+        } catch let failure as CloudFailure where client.dialect.mayLackDatabaseSubscriptions && failure.code == .invalidArguments {
+            // The shared database has no zone of its own: it is polled.
             if client.scope == .private { try await subscribe(.zone(ZoneID(zoneName: MirrorNames.zone))) }
         }
     }
@@ -78,13 +77,12 @@ struct SyncDatabase: Sendable {
         }
     }
 
-    /// - Throws: `CloudFailure` for a model with encrypted attributes in iCloud. An app on an Apple device encrypts with keys of the
-    ///   account's keychain, which only Apple's frameworks have; it could not read values that this device encrypts.
+    /// - Throws: `CloudFailure` for a model with encrypted attributes in iCloud.
     private func checkEncryption() throws {
-        guard client.dialect == .webServices, mapping.hasEncryptedFields else { return }
+        guard mapping.hasEncryptedFields, !client.dialect.sharesEncryptionKeys else { return }
         throw CloudFailure(
             .incompatibleVersion,
-            "attributes with allowsCloudEncryption are not mirrored with iCloud, and nothing is sent: use a model without them for this store"
+            "attributes with allowsCloudEncryption are not mirrored with iCloud, and no records are sent: use a model without them for this store"
         )
     }
 
@@ -351,6 +349,6 @@ struct CloudAccess: Sendable {
         let client = try connect()
         return SyncDatabase(
             client: client, mapping: mapping, sealer: sealer, traits: traits,
-            limits: client.dialect == .tarn ? limits : client.dialect.limits)
+            limits: client.dialect.limits(limits))
     }
 }

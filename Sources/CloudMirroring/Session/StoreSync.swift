@@ -189,8 +189,8 @@ final class StoreSync: Sendable {
             state.tasks.listener = begin { [file, self] in
                 let listener = PushListener(sync: self)
                 if file.scope == .public { return await listener.poll() }
-                // The web courier may know of fewer changes than a subscription to a database does.
-                guard (try? cloud.open().client.dialect) == .webServices else { return await listener.listen() }
+                // A connection that cannot be opened has no dialect: the listener retries it.
+                guard (try? cloud.open())?.client.dialect.mayMissNotifications == true else { return await listener.listen() }
                 await withTaskGroup { group in
                     group.addTask { await listener.poll() }
                     group.addTask { await listener.listen() }

@@ -9,8 +9,7 @@ import CloudWire
 /// Source: *CloudKit Web Services Reference*, "Users".
 extension CloudService {
     func caller(_ exchange: Exchange) async throws -> ServiceResponse {
-        // The page's wording has a list; public reports have the identity alone.
-        if profile == .apple {
+        if profile.listsCaller {
             return response(UserIdentitiesResponse(users: [try await own(exchange.call, exchange.credentials)]), exchange)
         }
         return response(

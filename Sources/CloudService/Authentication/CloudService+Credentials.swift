@@ -221,7 +221,7 @@ extension CloudService {
             caller = Caller(userRecordName: name, deviceID: device.deviceID)
         case .session(let session, let id):
             let name = try await userRecordName(of: session.account, in: containerIdentifier)
-            let named = profile == .apple ? nil : request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
+            let named = profile.acceptsDeviceNames ? request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"] : nil
             caller = Caller(
                 userRecordName: name,
                 deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
@@ -238,7 +238,7 @@ extension CloudService {
         call.requestUUID = request.requestUUID
         call.form = AnswerForm(
             hasLiveKeys: hasLiveKeys(request), requestUUID: request.requestUUID)
-        call.form.isDocumentedOnly = profile == .apple
+        call.form.isDocumentedOnly = profile.hasDocumentedMembersOnly
         return call
     }
 

@@ -57,6 +57,12 @@ package enum ServiceProfile: String, Hashable, Sendable, CaseIterable {
     // Source: the reason text of public reports.
     private static let noHandler = WireError(.notFound, "could not find handler for endpoint")
 
+    /// Whether a request with an idempotency key is executed once.
+    var acceptsIdempotencyKeys: Bool { self == .tarn }
+
+    /// Whether a page can name its device, in a header or as `clientId`.
+    var acceptsDeviceNames: Bool { self == .tarn }
+
     // MARK: Credentials
 
     /// - Throws: `WireError` with `.authenticationFailed` for a device token, which the documented protocol doesn't have.
@@ -103,19 +109,40 @@ package enum ServiceProfile: String, Hashable, Sendable, CaseIterable {
 
     // MARK: Responses
 
+    /// Whether responses have no member that Apple's documents and public reports don't have.
+    var hasDocumentedMembersOnly: Bool { self == .apple }
+
+    /// Whether responses have the keys of the live service, whichever client sends the request.
+    var alwaysHasLiveKeys: Bool { self == .apple }
+
+    /// Whether deleted records in a change feed have their types. Public reports have none.
+    var namesTypesOfDeletedRecords: Bool { self == .tarn }
+
+    /// Whether `users/caller` has a list, which is the page's wording. Public reports have the identity alone.
+    var listsCaller: Bool { self == .apple }
+
+    /// Whether the response of `tokens/register` repeats the token. The documents have no response: an empty object, or the same members.
+    var repeatsRegisteredToken: Bool { self == .tarn }
+
+    /// Whether the console's settings name the profile.
+    package var isShownInSettings: Bool { self != .tarn }
+
+    /// Whether queries miss recent changes.
+    var hasLaggingIndexes: Bool { self == .apple }
+
     /// Milliseconds until the indexes show a change of a record: between 0 and ``indexDelayMax``, by its name, so that records do not
     /// become visible in the order of their changes.
     ///
     /// Source: public reports: a query may miss a record that a lookup finds. They give no time.
     func indexDelay(ofRecord name: String) -> Int64 {
-        self == .apple ? Int64(Fingerprint(name.utf8).value % UInt64(Self.indexDelayMax + 1)) : 0
+        hasLaggingIndexes ? Int64(Fingerprint(name.utf8).value % UInt64(Self.indexDelayMax + 1)) : 0
     }
 
     static let indexDelayMax: Int64 = 2000
 
     /// Whether a query shows a record at a time, in milliseconds since 1970 UTC.
     func shows(_ record: Record, at now: Int64) -> Bool {
-        guard self == .apple, let modified = record.modified?.timestamp else { return true }
+        guard hasLaggingIndexes, let modified = record.modified?.timestamp else { return true }
         return now - modified >= indexDelay(ofRecord: record.recordName)
     }
 

@@ -45,6 +45,7 @@ extension CloudService {
             do {
                 return try await read(exchange, numbersAsStrings: message.numbersAsStrings) { [profile] in
                     var response = try engine.queryRecords(message, in: $0, $1)
+                    guard profile.hasLaggingIndexes else { return response }
                     let now = $1.now
                     response.results.removeAll { if case .record(let record) = $0 { !profile.shows(record, at: now) } else { false } }
                     return response

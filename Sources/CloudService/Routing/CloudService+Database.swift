@@ -42,7 +42,7 @@ extension CloudService {
             let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
             let exchange = Exchange(
                 operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
-                key: try profile == .apple ? nil : idempotencyKey(request), credentials: credentials)
+                key: try profile.acceptsIdempotencyKeys ? idempotencyKey(request) : nil, credentials: credentials)
             response = try await admission.run(call.requester) { try await respond(to: exchange) }
         } catch let error as WireError {
             response = self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)

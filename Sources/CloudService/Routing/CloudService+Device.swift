@@ -15,6 +15,21 @@ extension CloudService {
         try profile.checkAuthorization(request.header(HeaderNames.authorization))
         let credentials = try await credentials(
             of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
+        guard let next = credentials.nextWebToken else { return try await respond(to: request, path, credentials) }
+        // The request used its token up: a response without the next one, also to a rejected request, would sign the user out.
+        var response: ServiceResponse
+        do {
+            response = try await respond(to: request, path, credentials)
+        } catch let error as WireError {
+            response = self.response(to: error, uuid: request.requestUUID)
+        } catch let failure as StorageFailure {
+            response = self.response(to: failure, uuid: request.requestUUID)
+        }
+        response.headers.append((HeaderNames.webAuthToken, next))
+        return response
+    }
+
+    private func respond(to request: ServiceRequest, _ path: DevicePath, _ credentials: Credentials) async throws -> ServiceResponse {
         try await checkContainer(path.containerIdentifier, path.environment, credentials)
         try takeBudget(of: credentials.sender(from: request.network))
         var call = try await call(
@@ -28,7 +43,6 @@ extension CloudService {
                 WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
         }
         try await checkRestriction(call)
-        var response: ServiceResponse
         switch path.operation {
         case .pushStream:
             if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), Self.isShortText(name) {
@@ -45,7 +59,7 @@ extension CloudService {
             if let credential, let audience = audiences.first {
                 listener = listener.guarded { await self.mayListen(audience, credential) }
             }
-            response = ServiceResponse(
+            return ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
@@ -54,19 +68,16 @@ extension CloudService {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
             let courier = try courier(for: message, call, credentials)
-            // The response of Apple's service to a registration is not documented: an empty object, or the same members.
-            let hasMembers = profile == .tarn || path.operation == .createToken
-            response = .json(hasMembers ? courier.encoded() : Array("{}".utf8), endpoint: path.operation.rawValue)
+            let hasMembers = profile.repeatsRegisteredToken || path.operation == .createToken
+            return .json(hasMembers ? courier.encoded() : Array("{}".utf8), endpoint: path.operation.rawValue)
         case .webAuthToken:
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
             }
             let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
-            response = .json(
+            return .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
-        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
-        return response
     }
 
     private func tokenRequest(_ request: ServiceRequest) async throws -> [UInt8] {

@@ -44,7 +44,7 @@ extension CloudService {
         }
         let engine = engine
         // Stored texts of deleted records have their types.
-        let asTexts = profile == .tarn
+        let asTexts = profile.namesTypesOfDeletedRecords
         return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
             try engine.zoneChanges(message, asTexts: asTexts, in: $0, $1)
         }

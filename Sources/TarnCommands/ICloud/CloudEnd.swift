@@ -39,8 +39,6 @@ struct CloudEnd: Sendable {
 
     /// Records in one request or page: the documented limit, which both services keep.
     static let recordsMax = Limits.documentedWebServices.operationsPerRequest
-    /// Bytes of the records in one request.
-    private static let bytesMax = Limits().requestRecordBytes
 
     /// - Returns: Nil for an anonymous client.
     func userRecordName() async throws -> String? {
@@ -91,7 +89,8 @@ struct CloudEnd: Sendable {
         do {
             response = try await patience { try await client.queryRecords(request) }
         } catch let error as CKError where error.code == .invalidArguments && position != nil {
-            throw CKError(.changeTokenExpired, "the continuation marker has expired")
+            // No documented code says that a continuation marker has expired.
+            throw CKError(.changeTokenExpired, error.localizedDescription, cause: error)
         } catch let error as CKError where error.code == .unknownItem {
             // The record type does not exist on this side.
             return Page(records: [], deletions: [], position: nil, isLast: true)
@@ -116,22 +115,21 @@ struct CloudEnd: Sendable {
     }
 
     /// The records of these names that exist.
+    ///
+    /// - Throws: `CKError` if the request failed, also with ``CloudKit/CKError/isZoneMissing``: that says nothing about the records.
     func records(_ names: [String], inZone zone: String) async throws -> [String: Record] {
         var found: [String: Record] = [:]
         for start in stride(from: 0, to: names.count, by: Self.recordsMax) {
             let part = Array(names[start..<min(start + Self.recordsMax, names.count)])
             let request = LookupRecordsRequest(recordNames: part, zoneID: ZoneID(zoneName: zone))
-            do {
-                for result in try await patience({ try await client.lookupRecords(request) }).results {
-                    switch result {
-                    case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
-                    case .failure(_, let error, _) where error.code == .notFound || error.code == .zoneNotFound: break
-                    case .failure(let name, let error, _):
-                        throw CommandError("\(self.name) did not return the record \(name): \(error.reason).")
-                    }
+            for result in try await patience({ try await client.lookupRecords(request) }).results {
+                switch result {
+                case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
+                case .failure(_, let error, _) where error.code == .notFound: break
+                case .failure(_, let error, _) where error.code == .zoneNotFound: throw CKError(error)
+                case .failure(let name, let error, _):
+                    throw CommandError("\(self.name) did not return the record \(name): \(error.reason).")
                 }
-            } catch let error as CKError where error.code == .zoneNotFound || error.code == .unknownItem {
-                return [:]
             }
         }
         return found
@@ -144,23 +142,11 @@ struct CloudEnd: Sendable {
     /// - Returns: The errors of rejected records by their names.
     func modify(_ operations: [RecordOperation], inZone zone: String) async throws -> [String: WireError] {
         var failures: [String: WireError] = [:]
-        var rest = operations[...]
-        while !rest.isEmpty {
-            var (count, bytes) = (0, 0)
-            for operation in rest.prefix(Self.recordsMax) {
-                bytes += operation.record.encoded().count
-                if count > 0, bytes > Self.bytesMax { break }
-                count += 1
-            }
-            let request = ModifyRecordsRequest(
-                operations: Array(rest.prefix(count)), zoneID: ZoneID(zoneName: zone), atomic: false, desiredKeys: [])
+        for batch in RecordBatches(operations, of: \.record) {
+            let request = ModifyRecordsRequest(operations: batch, zoneID: ZoneID(zoneName: zone), atomic: false, desiredKeys: [])
             let key = UUID().uuidString
-            for case .failure(let name, let error, _) in try await patience({ try await client.modifyRecords(request, idempotencyKey: key) }
-            )
-            .results {
-                failures[name] = error
-            }
-            rest = rest.dropFirst(count)
+            let response = try await patience { try await client.modifyRecords(request, idempotencyKey: key) }
+            for case .failure(let name, let error, _) in response.results { failures[name] = error }
         }
         return failures
     }
@@ -185,4 +171,9 @@ struct CloudEnd: Sendable {
             return Array(hash.finalize())
         }
     }
+}
+
+extension CKError {
+    /// Whether the zone of the request does not exist, or no longer.
+    var isZoneMissing: Bool { code == .zoneNotFound || code == .userDeletedZone }
 }

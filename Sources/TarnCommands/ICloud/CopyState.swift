@@ -35,6 +35,11 @@ struct CopyState: Hashable, Codable {
         var isComplete = false
     }
 
+    struct PartState: Hashable, Codable {
+        var part: CopyPart
+        var progress: Progress
+    }
+
     /// A record that the destination rejected, often since a record that it refers to was not there yet.
     struct Deferred: Hashable, Codable {
         var zone: String
@@ -42,7 +47,7 @@ struct CopyState: Hashable, Codable {
         var reason: String
     }
 
-    static let format = 1
+    static let format = 2
     /// Rejected records after which a copy stops: something is wrong with all of them, such as a missing record type.
     static let deferredMax = 10_000
 
@@ -51,8 +56,7 @@ struct CopyState: Hashable, Codable {
     /// Whether a run began that has not read all parts.
     var isRunning = false
     /// Parts in the order of their first pages.
-    var parts: [CopyPart] = []
-    var progress: [Progress] = []
+    var parts: [PartState] = []
     var deferred: [Deferred] = []
     var copied = 0
     var deleted = 0
@@ -61,13 +65,12 @@ struct CopyState: Hashable, Codable {
     init(_ copy: Copy) { self.copy = copy }
 
     subscript(part: CopyPart) -> Progress {
-        get { parts.firstIndex(of: part).map { progress[$0] } ?? Progress() }
+        get { parts.first { $0.part == part }?.progress ?? Progress() }
         set {
-            guard let index = parts.firstIndex(of: part) else {
-                parts.append(part)
-                return progress.append(newValue)
+            guard let index = parts.firstIndex(where: { $0.part == part }) else {
+                return parts.append(PartState(part: part, progress: newValue))
             }
-            progress[index] = newValue
+            parts[index].progress = newValue
         }
     }
 
@@ -76,9 +79,9 @@ struct CopyState: Hashable, Codable {
         guard !isRunning else { return }
         isRunning = true
         (copied, deleted, skipped) = (0, 0, 0)
-        for index in progress.indices where progress[index].isComplete {
-            progress[index].isComplete = false
-            if parts[index].recordType != nil { progress[index].position = nil }
+        for index in parts.indices where parts[index].progress.isComplete {
+            parts[index].progress.isComplete = false
+            if parts[index].part.recordType != nil { parts[index].progress.position = nil }
         }
     }
 
@@ -104,14 +107,13 @@ struct CopyStateFile {
     /// - Throws: `CommandError` for a file that is damaged, of a newer version, or of another copy.
     func read(_ copy: CopyState.Copy) throws -> CopyState {
         guard FileManager.default.fileExists(atPath: url.path) else { return CopyState(copy) }
-        guard let data = try? Data(contentsOf: url), let state = try? JSONDecoder().decode(CopyState.self, from: data),
-            state.parts.count == state.progress.count
-        else {
-            throw CommandError("The state \(url.path) is damaged: remove it to copy everything again.")
+        guard let data = try? Data(contentsOf: url), let head = try? JSONDecoder().decode(Head.self, from: data) else {
+            throw damaged
         }
-        guard state.format == CopyState.format else {
+        guard head.format == CopyState.format else {
             throw CommandError("The state \(url.path) was written by another version of tarn: remove it to copy everything again.")
         }
+        guard let state = try? JSONDecoder().decode(CopyState.self, from: data) else { throw damaged }
         guard state.copy == copy else {
             throw CommandError(
                 "The state \(url.path) is of another copy (\(state.copy.command) of \(state.copy.container), \(state.copy.environment), \(state.copy.database), or of other users): name another file with --state."
@@ -119,6 +121,13 @@ struct CopyStateFile {
         }
         return state
     }
+
+    /// The part of a state that all versions have.
+    private struct Head: Decodable {
+        var format: Int
+    }
+
+    private var damaged: CommandError { CommandError("The state \(url.path) is damaged: remove it to copy everything again.") }
 
     /// - Throws: `CommandError` if the file cannot be written.
     func write(_ state: CopyState) throws {

@@ -48,8 +48,7 @@ extension ICloudCommand {
                 guard let line = readLine()?.trimmingCharacters(in: .whitespacesAndNewlines), !line.isEmpty else {
                     throw CommandError("Standard input had no line: paste the address of the page that follows the sign-in.")
                 }
-                let token = URL(string: line).flatMap { CKContainer.webAuthToken(inCallback: $0) } ?? line
-                try transport.tokens.signIn(token)
+                try transport.tokens.signIn(try Self.token(in: line))
                 let client = CloudDatabaseClient(
                     containerIdentifier: app.container, environment: app.environment, scope: .private, transport: transport,
                     dialect: .webServices)
@@ -58,6 +57,20 @@ extension ICloudCommand {
             } catch let error as CKError {
                 throw CommandError(iCloud: error)
             }
+        }
+
+        /// The web auth token in the address of a page, or the token itself.
+        ///
+        /// - Throws: `CommandError` for an address without a token.
+        static func token(in line: String) throws -> String {
+            if let token = URL(string: line).flatMap({ CKContainer.webAuthToken(inCallback: $0) }) { return token }
+            // Tokens have no colon.
+            guard !line.contains("://") else {
+                throw CommandError(
+                    "The address has no ckWebAuthToken: paste the address of the page that follows the sign-in, which the API token's callback sets."
+                )
+            }
+            return line
         }
     }
 

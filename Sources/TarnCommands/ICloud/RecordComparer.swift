@@ -42,7 +42,7 @@ struct RecordComparer {
             let page: CloudEnd.Page
             do {
                 page = try await end.page(of: part, after: position)
-            } catch let error as CKError where error.code == .zoneNotFound || error.code == .userDeletedZone {
+            } catch let error as CKError where error.isZoneMissing {
                 return
             }
             try await body(&self, page.records.filter(CopiedRecord.isCopied))
@@ -53,7 +53,7 @@ struct RecordComparer {
     }
 
     private mutating func compare(_ records: [Record], _ part: CopyPart) async throws {
-        let others = try await tarn.records(records.map(\.recordName), inZone: part.zone)
+        let others = try await namesakes(of: records, part, at: tarn)
         for record in records {
             compared += 1
             guard let other = others[record.recordName] else {
@@ -61,22 +61,31 @@ struct RecordComparer {
                 continue
             }
             let comparison = RecordComparison(iCloud: record, tarn: other)
-            var differences = comparison.differences
-            var fields: [String] = []
+            var fields = comparison.fields
             for (field, one, other) in comparison.undecided where !fields.contains(field) {
                 if try await iCloud.digest(of: one) != tarn.digest(of: other) { fields.append(field) }
             }
-            if !fields.isEmpty { differences.append(.fields(fields)) }
+            var differences = comparison.differences
+            if !fields.isEmpty { differences.append(.fields(fields.sorted())) }
             if !differences.isEmpty { differing += 1 }
             for difference in differences { report(part.zone, record.recordName, record.recordType, difference) }
         }
     }
 
     private mutating func findMissing(_ records: [Record], _ part: CopyPart) async throws {
-        let others = try await iCloud.records(records.map(\.recordName), inZone: part.zone)
+        let others = try await namesakes(of: records, part, at: iCloud)
         for record in records where others[record.recordName].map(CopiedRecord.isCopied) != true {
             compared += 1
             found(.onlyInTarn, record, part)
+        }
+    }
+
+    /// The records of the same names at the other end, by their names. A missing zone has none.
+    private func namesakes(of records: [Record], _ part: CopyPart, at end: CloudEnd) async throws -> [String: Record] {
+        do {
+            return try await end.records(records.map(\.recordName), inZone: part.zone)
+        } catch let error as CKError where error.isZoneMissing {
+            return [:]
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudWire
 
 /// The content of a record that is copied between iCloud and a Tarn server, and compared.
@@ -9,10 +10,8 @@ import CloudWire
 /// of users. References to zones of the same database name no owner, since the owner has another name on each server.
 enum CopiedRecord {
     static func isCopied(_ record: Record) -> Bool {
-        !record.isDeleted && record.recordType != ShareDetails.recordType && record.recordType != usersType
+        !record.isDeleted && record.recordType != ShareDetails.recordType && record.recordType != UsersType.name
     }
-
-    private static let usersType = "Users"
 
     /// The record as it is written to the other server. Assets are the source's.
     static func content(of record: Record) -> Record {
@@ -66,7 +65,10 @@ enum RecordDifference: Hashable {
 
 /// Compares two records of one name.
 struct RecordComparison {
+    /// Other differences than those of fields.
     private(set) var differences: [RecordDifference] = []
+    /// Fields with other values.
+    private(set) var fields: [String] = []
     /// Assets of equal size with different checksums. Services compute checksums differently, so contents decide.
     private(set) var undecided: [(field: String, iCloud: AssetValue, tarn: AssetValue)] = []
 
@@ -74,11 +76,9 @@ struct RecordComparison {
         let (one, other) = (CopiedRecord.content(of: iCloud), CopiedRecord.content(of: tarn))
         if one.recordType != other.recordType { differences.append(.recordType) }
         if (one.sharing.parent ?? "") != (other.sharing.parent ?? "") { differences.append(.parent) }
-        var names: [String] = []
         for name in Set(one.fields.keys).union(other.fields.keys).sorted() where !isEqual(name, one.fields[name], other.fields[name]) {
-            names.append(name)
+            fields.append(name)
         }
-        if !names.isEmpty { differences.append(.fields(names)) }
     }
 
     private mutating func isEqual(_ name: String, _ one: Field?, _ other: Field?) -> Bool {

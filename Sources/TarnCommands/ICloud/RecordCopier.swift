@@ -18,6 +18,8 @@ struct RecordCopier {
     var progress: (Int) -> Void = { _ in }
     /// Zones with expired sync tokens: later deletions in the source are unknown.
     private(set) var restarted: [String] = []
+    /// The most rejected records with which a copy continues.
+    var deferredMax = CopyState.deferredMax
 
     init(from source: CloudEnd, to destination: CloudEnd, file: CopyStateFile, state: CopyState) {
         self.source = source
@@ -38,13 +40,21 @@ struct RecordCopier {
     }
 
     private mutating func copy(_ part: CopyPart) async throws {
+        var hasRestarted = false
         while !state[part].isComplete {
             let page: CloudEnd.Page
             do {
                 page = try await source.page(of: part, after: state[part].position)
             } catch let error as CKError where error.code == .changeTokenExpired && state[part].position != nil {
+                // A rejected position counts as expired. A source that rejects a new one has another reason, and would do it forever.
+                guard !hasRestarted else {
+                    throw CommandError(
+                        "\(source.name) rejected a position of \(part.shown) that it had returned in this run (\(error.localizedDescription)). Run the command again later: it continues."
+                    )
+                }
+                hasRestarted = true
                 state[part].position = nil
-                restarted.append(part.zone)
+                if part.recordType == nil { restarted.append(part.zone) }
                 continue
             }
             try await write(page, toZone: part.zone)
@@ -87,7 +97,7 @@ struct RecordCopier {
 
     private mutating func deferRecord(_ name: String, _ zone: String, _ reason: String) throws {
         state.deferRecord(CopyState.Deferred(zone: zone, recordName: name, reason: reason))
-        guard state.deferred.count <= CopyState.deferredMax else {
+        guard state.deferred.count <= deferredMax else {
             throw CommandError(
                 "\(destination.name) rejects too many records (\(reason)): correct the reason, such as a missing record type, which 'tarn schema import' adds, and run the command again."
             )
@@ -128,7 +138,13 @@ struct RecordCopier {
                 let names = before.filter { $0.zone == zone }.map(\.recordName)
                 for start in stride(from: 0, to: names.count, by: CloudEnd.recordsMax) {
                     let part = Array(names[start..<min(start + CloudEnd.recordsMax, names.count)])
-                    let found = try await source.records(part, inZone: zone)
+                    let found: [String: Record]
+                    do {
+                        found = try await source.records(part, inZone: zone)
+                    } catch let error as CKError where error.isZoneMissing {
+                        // The destination's records stay: a missing zone may be a mistake. The rejected ones are reported.
+                        continue
+                    }
                     let page = CloudEnd.Page(
                         records: part.compactMap { found[$0] }, deletions: part.filter { found[$0] == nil }, position: nil, isLast: true)
                     try await write(page, toZone: zone)

@@ -46,7 +46,7 @@ extension RecordCommand {
             let problems = try await target.withDatabase("import") { database in
                 defer { progress.end() }
                 var (problems, done) = ([String](), 0)
-                for batch in RecordBatches(records) {
+                for batch in RecordBatches(records, of: \.record) {
                     let results = try await database.modify(batch.map { RecordOperation(.forceReplace, $0.record) })
                     for (item, result) in zip(batch, results) {
                         guard case .failure(_, let error, _) = result else { continue }
@@ -168,20 +168,24 @@ struct RecordFile {
     }
 }
 
-/// Splits records into requests that the server's limits allow.
-struct RecordBatches: Sequence, IteratorProtocol {
-    private static let recordsMax = 200
-    private static let bytesMax = 4_000_000
+/// Splits items with records into requests that the documented limits and the server's allow.
+struct RecordBatches<Item>: Sequence, IteratorProtocol {
+    private let recordsMax = Limits.documentedWebServices.operationsPerRequest
+    private let bytesMax = Limits().requestRecordBytes
 
-    private var rest: ArraySlice<RecordFile.Item>
+    private var rest: ArraySlice<Item>
+    private let record: (Item) -> Record
 
-    init(_ records: [RecordFile.Item]) { rest = records[...] }
+    init(_ items: [Item], of record: @escaping (Item) -> Record) {
+        rest = items[...]
+        self.record = record
+    }
 
-    mutating func next() -> [RecordFile.Item]? {
-        var (batch, bytes) = ([RecordFile.Item](), 0)
-        while let item = rest.first, batch.count < Self.recordsMax {
-            bytes += item.record.encoded().count
-            if !batch.isEmpty, bytes > Self.bytesMax { break }
+    mutating func next() -> [Item]? {
+        var (batch, bytes) = ([Item](), 0)
+        while let item = rest.first, batch.count < recordsMax {
+            bytes += record(item).encoded().count
+            if !batch.isEmpty, bytes > bytesMax { break }
             batch.append(item)
             rest = rest.dropFirst()
         }

@@ -165,7 +165,6 @@ enum RecordScope: String {
 extension CommandError {
     /// The error of a rejected request, with the next step.
     init(record error: WireError, place: String) {
-        let reason = error.reason.prefix(1).uppercased() + error.reason.dropFirst()
         let step =
             switch error.code {
             case .zoneNotFound: "'tarn zone list' shows the zones of a user."
@@ -177,6 +176,6 @@ extension CommandError {
                 "Add the index with 'tarn schema import', or leave --where and --sort out: then no index is needed."
             default: "It is about \(place)."
             }
-        self.init("\(reason). \(step)")
+        self.init(reason: error.reason, step: step)
     }
 }

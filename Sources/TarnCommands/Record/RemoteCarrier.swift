@@ -4,10 +4,8 @@
 import AsyncHTTPClient
 import CloudConsole
 import CloudWire
-import Foundation
 import NIOCore
 import NIOHTTP1
-import SystemSupport
 
 /// Sends requests to a server with an operator's key, with the permissions and the audit log of the console.
 struct RemoteCarrier: RecordCarrier {
@@ -66,30 +64,12 @@ struct OperatorKey: Sendable, CustomStringConvertible, CustomReflectable {
     var description: String { "•••" }
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Reads the key from a file, else from the environment. It can't be an argument, which other users of the machine see.
+    /// Reads the key from a file, else from the environment.
     ///
     /// - Throws: CommandError for a missing key, and for a file that others may read.
     init(file: String?, environment: [String: String]) throws {
-        let text: String
-        if let file {
-            guard let stamp = FileStamp(path: file), let content = try? String(contentsOfFile: file, encoding: .utf8) else {
-                throw CommandError("The key file \(file) cannot be read: name a file with the line that 'tarn user operator-key' printed.")
-            }
-            guard !stamp.isOpenToOthers else {
-                throw CommandError("Other users may read the key file \(file): run 'chmod 600 \(file)' first.")
-            }
-            text = content
-        } else if let value = environment[Self.variable] {
-            text = value
-        } else {
-            throw CommandError(
-                "--server needs an operator's key: set \(Self.variable), or name a file with --key-file. The operator makes the key at the server with 'tarn user operator-key NAME'."
-            )
-        }
-        self.text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !self.text.isEmpty, self.text.utf8.allSatisfy({ (33...126).contains($0) }), self.text.utf8.count <= 1024 else {
-            throw CommandError(
-                "The operator's key is not one line of printable characters: copy it as 'tarn user operator-key' printed it.")
-        }
+        text = try SecretText.read(
+            file: file, variable: Self.variable, environment: environment,
+            what: "an operator's key for --server, which 'tarn user operator-key NAME' makes at the server", flag: "--key-file")
     }
 }

@@ -288,7 +288,7 @@ struct LocalServer {
             ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
             ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
             ("profile", profile.rawValue),
-        ].filter { profile == .apple || $0.name != "profile" }.filter { consoleAddress != nil || $0.name != "console public address" }
+        ].filter { profile.isShownInSettings || $0.name != "profile" }.filter { consoleAddress != nil || $0.name != "console public address" }
         // A console of its own does not have the protocol's operations.
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"

@@ -74,24 +74,32 @@ package final class TestScope: Sendable {
             try await $current.withValue(scope) { try await test() }
         } catch {
             // A test that stopped in the middle always has leftovers.
-            _ = await scope.end()
+            _ = await $current.withValue(scope) { await scope.end() }
             throw error
         }
-        for leftover in await scope.end() { Issue.record("left over: \(leftover)") }
+        for leftover in await $current.withValue(scope, operation: { await scope.end() }) { Issue.record("left over: \(leftover)") }
     }
 
+    /// Closes the fixtures, and releases each before the next one: files that an object has open until its end are closed then.
     private func end() async -> [String] {
-        let (fixtures, folders) = state.withLock { ($0.fixtures, $0.folders) }
         var leftovers: [String] = []
-        for fixture in fixtures.filter(\.isFirst) + fixtures.filter({ !$0.isFirst }).reversed() {
+        while let fixture = takeFixture() {
             do { leftovers += try await fixture.close() } catch { leftovers.append("a fixture that cannot be closed: \(error)") }
         }
-        for folder in folders {
+        for folder in state.withLock({ $0.folders }) {
             leftovers += OpenFiles.below(folder).map { "the open file \($0)" }
             guard FileManager.default.fileExists(atPath: folder) else { continue }
             do { try FileManager.default.removeItem(atPath: folder) } catch { leftovers.append("the folder \(folder): \(error)") }
         }
         return leftovers
+    }
+
+    /// The next fixture to close: those that are first in their order, then the others, the last one first.
+    private func takeFixture() -> Fixture? {
+        state.withLock { state in
+            if let first = state.fixtures.firstIndex(where: \.isFirst) { return state.fixtures.remove(at: first) }
+            return state.fixtures.popLast()
+        }
     }
 }
 
