@@ -193,12 +193,15 @@ import Testing
         try wide.edit { try $0.post(titled: "B")?.setValue(80_000, forKey: "stars") }
         try await sync(wide, narrow)
         #expect(try stars(narrow) == nil)
-        // The phone gets the narrow version, with the value in its row.
-        try await wide.kill()
-        let updated = try Device("phone", wide.transport, file: wide.file, model: model(.integer16))
-        try updated.edit { try $0.post(titled: "B")?.setValue("C", forKey: "title") }
-        try await sync(updated, narrow)
+        try narrow.edit { try $0.post(titled: "B")?.setValue("C", forKey: "title") }
+        try await sync(narrow, wide)
         #expect(try await records(narrow.transport).map { $0.fields["CD_stars"]?.value } == [.int64(80_000)])
+        // The phone's store has the value: it does not get the narrow version.
+        try await wide.kill()
+        let error = #expect(throws: CocoaError.self) {
+            _ = try Device("phone", wide.transport, file: wide.file, model: model(.integer16))
+        }
+        #expect(error?.localizedDescription.contains("Post.stars is integer16 now, and rows have greater values") == true)
     }
 
     /// The renaming identifier came after the store was synced: its records have another field than the model names.

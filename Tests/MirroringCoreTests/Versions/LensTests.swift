@@ -26,7 +26,9 @@ import ValueSimulation
     }
 
     /// An amount was a text, and is a number.
-    private static func amounts(_ version: Int, policy: String? = nil) throws -> RecordMapping {
+    private static func amounts(_ version: Int) throws -> RecordMapping { try amounts(version, policy: nil) }
+
+    private static func amounts(_ version: Int, policy: String?) throws -> RecordMapping {
         let amount = Attribute(name: "amount", type: .string)
         if version == 1 { return try mapping([amount, title]) }
         var count = Attribute(name: "count", type: .integer32)
@@ -256,7 +258,7 @@ import ValueSimulation
 
     @Test func aConvertedValueFollowsBothVersions() throws {
         var server = ServerModel()
-        var (old, new) = try Self.pair(Self.amounts)
+        var (old, new) = try Self.pair { try Self.amounts($0) }
         let key = old.insertThing(["amount": .string("5")])
         old.sync(&server)
         new.sync(&server)
@@ -271,7 +273,7 @@ import ValueSimulation
     /// The later version shows its last value, and the earlier one keeps the text until a user edits the number.
     @Test func aValueThatDoesNotConvertIsKept() throws {
         var server = ServerModel()
-        var (old, new) = try Self.pair(Self.amounts)
+        var (old, new) = try Self.pair { try Self.amounts($0) }
         var late = Replica("M", mapping: try Self.amounts(2))
         let key = old.insertThing(["amount": .string("5")])
         old.sync(&server)
