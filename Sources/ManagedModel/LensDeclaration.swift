@@ -13,7 +13,11 @@ package struct LensDeclaration: Hashable, Sendable {
     package let separator: String
 
     /// `name -> firstName lastName`
-    package var text: String { "\(earlier.joined(separator: " ")) -> \(later.joined(separator: " "))" }
+    package var text: String { Self.text(from: earlier, to: later) }
+
+    package static func text(from earlier: [String], to later: [String]) -> String {
+        "\(earlier.joined(separator: " ")) -> \(later.joined(separator: " "))"
+    }
 
     /// Parses the declarations of an entity.
     ///

@@ -26,7 +26,7 @@ extension ModelDifference {
     /// - Parameter isRequired: Whether earlier versions show no object without the property.
     private func removal(_ name: String, _ syncName: String, of origin: Entity, _ entity: Entity, isRequired: Bool) -> Change {
         let subject = "\(origin.name).\(name)"
-        guard chain(of: entity, in: new).contains(where: { $0.retiredNames.contains(syncName) }) else {
+        guard retiredNames(of: entity).contains(syncName) else {
             return Change(subject, "was removed")
         }
         if isRequired { return Change(subject, "was retired, and earlier versions require it") }
@@ -56,28 +56,6 @@ extension ModelDifference {
             if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
             let isRequired = !attribute.isOptional && attribute.defaultValue.isNull && !attribute.isTransient
             changes.append(removal(attribute.name, attribute.syncName, of: origin, entity, isRequired: isRequired))
-        }
-        return changes
-    }
-
-    /// A version with a lens writes both forms of a value. Other versions that write the later form alone would seem to be earlier ones.
-    func lensChanges(of entity: Entity, _ origin: Entity) -> [Change] {
-        func syncNames(_ names: [String], _ entity: Entity) -> [String] {
-            names.map { name in entity.attributes.first { $0.name == name }?.syncName ?? name }
-        }
-        var changes: [Change] = []
-        let before = origin.lenses.map { (lens: $0, names: syncNames($0.later, origin)) }
-        let now = entity.lenses.map { (lens: $0, names: syncNames($0.later, entity)) }
-        for (lens, names) in now where !before.contains(where: { $0.names == names }) {
-            let known = names.filter { name in origin.attributes.contains { $0.syncName == name } }
-            if !known.isEmpty {
-                changes.append(
-                    Change(entity.name, "has a lens '\(lens.text)', whose \(known.joined(separator: ", ")) earlier versions have"))
-            }
-        }
-        for (lens, names) in before where !now.contains(where: { $0.names == names }) {
-            let isRetired = entity.retiredNames.isSuperset(of: syncNames(lens.earlier, origin))
-            changes.append(Change(entity.name, "has no lens '\(lens.text)' any more", isAllowedWhenSynced: isRetired))
         }
         return changes
     }

@@ -47,6 +47,13 @@ extension Slot {
     }
 }
 
+extension ResolvedModel {
+    /// Returns names on the server of retired properties of a root entity and its subentities, which share a record type.
+    package func retiredNames(ofHierarchy root: Int) -> Set<String> {
+        entities.reduce(into: []) { names, entity in if entity.root == root { names.formUnion(entity.declaration.retiredNames) } }
+    }
+}
+
 extension ResolvedEntity {
     package var syncName: String { declaration.syncName }
 

@@ -18,6 +18,8 @@ package struct StateDigest: Sendable {
 
     mutating func add(_ world: UniqueWorld) { add(world.replicas, [world.server]) }
 
+    mutating func add(_ world: VersionWorld) { add(world.devices, [world.server]) }
+
     private mutating func add(_ devices: [Replica], _ servers: [ServerModel]) {
         var fingerprint = Fingerprint()
         for text in devices.map(\.stateText) + servers.map(\.stateText) { fingerprint.combine(text.utf8) }

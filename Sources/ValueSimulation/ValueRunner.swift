@@ -31,6 +31,8 @@ package struct ValueRunner {
         violations += DeviceWorld.violations(seed: seed, output: output) { digest?.add($0) }
         output?("UniqueWorld")
         violations += UniqueWorld.violations(seed: seed, output: output) { digest?.add($0) }
+        output?("VersionWorld")
+        violations += VersionWorld.violations(seed: seed, output: output) { digest?.add($0) }
         return violations
     }
 }

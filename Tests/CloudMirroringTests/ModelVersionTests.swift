@@ -168,6 +168,42 @@ import Testing
         #expect(try old.container.conflicts().isEmpty)
     }
 
+    /// Stars are a 64-bit integer on the phone and a 16-bit one on the tablet.
+    @Test func aValueThatAVersionCannotHoldIsKept() async throws {
+        func model(_ type: AttributeType) -> Model {
+            var model = Posts.model
+            model.entities[0].attributes.append(Attribute(name: "stars", type: type))
+            return model
+        }
+        func stars(_ device: Device) throws -> Int? {
+            try device.read { try $0.all("Post").first?.value(forKey: "stars") as? Int }
+        }
+        let cloud = try InProcessCloud()
+        let wide = try Device("phone", try await cloud.addUser("mia", device: "phone"), model: model(.integer64))
+        let narrow = try Device("tablet", try await cloud.addDevice("tablet", of: "mia"), model: model(.integer16))
+        try wide.edit { $0.insert("Post", ["title": "A", "stars": 70_000]) }
+        try await sync(wide, narrow)
+        #expect(try stars(narrow) == nil)
+        try narrow.edit { try $0.post(titled: "A")?.setValue("B", forKey: "title") }
+        try await sync(narrow, wide)
+        #expect(try stars(wide) == 70_000)
+        try narrow.edit { try $0.post(titled: "B")?.setValue(5, forKey: "stars") }
+        try await sync(narrow, wide)
+        #expect(try stars(wide) == 5)
+        try wide.edit { try $0.post(titled: "B")?.setValue(80_000, forKey: "stars") }
+        try await sync(wide, narrow)
+        #expect(try stars(narrow) == nil)
+        try narrow.edit { try $0.post(titled: "B")?.setValue("C", forKey: "title") }
+        try await sync(narrow, wide)
+        #expect(try await records(narrow.transport).map { $0.fields["CD_stars"]?.value } == [.int64(80_000)])
+        // The phone's store has the value: it does not get the narrow version.
+        try await wide.kill()
+        let error = #expect(throws: CocoaError.self) {
+            _ = try Device("phone", wide.transport, file: wide.file, model: model(.integer16))
+        }
+        #expect(error?.localizedDescription.contains("Post.stars is integer16 now, and rows have greater values") == true)
+    }
+
     /// The renaming identifier came after the store was synced: its records have another field than the model names.
     @Test func aStoreWithRecordsUnderAnotherNameDoesNotSync() async throws {
         var late = Posts.model

@@ -125,7 +125,7 @@ import Testing
                 because: "Objects of a shared store that belong to no share: an error, and few."),
             PlanException("SELECT COUNT(*) FROM TARN_INCOMPLETE", because: "Withheld objects, for the status."),
             PlanException(
-                "SELECT record, generation FROM TARN_INCOMPLETE WHERE zone = ?…",
+                "SELECT i.name, i.record, i.generation, l.target FROM TARN_INCOMPLETE…",
                 because: "Withheld objects of a share, of which edits of their source records may complete some."),
             PlanException("SELECT entity, stage, COUNT(*)…", because: "Diagnostics on request."),
             PlanException("SELECT relationships, stage, COUNT(*)…", because: "Diagnostics on request."),

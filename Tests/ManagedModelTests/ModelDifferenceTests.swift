@@ -142,6 +142,62 @@ import Testing
         #expect(ModelDifference(from: lens, to: without).isAllowedWhenSynced)
     }
 
+    /// A version that translates in another way would seem to be an earlier one.
+    @Test func aSyncedStoreKeepsTheTranslationOfALens() {
+        func model(_ lens: String) -> Model {
+            var model = Self.model
+            model.entities[0].attributes += ["note", "first", "last"].map { Attribute(name: $0, type: .string) }
+            model.entities[0].userInfo["syncLens"] = lens
+            return model
+        }
+        func summaries(_ old: String, _ new: String) -> [String] {
+            let difference = ModelDifference(from: model(old), to: model(new))
+            #expect(difference.isAllowedWhenSynced == difference.changes.isEmpty)
+            return difference.changes.map(\.summary)
+        }
+        #expect(
+            summaries("title -> first last", "title -> first last by ','") == [
+                "translates 'title -> first last' in another way than 'title -> first last' before"
+            ])
+        #expect(
+            summaries("title -> first", "note -> first") == ["translates 'note -> first' in another way than 'title -> first' before"])
+        // Declarations have no order, and a conversion no separator.
+        #expect(summaries("title -> first; note -> last", "note -> last; title -> first by ','").isEmpty)
+    }
+
+    @Test func aRenameKeepsALens() {
+        var old = Self.model
+        old.entities[0].attributes.append(Attribute(name: "note", type: .string))
+        old.entities[0].userInfo["syncLens"] = "title -> note"
+        var new = old
+        new.entities[0].attributes[0].name = "headline"
+        new.entities[0].attributes[0].renamingIdentifier = "title"
+        new.entities[0].attributes[2].name = "remark"
+        new.entities[0].attributes[2].renamingIdentifier = "note"
+        new.entities[0].userInfo["syncLens"] = "headline -> remark"
+        #expect(ModelDifference(from: old, to: new).isAllowedWhenSynced)
+    }
+
+    /// The attributes of the lens are the parent's, which are renamed.
+    @Test func aLensOfInheritedAttributesIsComparedByTheirNamesOnTheServer() {
+        var base = Entity(name: "Base", attributes: ["a", "b"].map { Attribute(name: $0, type: .string) })
+        var heir = Entity(name: "Heir", superentity: "Base")
+        let first = Model(entities: [base, heir])
+        heir.userInfo["syncLens"] = "a -> b"
+        let second = Model(entities: [base, heir])
+        #expect(ModelDifference(from: first, to: second).changes.map(\.summary) == ["has a lens 'a -> b', whose b earlier versions have"])
+        base.attributes[0].name = "c"
+        base.attributes[0].renamingIdentifier = "a"
+        heir.userInfo["syncLens"] = "c -> b"
+        #expect(ModelDifference(from: second, to: Model(entities: [base, heir])).isAllowedWhenSynced)
+        // Other objects of the parent were written without it.
+        heir.userInfo = [:]
+        base.userInfo["syncLens"] = "c -> b"
+        #expect(
+            ModelDifference(from: second, to: Model(entities: [base, heir])).changes.filter { !$0.isAllowedWhenSynced }.map(\.summary)
+                == ["has a lens 'c -> b', whose b earlier versions have"])
+    }
+
     @Test func aSyncedStoreAllowsTypesOfTheSameField() {
         #expect(changes { $0.entities[0].attributes[1].type = .integer64 } == ["Post.rank changed from integer16 to integer64"])
         #expect(changes { $0.entities[0].attributes[1].type = .double } == ["Post.rank changed from integer16 to double ! ~"])

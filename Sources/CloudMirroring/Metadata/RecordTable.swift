@@ -81,6 +81,13 @@ extension SyncMetadataReader {
         try records("zone = ? AND name = ?", [.int(zone), .text(name)]).first
     }
 
+    /// Returns `true` if the zone has a record of a name, current or relocated.
+    func hasRecord(named name: String) throws -> Bool {
+        var exists = false
+        try reader.query("SELECT 1 FROM TARN_RECORD WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in exists = true }
+        return exists
+    }
+
     /// Returns the current record of a name in any zone.
     func recordAnywhere(named name: String) throws -> RecordState? {
         try records("zone IN (SELECT number FROM TARN_ZONE) AND name = ? AND isRelocated = 0 LIMIT 1", [.text(name)]).first

@@ -6,6 +6,7 @@ import SQLiteStore
 
 /// Single values of the sync metadata, by key.
 enum StateTable {
+    static let name = "TARN_STATE"
     static let statement = "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID"
 
     enum Key: String {
@@ -31,7 +32,7 @@ enum StateTable {
         /// The number of the last history transaction that was read.
         case historyRead
         case fingerprint
-        /// The lenses for which rows have values: see `RecordMapping.lensSignature`.
+        /// The lenses for which rows have values: see `FilledLenses`.
         case lenses
         /// The names on the server of the model's parts: see `ServerNames`.
         case serverNames
@@ -48,7 +49,7 @@ enum StateTable {
 
     /// Returns the number of the last history transaction that was read; 0 for a store that was never synced.
     static func historyRead(_ reader: StoreReader) throws -> Int64 {
-        try reader.hasTable("TARN_STATE") ? try int(.historyRead, reader) ?? 0 : 0
+        try reader.hasTable(name) ? try int(.historyRead, reader) ?? 0 : 0
     }
 
     static func int(_ key: Key, _ reader: StoreReader) throws -> Int64? {

@@ -46,18 +46,21 @@ extension SyncMetadataReader {
         return records
     }
 
-    /// Returns the withheld records of the zone, in the order of their names.
-    func incomplete() throws -> [IncompleteRecord] {
+    /// Returns the withheld records of the zone that have a relocation stamp, in the order of their names. Others are not decoded.
+    func incompleteRelocated() throws -> [IncompleteRecord] {
         var records: [IncompleteRecord] = []
-        try reader.query("SELECT record, generation FROM TARN_INCOMPLETE WHERE zone = ? ORDER BY name", [.int(zone)]) { row in
-            guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) else { return }
-            records.append(IncompleteRecord(record: record, lacking: [], generation: row.int(1)))
-        }
-        for index in records.indices {
-            try reader.query(
-                "SELECT target FROM TARN_LACKING WHERE zone = ? AND name = ? ORDER BY target",
-                [.int(zone), .text(records[index].record.recordName)]
-            ) { row in if let target = row.text(0) { records[index].lacking.append(target) } }
+        try reader.query(
+            """
+            SELECT i.name, i.record, i.generation, l.target FROM TARN_INCOMPLETE i \
+            LEFT JOIN TARN_LACKING l ON l.zone = i.zone AND l.name = i.name \
+            WHERE i.zone = ? AND instr(i.record, CAST(? AS BLOB)) > 0 ORDER BY i.name, l.target
+            """, [.int(zone), .text(MirrorNames.moveReceipt)]
+        ) { row in
+            if records.last?.record.recordName != row.text(0) {
+                guard let record = try row.blob(1).map({ try Record(json: [UInt8]($0)) }) else { return }
+                records.append(IncompleteRecord(record: record, lacking: [], generation: row.int(2)))
+            }
+            if let target = row.text(3) { records[records.count - 1].lacking.append(target) }
         }
         return records
     }

@@ -13,7 +13,11 @@ extension MirrorFile {
     ///
     /// - Throws: `StoreError` for a file that cannot be written. The lenses are filled when sync opens the store.
     func fillLenses() throws {
-        if mapping.lensSignature.isEmpty { return }
+        let lenses = FilledLenses(mapping)
+        if lenses.isEmpty { return }
+        // Most launches have no new lens, and write nothing.
+        let isFilled = try store.read { try $0.hasTable(StateTable.name) && StateTable.text(.lenses, $0) == lenses.text }
+        if isFilled { return }
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
             try fillLenses(writer)
@@ -22,22 +26,26 @@ extension MirrorFile {
 
     /// The transaction has the author of imports: devices with these lenses read the same values from the record, so nothing is sent.
     func fillLenses(_ writer: StoreWriter) throws {
-        let signature = mapping.lensSignature
-        if try StateTable.text(.lenses, writer) ?? "" == signature { return }
+        let lenses = FilledLenses(mapping).text
+        let stored = try StateTable.text(.lenses, writer)
+        if stored ?? "" == lenses { return }
         let metadata = reader(writer)
-        for entity in mapping.entities.values where !entity.lenses.isEmpty && !entity.entity.isAbstract {
-            let keys = try writer.fetchKeys(StoreQuery(entity: entity.entity.root)).filter { $0.entityIndex == entity.entity.index }
+        for (entity, new) in FilledLenses(text: stored).missing(from: mapping) {
+            let keys = try writer.fetchKeys(StoreQuery(entity: entity.entity.index, includesSubentities: false))
             for start in stride(from: 0, to: keys.count, by: Self.filledRowsMax) {
                 var changes = StoreChanges()
                 changes.author = MirrorNames.importAuthor
-                for row in try writer.rows(Array(keys[start..<min(start + Self.filledRowsMax, keys.count)])) {
-                    guard let (filled, slots) = entity.filled(row, since: try metadata.record(of: row.key)?.ancestor) else { continue }
+                let batch = Array(keys[start..<min(start + Self.filledRowsMax, keys.count)])
+                let records = try metadata.records(of: batch)
+                let bases = Dictionary(records.map { ($0.key, $0.ancestor) }, uniquingKeysWith: { first, _ in first })
+                for row in try writer.rows(batch) {
+                    guard let (filled, slots) = entity.filled(row, since: bases[row.key], by: new) else { continue }
                     changes.updates.append(
                         RowUpdate(key: row.key, expectedVersion: row.version, values: filled.values, changedSlots: slots))
                 }
                 if !changes.isEmpty { try writer.apply(changes) }
             }
         }
-        try StateTable.set(.lenses, .text(signature), writer)
+        try StateTable.set(.lenses, .text(lenses), writer)
     }
 }

@@ -161,28 +161,27 @@ extension MirrorFile {
         of name: String, _ renamed: [String: String] = [:], to zone: Int64, mark: Int64, _ writer: StoreWriter, _ related: inout RelatedRows
     ) throws {
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone)
-        for link in try home.reader.links(touching: name) {
+        // The other end of its link was relocated before, or the pair was unlinked.
+        for link in try home.reader.links(touching: name) where link.stage != .needsDelete {
             let isSymmetric = mapping.links[link.pair.kind]?.isSymmetric == true
             let pair = try RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
                 if let name = renamed[name] { return name }
                 return try RelocatedLink.destinationName(
-                    of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.record(named: $0) != nil },
+                    of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.hasRecord(named: $0) },
                     nameOf: { try destination.reader.name(of: $0) })
             }
             guard let pair else {
-                var changes = BookkeepingChanges()
-                if let deletion = RelocatedLink.deletion(
-                    ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer))
-                {
+                if let deletion = RelocatedLink.deletion(ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer)) {
+                    var changes = BookkeepingChanges()
                     changes.links = [deletion]
+                    try home.write(changes, now: now)
                 }
-                try home.write(changes, now: now)
                 continue
             }
             let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
                 link, as: pair, mark: mark, keepsSource: scope == .private,
-                hasBothEndsAtSource: try scope != .private || ends.allSatisfy { try home.reader.record(named: $0) != nil })
+                hasBothEndsAtSource: try scope != .private || ends.allSatisfy { try home.reader.hasRecord(named: $0) })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]

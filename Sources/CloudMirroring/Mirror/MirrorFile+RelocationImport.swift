@@ -25,7 +25,7 @@ extension MirrorFile {
             var names: [RowKey: String] = [:]
             for key in row.references { names[key] = try metadata.record(of: key)?.recordName }
             let deferred = try metadata.zone(of: row.key).map { try self.reader(reader, zone: $0).deferredReferences(from: name) } ?? []
-            entity.note(source, row, names: names, parked: deferred, in: &stamp)
+            entity.addSource(source, row, names: names, parked: deferred, to: &stamp)
         }
         return stamp
     }

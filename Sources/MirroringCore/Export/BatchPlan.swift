@@ -130,7 +130,7 @@ extension ExportBatch.Item {
             }
         }
         if var receipt {
-            if isNew { receipt.note(changes.fields, uploads: Set(changes.uploads.map(\.field)), of: entity) }
+            if isNew { receipt.addDigests(of: changes.fields, uploads: Set(changes.uploads.map(\.field)), entity) }
             fields[MirrorNames.moveReceipt] = Field(.bytes(receipt.encoded()))
         }
         self.init(

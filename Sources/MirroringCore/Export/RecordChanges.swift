@@ -38,7 +38,7 @@ struct RecordChanges {
         of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool,
         limits: Limits
     ) {
-        let base = isNew ? [:] : entity.fieldsToCompare(with: local.row, since: ancestor)
+        let base = isNew ? [:] : entity.fieldsToCompare(with: local.row, since: ancestor, shown: local.base)
         var placed = entity.properties.compactMap { property -> Placed? in
             let content = local.content(of: property)
             // Its target gets a name from the next scan of history, which marks this record again.

@@ -200,6 +200,13 @@ struct OneToOneSide: Hashable, Sendable {
     }
 }
 
+extension EntityMapping {
+    /// nil for another property than a one-to-one relationship with an inverse.
+    func oneToOneSide(of property: PropertyMapping) -> OneToOneSide? {
+        property.isToOne ? oneToOneSides.first { $0.slot == property.slot } : nil
+    }
+}
+
 extension RecordMapping {
     func oneToOneSides(of entity: Int) -> [OneToOneSide] { entities[entity]?.oneToOneSides ?? [] }
 

@@ -206,15 +206,12 @@ struct RecordMerge {
     }
 
     /// Properties that the row changed since the merge base, with their unsent contents.
-    static func localChanges(
-        of local: LocalRecord, since ancestor: Ancestor, entity: EntityMapping
-    ) -> [(property: PropertyMapping, content: LocalContent)] {
-        let shown = entity.upgraded(ancestor.fields)
-        return entity.properties.compactMap { property in
+    static func localChanges(of local: LocalRecord, entity: EntityMapping) -> [(property: PropertyMapping, content: LocalContent)] {
+        entity.properties.compactMap { property in
             if property.isOwn || entity.isEarlierForm(property) { return nil }
             let here = local.content(of: property)
-            let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            return property.isSame(here, as: property.content(in: shown), digest: digest) ? nil : (property, here)
+            let digest = property.assetFieldName.flatMap { local.base.digests[$0] }
+            return property.isSame(here, as: property.content(in: local.base.fields), digest: digest) ? nil : (property, here)
         }
     }
 
@@ -256,7 +253,7 @@ extension EntityMapping {
             property, value in
             guard let value else { return nil }
             return ConflictEntry(
-                entity: entity.name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,
+                entity: name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,
                 losingStamp: record.modified, winningStamp: nil)
         }
     }

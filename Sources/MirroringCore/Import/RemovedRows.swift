@@ -29,7 +29,7 @@ package struct RemovedRows: Sendable {
                 going.insert(row.key)
                 keys.append(row.key)
                 let local = LocalRecord(row: row, of: entity, names: names, parked: [:], state: state)
-                for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
+                for change in RecordMerge.localChanges(of: local, entity: entity) {
                     conflicts.append(
                         ConflictEntry(
                             entity: entity.name, recordName: state.recordName, property: change.property.name,

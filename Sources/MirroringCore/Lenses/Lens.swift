@@ -30,8 +30,8 @@ package struct Lens: Sendable {
         self.downgrade = { values in downgrade(values).flatMap { $0.count == earlier.count ? $0 : nil } }
     }
 
-    /// A change of the text means that rows may have to be translated.
-    var signature: String { "\(entity): \(earlier.joined(separator: " ")) -> \(later.joined(separator: " "))" }
+    /// `Thing: name -> firstName lastName`, by names in the model.
+    var text: String { "\(entity): \(LensDeclaration.text(from: earlier, to: later))" }
 }
 
 extension LensDeclaration {
@@ -62,9 +62,9 @@ extension Lens {
     /// Returns the lenses of an entity: those that it and its ancestors declare, and those of the app's code.
     static func all(of entity: ResolvedEntity, in model: ResolvedModel, _ lenses: [Lens]) -> [Lens] {
         let chain = model.entities.filter { $0.hierarchy.contains(entity.index) }
-        let names = Set(chain.map(\.name))
+        let names = Set(chain.map(\.name)), types = entity.attributeTypes
         let declared = chain.flatMap { owner in
-            owner.declaration.lenses.compactMap { $0.lens(of: owner.declaration, types: entity.attributeTypes) }
+            owner.declaration.lenses.compactMap { $0.lens(of: owner.declaration, types: types) }
         }
         return declared + lenses.filter { names.contains($0.entity) }
     }

@@ -20,9 +20,13 @@ package struct LensMapping: Sendable {
     let lens: Lens
     let earlier: [PropertyMapping]
     let later: [PropertyMapping]
+    /// `Thing: name -> firstName lastName`, by the names on the server of the object's entity and its attributes, which no rename changes.
+    let text: String
 
     /// nil if the entity has no field for one of the attributes.
-    init?(_ lens: Lens, _ properties: [PropertyMapping]) {
+    ///
+    /// - Parameter entity: The entity's name on the server.
+    init?(_ lens: Lens, of entity: String, _ properties: [PropertyMapping]) {
         func mapped(_ names: [String]) -> [PropertyMapping] {
             names.compactMap { name in properties.first { $0.isAttribute && $0.modelName == name } }
         }
@@ -30,6 +34,7 @@ package struct LensMapping: Sendable {
         earlier = mapped(lens.earlier)
         later = mapped(lens.later)
         guard earlier.count == lens.earlier.count, later.count == lens.later.count else { return nil }
+        text = "\(entity): \(LensDeclaration.text(from: earlier.map(\.name), to: later.map(\.name)))"
     }
 
     /// Gives the later fields of a record the values that they show.
@@ -40,13 +45,25 @@ package struct LensMapping: Sendable {
         for (property, value) in zip(later, upgraded) { fields[property.fieldName] = property.encoded(value).map { Field($0) } }
     }
 
+    /// Gives the earlier fields of a record the form of its later fields, after some of these were replaced. Otherwise the record would seem to
+    /// be edited by an earlier version.
+    ///
+    /// - Parameter former: The record's fields before. If its two forms differed then, the earlier fields are current and stay.
+    func alignEarlier(in fields: inout [String: Field], since former: [String: Field]) {
+        guard let before = values(of: earlier, in: former), let now = values(of: later, in: former), agree(before, now),
+            let replaced = values(of: later, in: fields), !Self.areSame(replaced, now, later)
+        else { return }
+        let downgraded = lens.downgrade(replaced) ?? earlier.map { _ in .null }
+        for (property, value) in zip(earlier, downgraded) { fields[property.fieldName] = property.encoded(value).map { Field($0) } }
+    }
+
     /// Gives the earlier attributes of a row the values that are sent: those of the server while no later attribute was changed here, so that
     /// a value without later form, or in another spelling, is never overwritten by an edit of something else.
     ///
     /// - Parameters:
     ///   - base: The merge base; empty for a record that the server does not have.
-    ///   - shown: The fields of the merge base, upgraded.
-    func downgrade(_ values: inout ContiguousArray<StoredValue>, since base: Ancestor, shown: [String: Field]) {
+    ///   - shown: The merge base, upgraded.
+    func downgrade(_ values: inout ContiguousArray<StoredValue>, since base: Ancestor, shown: Ancestor) {
         let now = later.map { values[$0.slot] }
         if base.fields.isEmpty {
             let before = earlier.map { values[$0.slot] }
@@ -55,7 +72,7 @@ package struct LensMapping: Sendable {
             } else if Self.areSame(now, later.map(\.absentValue), later) {
                 return
             }
-        } else if !isChanged(values, since: base, shown: shown) {
+        } else if !isChanged(values, since: shown) {
             for property in earlier {
                 switch property.content(in: base.fields) {
                 case .absent: values[property.slot] = property.absentValue
@@ -83,12 +100,14 @@ package struct LensMapping: Sendable {
         return zip(later, upgraded).map { (slot: $0.slot, value: $1.isNull ? $0.absentValue : $1) }
     }
 
-    /// Whether the values of the later attributes differ from those that the merge base shows.
-    func isChanged(_ values: ContiguousArray<StoredValue>, since base: Ancestor, shown: [String: Field]) -> Bool {
+    /// Whether the values of the later attributes differ from those of the merge base.
+    ///
+    /// - Parameter shown: The merge base, upgraded.
+    func isChanged(_ values: ContiguousArray<StoredValue>, since shown: Ancestor) -> Bool {
         later.contains { property in
             let value = values[property.slot]
-            let digest = property.assetFieldName.flatMap { base.digests[$0] }
-            return !property.isSame(property.localContent(of: value), as: property.content(in: shown), digest: digest)
+            let digest = property.assetFieldName.flatMap { shown.digests[$0] }
+            return !property.isSame(property.localContent(of: value), as: property.content(in: shown.fields), digest: digest)
         }
     }
 
@@ -171,31 +190,40 @@ extension EntityMapping {
     }
 
     /// Returns a row as it is sent.
-    func downgraded(_ row: Row, since base: Ancestor) -> Row {
+    ///
+    /// - Parameter shown: The merge base, upgraded.
+    func downgraded(_ row: Row, since base: Ancestor, shown: Ancestor) -> Row {
         if lenses.isEmpty { return row }
         var row = row
-        let shown = upgraded(base.fields)
         for lens in lenses { lens.downgrade(&row.values, since: base, shown: shown) }
         return row
     }
 
     /// Returns the fields that a row is compared with when it is sent. Later fields that an earlier version left behind are sent with the next
     /// edit of one of them, all of them together.
-    func fieldsToCompare(with row: Row, since base: Ancestor) -> [String: Field] {
+    ///
+    /// - Parameter shown: The merge base, upgraded.
+    func fieldsToCompare(with row: Row, since base: Ancestor, shown: Ancestor) -> [String: Field] {
         if lenses.isEmpty { return base.fields }
-        let shown = upgraded(base.fields)
         var fields = base.fields
-        for lens in lenses where !lens.isChanged(row.values, since: base, shown: shown) {
-            for property in lens.later { fields[property.fieldName] = shown[property.fieldName] }
+        for lens in lenses where !lens.isChanged(row.values, since: shown) {
+            for property in lens.later { fields[property.fieldName] = shown.fields[property.fieldName] }
         }
         return fields
     }
 
-    /// Returns a row that was written before its lenses were declared, with values for later attributes, and the changed slots; nil for a row
-    /// that needs none.
+    /// Returns the earlier attributes that are sent with changes of other attributes. Names are those of properties in sync metadata.
+    func earlierNames(following changed: Set<String>) -> [String] {
+        lenses.flatMap { lens in lens.later.contains { changed.contains($0.name) } ? lens.earlier.map(\.name) : [] }
+    }
+
+    /// Returns a row that was written before lenses were declared, with values for later attributes, and the changed slots; nil for a row that
+    /// needs none.
     ///
-    /// - Parameter base: The merge base of the row's record; nil for a row without a record.
-    package func filled(_ row: Row, since base: Ancestor?) -> (row: Row, changedSlots: [Int])? {
+    /// - Parameters:
+    ///   - base: The merge base of the row's record; nil for a row without a record.
+    ///   - lenses: Those that the row was written before.
+    package func filled(_ row: Row, since base: Ancestor?, by lenses: [LensMapping]) -> (row: Row, changedSlots: [Int])? {
         let shown = base.map { upgraded($0.fields) } ?? [:]
         var (filled, slots) = (row, [Int]())
         for (slot, value) in lenses.compactMap({ $0.filled(row.values, shown: shown) }).joined() {

@@ -20,7 +20,12 @@ enum LensRules {
             }
             pairs += declarations.map { ($0.earlier, $0.later) }
         }
-        var seen: Set<String> = []
+        // An inherited attribute may be part of an inherited lens.
+        let inherited = model.entities.filter { $0.index != entity.index && $0.hierarchy.contains(entity.index) }.flatMap { owner in
+            owner.declaration.lenses.flatMap { $0.earlier + $0.later }
+                + lenses.filter { $0.entity == owner.name }.flatMap { $0.earlier + $0.later }
+        }
+        var seen = Set(inherited)
         var violations: [CloudModelRules.Violation] = []
         for name in pairs.flatMap({ $0.0 + $0.1 }) {
             if let what = obstacle(name, of: entity, isRepeated: !seen.insert(name).inserted) {
@@ -28,6 +33,15 @@ enum LensRules {
             }
         }
         return violations
+    }
+
+    /// Returns the lenses of the app's code whose entities the model lacks.
+    static func violations(of lenses: [Lens], in model: ResolvedModel) -> [CloudModelRules.Violation] {
+        lenses.filter { model.entity(named: $0.entity) == nil }.map {
+            CloudModelRules.Violation(
+                entity: $0.entity, property: nil,
+                what: "has a lens in code, \(LensDeclaration.text(from: $0.earlier, to: $0.later)), and the model has no such entity")
+        }
     }
 
     private static func obstacle(_ name: String, of entity: ResolvedEntity, isRepeated: Bool) -> String? {

@@ -55,11 +55,11 @@ extension StoredValue {
         case .integer16: return Int16(text).map { .int(Int64($0)) }
         case .integer32: return Int32(text).map { .int(Int64($0)) }
         case .integer64: return Int64(text).map { .int($0) }
-        case .double: return Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-        case .float: return Float(text).flatMap { $0.isFinite ? .double(Double($0)) : nil }
+        case .double: return isDecimalNumber(text) ? Double(text).flatMap { $0.isFinite ? .double($0) : nil } : nil
+        case .float: return isDecimalNumber(text) ? Float(text).flatMap { $0.isFinite ? .double(Double($0)) : nil } : nil
         case .decimal:
-            return text.isEmpty || Double(text) == nil
-                ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")).map { .decimal($0) }
+            guard isDecimalNumber(text), let number = Double(text), number.isFinite else { return nil }
+            return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")).flatMap { $0.isNaN ? nil : .decimal($0) }
         case .date: return date(text)
         case .uuid: return UUIDText.uuid(text).map { .uuid($0) }
         case .uri: return URL(string: text).map { .url($0.absoluteString) }
@@ -67,6 +67,9 @@ extension StoredValue {
         case .undefined, .binaryData, .transformable, .objectID, .composite: return nil
         }
     }
+
+    /// Swift reads hexadecimal numbers as well, "0x10" as 16, where other programs read 0, or no number.
+    private static func isDecimalNumber(_ text: String) -> Bool { text.utf8.allSatisfy { "0123456789.+-eE".utf8.contains($0) } }
 
     /// ISO 8601 in UTC with milliseconds, which a record's dates have.
     private static var dateStyle: Date.ISO8601FormatStyle { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }

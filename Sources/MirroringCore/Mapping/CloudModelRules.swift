@@ -33,7 +33,7 @@ package enum CloudModelRules {
     ) -> [Violation] {
         let entities = model.entities(inConfiguration: configuration) ?? []
         let included = Set(entities.map(\.index))
-        var violations: [Violation] = []
+        var violations = LensRules.violations(of: lenses, in: model)
         for entity in entities {
             check(names: entity, &violations)
             violations += LensRules.violations(of: entity, in: model, lenses)
@@ -96,9 +96,7 @@ package enum CloudModelRules {
                 violations.append(
                     Violation(entity: entity.name, property: nil, what: "has the name of \(owner) on the server, '\(entity.syncName)'"))
             }
-            let retired = model.entities.filter { $0.root == entity.root }.reduce(into: Set<String>()) {
-                $0.formUnion($1.declaration.retiredNames)
-            }
+            let retired = model.retiredNames(ofHierarchy: entity.root)
             var properties: [String: String] = [:]
             let names = entity.slots.map { ($0.name, $0.syncName) } + entity.toMany.map { ($0.name, $0.declaration.syncName) }
             for (name, syncName) in names {
@@ -173,7 +171,7 @@ package enum CloudModelRules {
         var count = fieldsOfEveryType
         for entity in entities where entity.root == root {
             for property in PropertyMapping.all(of: entity, in: model, allowed) {
-                guard let known = owners[property.fieldName] else {
+                guard let owner = owners[property.fieldName] else {
                     owners[property.fieldName] = (entity.name, property)
                     count += property.fieldNames.count
                     if !property.isOwn, let field = property.fieldNames.first(where: MirrorNames.taken.contains) {
@@ -184,11 +182,11 @@ package enum CloudModelRules {
                     }
                     continue
                 }
-                if known.property.fieldType != property.fieldType || known.property.name != property.name {
+                if owner.property.fieldType != property.fieldType || owner.property.name != property.name {
                     violations.append(
                         Violation(
                             entity: entity.name, property: property.modelName,
-                            what: "has another type than \(known.entity).\(known.property.modelName), with which it shares a field"))
+                            what: "has another type than \(owner.entity).\(owner.property.modelName), with which it shares a field"))
                 }
             }
         }

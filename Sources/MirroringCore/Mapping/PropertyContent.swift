@@ -58,10 +58,13 @@ struct LocalRecord {
     /// Places in others' lists, by relationship.
     let ranks: [String: String]
     let merged: MergedNames
+    /// The merge base, as this version of the model reads it.
+    let base: Ancestor
 
     /// - Parameter entity: The mapping of the row's entity. Attributes of earlier versions have the values that are sent.
     init(row: Row, of entity: EntityMapping, names: [RowKey: String], parked: [String: String], state: RecordState) {
-        self.row = entity.downgraded(row, since: state.ancestor)
+        base = entity.upgraded(state.ancestor)
+        self.row = entity.downgraded(row, since: state.ancestor, shown: base)
         self.names = names
         self.parked = parked
         ranks = state.ranks

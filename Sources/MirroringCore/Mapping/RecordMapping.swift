@@ -54,7 +54,8 @@ package struct RecordMapping: Sendable {
         roots = Dictionary(
             included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].syncName), $0.root) },
             uniquingKeysWith: { first, _ in first })
-        entitiesByName = Dictionary(model.entities.map { ($0.syncName, $0.index) }, uniquingKeysWith: { first, _ in first })
+        // An entity outside of the configuration may have the name of one inside, whose records these are.
+        entitiesByName = Dictionary((included + model.entities).map { ($0.syncName, $0.index) }, uniquingKeysWith: { first, _ in first })
         toManyByName = model.entities.map { entity in
             Dictionary(
                 entity.toMany.enumerated().map { ($0.element.declaration.syncName, $0.offset) }, uniquingKeysWith: { first, _ in first })
@@ -66,11 +67,6 @@ package struct RecordMapping: Sendable {
 
     /// Returns the entity of a name in records or in sync metadata; nil if the model lacks it.
     package func entity(syncName name: String) -> ResolvedEntity? { entitiesByName[name].map { model.entities[$0] } }
-
-    /// Returns the name in sync metadata of a relationship's inverse.
-    func inverseName(of relationship: ResolvedRelationship) -> String? {
-        relationship.inverse.map { model.entities[relationship.destination].syncName(at: $0) }
-    }
 
     /// Returns the index into an entity's `toMany` of a relationship's name in a record; nil if the model lacks it.
     func toMany(syncName name: String, of entity: Int) -> Int? { toManyByName[entity][name] }
@@ -100,7 +96,7 @@ package struct RecordMapping: Sendable {
         var lines: [String] = []
         for mapping in entities.values {
             lines.append(mapping.name)
-            lines += mapping.lenses.map { "lens \($0.lens.signature)" }
+            lines += mapping.lenses.map { "lens \($0.text)" }
             for property in mapping.properties {
                 var type = "→"
                 if case .attribute(let attribute) = property.kind {
@@ -111,11 +107,6 @@ package struct RecordMapping: Sendable {
         }
         lines += links.keys.map { "\($0.entityNames) \($0.relationships)" }
         return ContentDigest([UInt8](lines.sorted().joined(separator: "\n").utf8)).text
-    }
-
-    /// A text that changes with the lenses; empty without any.
-    package var lensSignature: String {
-        entities.values.flatMap { $0.lenses.map(\.lens.signature) }.sorted().joined(separator: "\n")
     }
 
     private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel, _ extensions: ModelExtensions)
@@ -184,7 +175,7 @@ package final class EntityMapping: Sendable {
         oneToOneSides = properties.compactMap { OneToOneSide($0, in: model) }
         uniqueKeys = extensions.contains(.uniquenessConstraints) ? UniqueKey.all(of: entity) : []
         hasEncryptedFields = properties.contains(where: \.isEncrypted)
-        self.lenses = Lens.all(of: entity, in: model, lenses).compactMap { [properties] in LensMapping($0, properties) }
+        self.lenses = Lens.all(of: entity, in: model, lenses).compactMap { [name, properties] in LensMapping($0, of: name, properties) }
         earlierSlots = Set(self.lenses.flatMap { $0.earlier.map(\.slot) })
         knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }

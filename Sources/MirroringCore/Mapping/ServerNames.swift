@@ -78,14 +78,14 @@ extension RecordMapping {
     ///   - entity: The stored name of the record's entity.
     ///   - base: The record's stored merge base.
     package func loss(in base: Ancestor, of entity: String) -> ServerNames.Loss? {
-        guard let known = self.entity(syncName: entity), let mapping = entities[known.index] else {
+        guard let current = self.entity(syncName: entity), let mapping = entities[current.index] else {
             guard let renamed = model.entity(named: entity), entities[renamed.index] != nil else { return nil }
             return ServerNames.Loss(part: entity, name: entity)
         }
         for property in mapping.properties where property.name != property.modelName && mapping.property(named: property.modelName) == nil {
             let field = MirrorNames.field(for: property.modelName)
             if base.fields[field] != nil || base.unapplied[field] != nil {
-                return ServerNames.Loss(part: "\(known.name).\(property.modelName)", name: property.modelName)
+                return ServerNames.Loss(part: "\(current.name).\(property.modelName)", name: property.modelName)
             }
         }
         return nil

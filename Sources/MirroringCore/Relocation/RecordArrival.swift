@@ -23,7 +23,7 @@ package enum RecordArrival: Hashable, Sendable {
     case reconciled(RecordState, source: RecordState, Record)
     /// The record is shown with edits of its source record that the other device has not forwarded yet.
     case completed(Record)
-    /// This device has relocated the object and withheld it since: it goes on forwarding the edits of the source record.
+    /// This device has relocated the object and withheld it since: it continues to forward the edits of the source record.
     case resumed(ResumedRelocation, Record)
 
     /// Stored records of the names that a record has and had.

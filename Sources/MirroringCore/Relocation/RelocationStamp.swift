@@ -60,7 +60,7 @@ package struct RelocationStamp: Hashable, Sendable {
     /// Adds the digests of the new record.
     ///
     /// - Parameter uploads: Fields that are uploaded as assets.
-    mutating func note(_ fields: [String: Field], uploads: Set<String>, of entity: EntityMapping) {
+    mutating func addDigests(of fields: [String: Field], uploads: Set<String>, _ entity: EntityMapping) {
         if seen == nil { return }
         for property in entity.properties where !property.isOwn && !property.isEncrypted && !edited.contains(property.name) {
             if let field = property.assetFieldName, uploads.contains(field) { continue }
@@ -128,14 +128,16 @@ extension EntityMapping {
     /// Adds the state of the source record to a stamp.
     ///
     /// - Parameter names: Record names of the row's to-one targets.
-    package func note(
-        _ old: RecordState, _ row: Row, names: [RowKey: String], parked: [ParkedRelationship], in stamp: inout RelocationStamp
+    package func addSource(
+        _ old: RecordState, _ row: Row, names: [RowKey: String], parked: [ParkedRelationship], to stamp: inout RelocationStamp
     ) {
         guard let modified = old.modified else { return }
         stamp.seen = modified.timestamp
         let waiting = Dictionary(parked.map { ($0.key.relationship, $0.destination) }, uniquingKeysWith: { first, _ in first })
         let local = LocalRecord(row: row, of: self, names: names, parked: waiting, state: old)
-        stamp.edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: self).map(\.property.name))
+        stamp.edited = Set(RecordMerge.localChanges(of: local, entity: self).map(\.property.name))
+        // The earlier form of an edited value is that of the edit: the source record's would seem to be an edit by an earlier version.
+        stamp.edited.formUnion(earlierNames(following: stamp.edited))
     }
 
     /// Returns a record with later edits of its source record, if this device has received edits that the relocating device had not.
@@ -173,6 +175,8 @@ extension EntityMapping {
             for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = base.fields[field] }
             awaited.append(.string(property.name))
         }
+        // A name whose first part is the relocating device's, and whose last part is the source record's.
+        for lens in lenses { lens.alignEarlier(in: &completed.fields, since: record.fields) }
         if !awaited.isEmpty {
             completed.fields[MirrorNames.awaited] = Field(.list(awaited, of: .string))
             completed.fields[MirrorNames.awaitedVersion] = Field(.int64(version))

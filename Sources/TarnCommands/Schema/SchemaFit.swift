@@ -36,7 +36,7 @@ struct SchemaFit {
         let message: String
     }
 
-    /// The schema that a model is held against.
+    /// The schema that a model is compared with.
     enum Place {
         case production, development
         case file(String)
@@ -139,9 +139,9 @@ struct SchemaFit {
 
     /// Names of retired properties, by record type.
     private static func retiredNames(_ mapping: RecordMapping) -> [String: Set<String>] {
-        var names: [String: Set<String>] = [:]
-        for entity in mapping.entities.values { names[entity.recordType, default: []].formUnion(entity.entity.declaration.retiredNames) }
-        return names
+        Dictionary(
+            mapping.entities.values.map { ($0.recordType, mapping.model.retiredNames(ofHierarchy: $0.entity.root)) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     private static func text(_ field: FieldSchema) -> String { field.isEncrypted ? "encrypted \(field.type)" : field.type }

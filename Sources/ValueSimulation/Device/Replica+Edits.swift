@@ -25,6 +25,7 @@ extension Replica {
 
     /// Opens the store with a later model, which only adds properties and lenses.
     package mutating func upgrade(to newer: RecordMapping) {
+        let new = FilledLenses(mapping).missing(from: newer)
         for row in rows.values {
             let key = row.key
             let names = mapping.model.entities[key.entityIndex].slots.map(\.name)
@@ -33,7 +34,10 @@ extension Replica {
                 if let old = names.firstIndex(of: slot.name) { values[index] = row.values[old] }
             }
             let migrated = Row(key: key, version: row.version, values: values)
-            rows[key] = newer.entities[key.entityIndex]?.filled(migrated, since: current(key)?.state.ancestor)?.row ?? migrated
+            let filled = new.first { $0.entity.entity.index == key.entityIndex }.flatMap { entity, lenses in
+                entity.filled(migrated, since: current(key)?.state.ancestor, by: lenses)
+            }
+            rows[key] = filled?.row ?? migrated
         }
         mapping = newer
     }

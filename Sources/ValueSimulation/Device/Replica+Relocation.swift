@@ -350,7 +350,7 @@ extension Replica {
             var names: [RowKey: String] = [:]
             for key in row.values.compactMap(\.reference) { names[key] = self.current(key)?.state.recordName }
             let deferred = zones[zone].deferredReferences.filter { $0.key.source == current.recordName }
-            entity.note(source, row, names: names, parked: deferred, in: &stamp)
+            entity.addSource(source, row, names: names, parked: deferred, to: &stamp)
         }
         return stamp
     }

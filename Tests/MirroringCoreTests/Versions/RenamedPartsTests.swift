@@ -107,6 +107,27 @@ import Testing
         #expect(after.rankedName(list) == "tag")
     }
 
+    @Test func aDeletionLogsTheFirstNameOfTheEntity() throws {
+        let entity = try #require(try mapping(Self.renamed).entities.values.first { $0.entity.name == "Writing" })
+        let record = Record(
+            recordName: "p", recordType: "CD_Post", fields: ["CD_entityName": Field(.string("Post")), "CD_title": Field(.string("A"))])
+        let lost = entity.losing(record, since: Ancestor(), assets: [])
+        #expect(lost.map(\.entity) == ["Post"])
+        #expect(lost.map(\.property) == ["title"])
+    }
+
+    /// Two stores of one app: the other entity is in the other one, and has the name by chance.
+    @Test func aNameOnTheServerIsThatOfTheConfigurationsEntity() throws {
+        var model = Model(entities: [
+            Entity(name: "Alpha", attributes: [Attribute(name: "text", type: .string)]),
+            Entity(name: "Post", attributes: [Attribute(name: "title", type: .string)]),
+        ])
+        model.entities[0].renamingIdentifier = "Post"
+        model.configurations = ["Synced": ["Post"], "Local": ["Alpha"]]
+        let mapping = RecordMapping(model: try ResolvedModel(model), configuration: "Synced")
+        #expect(mapping.entity(syncName: "Post")?.name == "Post")
+    }
+
     // MARK: Names that a store was synced with
 
     @Test func aRenameLosesNothing() throws {

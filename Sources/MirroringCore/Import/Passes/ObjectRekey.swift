@@ -94,7 +94,7 @@ enum ObjectRekey {
     ) {
         guard let row = work.rows[key] else { return }
         let edited = Set(
-            RecordMerge.localChanges(of: work.localRecord(row, of: entity, old), since: old.ancestor, entity: entity).map(\.property.name))
+            RecordMerge.localChanges(of: work.localRecord(row, of: entity, old), entity: entity).map(\.property.name))
         let shown = entity.upgraded(new.ancestor.fields)
         for property in entity.properties where !edited.contains(property.name) {
             guard case .attribute = property.kind else { continue }

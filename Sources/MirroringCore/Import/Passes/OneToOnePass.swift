@@ -14,7 +14,7 @@ struct OneToOnePass {
         let claimant: String
         let claimed: String
         /// The claimed object's relationship.
-        let relationship: ResolvedRelationship
+        let side: OneToOneSide
     }
 
     static func run(_ claims: [Claim], _ work: inout ImportWorkspace) {
@@ -23,29 +23,31 @@ struct OneToOnePass {
 
     /// Returns the claim of an object after the other object's field lost a merge.
     ///
-    /// - Parameter property: The claimed object's relationship, which the server says is to the claimant.
-    static func rejectedClaim(of claimant: String, by claimed: String, _ property: PropertyMapping) -> Claim? {
-        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne else { return nil }
-        return Claim(claimant: claimant, claimed: claimed, relationship: relationship)
+    /// - Parameters:
+    ///   - property: The claimed object's relationship, which the server says is to the claimant.
+    ///   - entity: The claimed object's entity.
+    static func rejectedClaim(of claimant: String, by claimed: String, _ property: PropertyMapping, of entity: EntityMapping) -> Claim? {
+        entity.oneToOneSide(of: property).map { Claim(claimant: claimant, claimed: claimed, side: $0) }
     }
 
     /// Returns the claim of an object that the server relates to another one.
     ///
-    /// - Parameter property: The claimant's relationship, which the server says is to the claimed object.
-    static func claim(of claimant: String, to claimed: String, _ property: PropertyMapping, in work: ImportWorkspace) -> Claim? {
-        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne,
-            let name = work.mapping.inverseName(of: relationship),
-            let key = work.objects[claimed]?.key, let inverse = work.mapping.entities[key.entityIndex]?.property(named: name),
-            case .toOne(let inverseRelationship) = inverse.kind
+    /// - Parameters:
+    ///   - property: The claimant's relationship, which the server says is to the claimed object.
+    ///   - entity: The claimant's entity.
+    static func claim(of claimant: String, to claimed: String, _ property: PropertyMapping, of entity: Int, in work: ImportWorkspace)
+        -> Claim?
+    {
+        guard let side = work.mapping.entities[entity]?.oneToOneSide(of: property), let key = work.objects[claimed]?.key,
+            let inverse = work.mapping.oneToOneSides(of: key.entityIndex).first(where: { $0.name == side.inverseName })
         else { return nil }
-        return Claim(claimant: claimant, claimed: claimed, relationship: inverseRelationship)
+        return Claim(claimant: claimant, claimed: claimed, side: inverse)
     }
 
     private static func displaceIfTaken(_ claim: Claim, _ work: inout ImportWorkspace) {
         guard let claimed = work.objects[claim.claimed], var claimant = work.objects[claim.claimant], claimed.stage == .needsUpload,
-            let inverseName = work.mapping.inverseName(of: claim.relationship),
-            let claimedSide = work.mapping.entities[claimed.key.entityIndex]?.property(named: claim.relationship.declaration.syncName),
-            let claimantSide = work.mapping.entities[claimant.key.entityIndex]?.property(named: inverseName),
+            let claimedSide = work.mapping.entities[claimed.key.entityIndex]?.property(named: claim.side.name),
+            let claimantSide = work.mapping.entities[claimant.key.entityIndex]?.property(named: claim.side.inverseName),
             work.rows[claimant.key]?.values[claimantSide.slot] == .reference(claimed.key), let row = work.rows[claimed.key],
             row.values[claimedSide.slot] != .reference(claimant.key),
             // The server has the pair, and it was separated here.

@@ -105,7 +105,8 @@ struct RecordPass {
         for (property, value) in outcome.merged { work.rows.set(value, slot: property.slot, of: state.key) }
         for lost in isEcho ? [] : outcome.lost {
             work.log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
-            if case .string(let name)? = lost.value, let claim = OneToOnePass.rejectedClaim(of: name, by: record.recordName, lost.property)
+            if case .string(let name)? = lost.value,
+                let claim = OneToOnePass.rejectedClaim(of: name, by: record.recordName, lost.property, of: merge.entity)
             {
                 result.claims.append(claim)
             }
@@ -118,7 +119,7 @@ struct RecordPass {
             case .rank, .merged: break
             }
         }
-        state.take(outcome.taken)
+        state.adopt(outcome.taken)
         if let names = outcome.mergedNames { state.merged = names }
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if let encrypted { state.encrypted = encrypted }
@@ -135,7 +136,7 @@ struct RecordPass {
         let new = work.page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: work.loaded.assets)
         let key = work.rows.insert(entity: entity.entity, values: new.values)
         var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)
-        state.take(new.own)
+        state.adopt(new.own)
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
         if let encrypted { state.encrypted = encrypted }
@@ -198,8 +199,8 @@ struct RecordPass {
 
 extension RecordState {
     /// Adopts the properties of a record that no row has.
-    mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
-        for (property, content) in taken {
+    mutating func adopt(_ properties: [(property: PropertyMapping, content: RemoteContent)]) {
+        for (property, content) in properties {
             switch property.form {
             case .attribute, .toOne: continue
             case .rank(let relationship):

@@ -22,7 +22,7 @@ struct ReferencePass {
         }
         if let destination = work.row(named: target, fitting: property, isRelocated: source.isRelocated) {
             work.rows.set(.reference(destination), slot: property.slot, of: key)
-            return OneToOnePass.claim(of: reference.source, to: target, property, in: work)
+            return OneToOnePass.claim(of: reference.source, to: target, property, of: key.entityIndex, in: work)
         }
         work.rows.set(.null, slot: property.slot, of: key)
         work.deferred.defer(reference.source, property.name, to: target)

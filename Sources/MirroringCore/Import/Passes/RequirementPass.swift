@@ -56,7 +56,7 @@ struct RequirementPass {
             work.rows.set(.reference(key), slot: property.slot, of: row.key)
             work.deferred.resolve(name, property.name)
             let ranks = entity.properties.filter { $0.isRank && $0.slot == property.slot }
-            state.take(ranks.map { ($0, $0.content(in: state.ancestor.fields)) })
+            state.adopt(ranks.map { ($0, $0.content(in: state.ancestor.fields)) })
         }
         work.objects.put(state)
         return true

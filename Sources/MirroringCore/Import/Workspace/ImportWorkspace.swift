@@ -91,21 +91,18 @@ struct ImportWorkspace {
     ///
     /// - Parameter arriving: Names of records that arrive with the page.
     func survivor(of name: String, arriving: Set<String> = []) -> String? {
-        var next = redirects[name]
-        var seen: Set<String> = [name]
-        while let record = next, seen.insert(record).inserted {
-            if arriving.contains(record) || exists(record) && !deletions.contains(record) { return record }
-            next = redirects[record]
-        }
-        return nil
+        redirect(of: name) { arriving.contains($0) || exists($0) && !deletions.contains($0) }
     }
 
     /// Returns the record of the row that an object was merged into here, also if the page deletes that record; nil without such a row.
-    func localSurvivor(of name: String) -> String? {
+    func localSurvivor(of name: String) -> String? { redirect(of: name) { exists($0) } }
+
+    /// Returns the first record that a chain of redirects leads to and that fulfils a condition.
+    private func redirect(of name: String, where isSurvivor: (String) -> Bool) -> String? {
         var next = redirects[name]
         var seen: Set<String> = [name]
         while let record = next, seen.insert(record).inserted {
-            if exists(record) { return record }
+            if isSurvivor(record) { return record }
             next = redirects[record]
         }
         return nil
@@ -195,7 +192,7 @@ struct ImportWorkspace {
 
     /// Logs the edits of an object that were not sent, which a deletion elsewhere overrides.
     mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
-        for change in RecordMerge.localChanges(of: localRecord(row, of: entity, state), since: state.ancestor, entity: entity) {
+        for change in RecordMerge.localChanges(of: localRecord(row, of: entity, state), entity: entity) {
             var losing = change.content.value
             // The reference was to an object of a share, and this object was deleted before it was relocated there.
             if case .unnamed(let target) = change.content { losing = loaded.namesElsewhere[target].map { .string($0) } }

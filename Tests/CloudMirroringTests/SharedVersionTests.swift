@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CoreData
+import Foundation
+import ManagedModel
+import TestBasics
+import Testing
+
+/// Participants of a share have different versions of an app: Mia's tablet has the later one.
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharedVersionTests {
+    private static let first: Model = {
+        var model = Posts.model
+        model.entities[0].attributes.append(Attribute(name: "author", type: .string))
+        return model
+    }()
+
+    /// `Post.content` is `text`, tags are labels, and an author has two names.
+    private static let second: Model = {
+        var model = first
+        model.entities[0].attributes[1].name = "text"
+        model.entities[0].attributes[1].renamingIdentifier = "content"
+        model.entities[0].relationships[1].name = "labels"
+        model.entities[0].relationships[1].renamingIdentifier = "tags"
+        model.entities[0].relationships[1].destination = "Label"
+        model.entities[1].name = "Label"
+        model.entities[1].renamingIdentifier = "Tag"
+        model.entities[1].relationships[0].inverse = "labels"
+        model.entities[0].attributes += ["firstName", "lastName"].map { Attribute(name: $0, type: .string) }
+        model.entities[0].userInfo["syncLens"] = "author -> firstName lastName"
+        return model
+    }()
+
+    private func sharers() async throws -> Sharers {
+        let cloud = try InProcessCloud()
+        let tablet = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.second)
+        return try await Sharers(cloud, mia: tablet, phone: Self.first)
+    }
+
+    private func values(_ device: Device, _ keys: String...) throws -> [String?] {
+        try device.read { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            return keys.map { post.value(forKey: $0) as? String }
+        }
+    }
+
+    private func tags(_ device: Device, _ key: String) throws -> Set<String> {
+        try device.read { context in
+            let tags = try #require(try context.post(titled: "Trip")?.value(forKey: key) as? Set<NSManagedObject>)
+            return Set(tags.compactMap { $0.value(forKey: "name") as? String })
+        }
+    }
+
+    @Test func aParticipantWithAnEarlierVersionEditsWhatALaterOneShares() async throws {
+        let sharers = try await sharers()
+        try sharers.mia.edit { context in
+            let post = context.insert("Post", ["title": "Trip", "text": "Sea", "firstName": "Ann", "lastName": "Lee"])
+            post.setValue(Set([context.insert("Label", ["name": "red"])]), forKey: "labels")
+        }
+        try await sharers.sync()
+        let share = try await sharers.mia.share("Trip")
+        try await sharers.sync()
+        try await sharers.bo.join(share)
+        try await sharers.sync()
+        for device in [sharers.phone, sharers.bo] {
+            #expect(try values(device, "content", "author") == ["Sea", "Ann Lee"])
+            #expect(try tags(device, "tags") == ["red"])
+        }
+        try sharers.bo.edit { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            post.setValue("Eva Kay", forKey: "author")
+            post.setValue("Lake", forKey: "content")
+        }
+        try await sharers.sync()
+        #expect(try values(sharers.mia, "text", "firstName", "lastName") == ["Lake", "Eva", "Kay"])
+        try sharers.mia.set("Trip", "firstName", "Ida")
+        try await sharers.sync()
+        for device in [sharers.phone, sharers.bo] { #expect(try values(device, "author") == ["Ida Kay"]) }
+    }
+
+    /// The phone does not know the names: they are relocated with the record. An edit that the tablet sent to the source zone is forwarded.
+    @Test func anEarlierVersionSharesWhatALaterOneMade() async throws {
+        let sharers = try await sharers()
+        try sharers.mia.edit { context in
+            let post = context.insert("Post", ["title": "Trip", "text": "Sea", "firstName": "Mary Ann", "lastName": "Lee"])
+            post.setValue(Set([context.insert("Label", ["name": "red"])]), forKey: "labels")
+        }
+        try await sharers.sync()
+        sharers.mia.container.pauseSyncing()
+        try sharers.mia.set("Trip", "lastName", "Kay")
+        let share = try await sharers.phone.share("Trip")
+        try await sharers.phone.sync()
+        sharers.mia.container.resumeSyncing()
+        try await sharers.sync()
+        try await sharers.bo.join(share)
+        try await sharers.sync()
+        #expect(try values(sharers.mia, "text", "firstName", "lastName") == ["Sea", "Mary Ann", "Kay"])
+        #expect(try tags(sharers.mia, "labels") == ["red"])
+        for device in [sharers.phone, sharers.bo] {
+            #expect(try values(device, "content", "author") == ["Sea", "Mary Ann Kay"])
+            #expect(try tags(device, "tags") == ["red"])
+        }
+    }
+
+    /// The tablet shares with an unsent edit of the first name, while the phone changed the text: both edits are in the share.
+    @Test func anUnsentEditOfALaterAttributeIsShared() async throws {
+        let sharers = try await sharers()
+        try sharers.mia.edit { $0.insert("Post", ["title": "Trip", "text": "Sea", "firstName": "Ann", "lastName": "Lee"]) }
+        try await sharers.sync()
+        sharers.mia.container.pauseSyncing()
+        try sharers.phone.set("Trip", "content", "Lake")
+        try await sharers.phone.sync()
+        try sharers.mia.set("Trip", "firstName", "Eva")
+        let share = try await sharers.mia.share("Trip")
+        sharers.mia.container.resumeSyncing()
+        try await sharers.sync()
+        try await sharers.bo.join(share)
+        try await sharers.sync()
+        #expect(try values(sharers.mia, "text", "firstName", "lastName") == ["Lake", "Eva", "Lee"])
+        for device in [sharers.phone, sharers.bo] { #expect(try values(device, "content", "author") == ["Lake", "Eva Lee"]) }
+    }
+}
