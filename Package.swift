@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .library(name: "CloudCollaboration", targets: ["CloudCollaboration"]),
+        .library(name: "TarnMirror", targets: ["TarnMirror"]),
         .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
         .executable(name: "tarn", targets: ["tarn"]),
         .executable(name: "posts", targets: ["posts"]),
@@ -97,6 +98,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
+        // The mirror for Apple's Core Data: its sources use that framework's public API alone, which CoreData has on Linux.
+        .target(name: "TarnMirror", dependencies: ["CloudWire", "CoreData", "ManagedModel", "MirroringCore", "SystemSupport"]),
         // Texts and lists that several devices write, over managed objects.
         .target(name: "CloudCollaboration", dependencies: ["CoreData", "SystemSupport"]),
 
@@ -278,6 +281,12 @@ let package = Package(
                 "CoreData", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
             ],
             resources: [.copy("Samples")]),
+        .testTarget(
+            name: "TarnMirrorTests",
+            dependencies: [
+                "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore", "TarnMirror",
+                "TestBasics",
+            ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
