@@ -15,13 +15,11 @@ import Testing
     private func restart(_ pair: Pair, at step: MirrorEnvironment.Step, _ killer: Killer) async throws -> MirrorDevice {
         killer.kill(at: step)
         pair.phone.transport.goOnline()
-        async let killed: Void = pair.phone.sync()
-        for await status in pair.phone.mirror.statusUpdates {
-            if case .error = status.activity { break }
-        }
+        let killed = Task { try await pair.phone.sync() }
+        await pair.phone.until { if case .error = $0.activity { true } else { false } }
         #expect(killer.kills == 1, "the sync reaches \(step)")
         try await pair.phone.kill()
-        await #expect(throws: (any Error).self) { try await killed }
+        await #expect(throws: (any Error).self) { try await killed.value }
         return try MirrorDevice(pair.phone.transport, file: pair.phone.file)
     }
 
@@ -54,7 +52,7 @@ import Testing
             context.insert("Note", ["title": "note of new here"]).setValue(book, forKey: "book")
             book.setValue(Set([try context.object("Tag", "tag of edited")]), forKey: "tags")
         }
-        for await status in pair.phone.mirror.statusUpdates where status.activity == .offline { break }
+        await pair.phone.until { $0.activity == .offline }
         let phone = try await restart(pair, at: step, killer)
         let dump = try await pair.converge(phone)
         #expect(
@@ -98,6 +96,7 @@ import Testing
             let book = context.insert("Book", ["title": "once"])
             book.setValue(Set([context.insert("Tag", ["title": "tag"])]), forKey: "tags")
         }
+        await pair.phone.until { $0.activity == .offline }
         try await pair.phone.sync()
         #expect(pair.phone.transport.log[before...].count { $0 == "records/modify" } == 2)
         #expect(try await pair.converge() == "Book  pages 0  title once  tags [\"tag\"]\nTag  title tag  books [\"once\"]")
@@ -112,7 +111,11 @@ import Testing
         try pair.tablet.edit { $0.insert("Book", ["title": "one"]) }
         try await pair.tablet.sync()
         pair.phone.transport.loseNextAnswers()
+        let first = Task { try await pair.phone.sync() }
+        await pair.phone.until { $0.activity == .offline }
         #expect(try await pair.converge() == "Book  pages 0  title one")
+        // A caller waits through retries.
+        try await first.value
     }
 
     @Test func anOfflineMirrorRetriesWithBackoff() async throws {
@@ -120,8 +123,7 @@ import Testing
         try await pair.converge()
         pair.phone.transport.goOffline()
         try pair.phone.edit { $0.insert("Book", ["title": "offline"]) }
-        for await status in pair.phone.mirror.statusUpdates where status.activity == .offline { break }
-        for await status in pair.phone.mirror.statusUpdates where status.pendingCount == 1 { break }
+        await pair.phone.until { $0.activity == .offline && $0.pendingCount == 1 }
         // The poll's delay, and that of the first retry: the upper half of a second, in the middle.
         #expect(pair.phone.delays.all.contains(.seconds(0.75)))
         pair.phone.transport.goOnline()

@@ -33,6 +33,13 @@ import Testing
         return pair
     }
 
+    /// Runs a closure while a device has no connection, so that the other one's saves are the earlier ones.
+    private func offline(_ device: any SyncingDevice, _ body: () async throws -> Void) async throws {
+        device.transport.goOffline()
+        try await body()
+        device.transport.goOnline()
+    }
+
     private func set(_ value: Any?, _ name: String) -> @Sendable (NSManagedObjectContext) throws -> Void {
         let value = value as? String
         return { try $0.object("Book", "Swift").setValue(value, forKey: name) }
@@ -40,8 +47,11 @@ import Testing
 
     @Test func editsOfDifferentAttributesAreMerged() async throws {
         let pair = try await pair()
-        try pair.tablet.edit { try $0.object("Book", "Swift").setValue(NSNumber(value: 300), forKey: "pages") }
-        try pair.phone.edit(set("new", "summary"))
+        try await offline(pair.phone) {
+            try pair.tablet.edit { try $0.object("Book", "Swift").setValue(NSNumber(value: 300), forKey: "pages") }
+            try await pair.tablet.sync()
+            try pair.phone.edit(set("new", "summary"))
+        }
         #expect(try await pair.converge() == "Book  pages 300  summary new  title Swift")
         #expect(try await pair.phone.mirror.conflicts().isEmpty)
         #expect(try pair.tablet.cloudContainer.conflicts().isEmpty)
@@ -49,17 +59,19 @@ import Testing
 
     @Test func theEditThatReachesTheServerLaterWins() async throws {
         let pair = try await pair()
-        try pair.tablet.edit(set("of the container", "summary"))
-        try pair.phone.edit(set("of the mirror", "summary"))
-        try await pair.tablet.sync()
-        try await pair.phone.sync()
+        try await offline(pair.phone) {
+            try pair.tablet.edit(set("of the container", "summary"))
+            try await pair.tablet.sync()
+            try pair.phone.edit(set("of the mirror", "summary"))
+        }
         #expect(try await pair.converge() == "Book  pages 0  summary of the mirror  title Swift")
         #expect(try await pair.phone.mirror.conflicts().map { Entry($0) } == [Entry("summary", .valueSetHere, "of the container")])
 
-        try pair.phone.edit(set("first", "summary"))
-        try pair.tablet.edit(set("second", "summary"))
-        try await pair.phone.sync()
-        try await pair.tablet.sync()
+        try await offline(pair.tablet) {
+            try pair.phone.edit(set("first", "summary"))
+            try await pair.phone.sync()
+            try pair.tablet.edit(set("second", "summary"))
+        }
         #expect(try await pair.converge() == "Book  pages 0  summary second  title Swift")
         #expect(try await pair.phone.mirror.conflicts().count == 1)
         #expect(try pair.tablet.cloudContainer.conflicts().map { $0.losingValue as? String } == ["first"])
@@ -69,11 +81,15 @@ import Testing
         let pair = try await pair()
         try pair.tablet.edit { $0.insert("Book", ["title": "Other"]) }
         try await pair.converge()
-        try pair.tablet.edit { context in context.delete(try context.object("Book", "Swift")) }
-        try pair.phone.edit(set("unsent", "summary"))
-        try pair.phone.edit { context in context.delete(try context.object("Book", "Other")) }
-        try pair.tablet.edit { try $0.object("Book", "Other").setValue("sent", forKey: "summary") }
-        try await pair.tablet.sync()
+        try await offline(pair.phone) {
+            try pair.tablet.edit { context in
+                context.delete(try context.object("Book", "Swift"))
+                try context.object("Book", "Other").setValue("sent", forKey: "summary")
+            }
+            try await pair.tablet.sync()
+            try pair.phone.edit(set("unsent", "summary"))
+            try pair.phone.edit { context in context.delete(try context.object("Book", "Other")) }
+        }
         #expect(try await pair.converge() == "")
         #expect(
             Set(try await pair.phone.mirror.conflicts().map { Entry($0) }) == [
@@ -84,11 +100,14 @@ import Testing
 
     @Test func concurrentLinksAreUnited() async throws {
         let pair = try await pair()
-        for (device, name) in [(pair.tablet, "container"), (pair.phone, "mirror")] as [(any SyncingDevice, String)] {
-            try device.edit { context in
-                let book = try context.object("Book", "Swift")
-                book.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["title": name]))
+        try await offline(pair.phone) {
+            for (device, name) in [(pair.tablet, "container"), (pair.phone, "mirror")] as [(any SyncingDevice, String)] {
+                try device.edit { context in
+                    let book = try context.object("Book", "Swift")
+                    book.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["title": name]))
+                }
             }
+            try await pair.tablet.sync()
         }
         #expect(try await pair.converge().contains("tags [\"container\", \"mirror\"]"))
     }
@@ -103,8 +122,11 @@ import Testing
             }
         }
         try await pair.converge()
-        try pair.tablet.edit { try $0.object("Note", "note A").setValue(try $0.object("Cover", "cover A"), forKey: "cover") }
-        try pair.phone.edit { try $0.object("Note", "note B").setValue(try $0.object("Cover", "cover A"), forKey: "cover") }
+        try await offline(pair.phone) {
+            try pair.tablet.edit { try $0.object("Note", "note A").setValue(try $0.object("Cover", "cover A"), forKey: "cover") }
+            try await pair.tablet.sync()
+            try pair.phone.edit { try $0.object("Note", "note B").setValue(try $0.object("Cover", "cover A"), forKey: "cover") }
+        }
         let dump = try await pair.converge()
         #expect(dump.components(separatedBy: "cover →").count == 2, "one note has the cover")
         #expect(dump.components(separatedBy: "note →").count == 2)
@@ -112,10 +134,13 @@ import Testing
 
     @Test func anEntryOfTheLogIsForgotten() async throws {
         let pair = try await pair()
-        try pair.tablet.edit(set("one", "summary"))
-        try pair.phone.edit(set("two", "summary"))
-        try await pair.tablet.sync()
+        try await offline(pair.phone) {
+            try pair.tablet.edit(set("one", "summary"))
+            try await pair.tablet.sync()
+            try pair.phone.edit(set("two", "summary"))
+        }
         try await pair.converge()
+        #expect(try await pair.phone.mirror.conflicts().count == 1)
         try await pair.phone.mirror.forgetConflicts(try await pair.phone.mirror.conflicts())
         #expect(try await pair.phone.mirror.conflicts().isEmpty)
     }
@@ -128,6 +153,7 @@ import Testing
         try await pair.converge()
         try pair.tablet.edit(set("of the container", "summary"))
         try await pair.tablet.sync()
+        // Nothing of the mirror runs: it has no push stream.
         saver.saveNext(on: pair.phone) { try $0.object("Book", "Swift").setValue(NSNumber(value: 5), forKey: "pages") }
         try await pair.phone.sync()
         #expect(try pair.phone.dump == "Book  pages 5  summary of the container  title Swift")

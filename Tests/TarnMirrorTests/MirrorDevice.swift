@@ -165,6 +165,11 @@ final class MirrorDevice: SyncingDevice {
 
     func sync() async throws { try await mirror.sync(timeout: .seconds(60)) }
 
+    /// Returns when the mirror's status fulfils a condition.
+    func until(_ condition: (TarnMirror.Status) -> Bool) async {
+        for await status in mirror.statusUpdates { if condition(status) { return } }
+    }
+
     /// Ends the device as a crash would, as far as its files are concerned, and gives the files to the next one.
     func kill() async throws {
         _ = try await close()
