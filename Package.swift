@@ -452,6 +452,29 @@ if hasLibPQ {
     }
 }
 
+// Apple's platforms have modules named CoreData and CloudKit: there the package offers the mirror alone, which imports the system's
+// CoreData, and the targets that it stands on. TARN_APPLE=1 shows that manifest on Linux.
+#if canImport(Darwin)
+    let isForApple = true
+#else
+    let isForApple = Context.environment["TARN_APPLE"] != nil
+#endif
+if isForApple {
+    let offered: Set<String> = ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "TarnMirror"]
+    package.platforms = [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)]
+    package.products = [.library(name: "TarnMirror", targets: ["TarnMirror"])]
+    package.dependencies = []
+    package.targets.removeAll { !offered.contains($0.name) }
+    for target in package.targets {
+        target.dependencies.removeAll { dependency in
+            if case .byNameItem(let name, _) = dependency { return !offered.contains(name) }
+            return true
+        }
+    }
+}
+
+// No compiler of Apple's has seen these targets in continuous integration: its warnings are the reader's.
+let warnings: [SwiftSetting] = isForApple ? [] : [.treatAllWarnings(as: .error)]
 for target in package.targets
 where target.type != .plugin
     && ![
@@ -460,8 +483,7 @@ where target.type != .plugin
     ].contains(target.name)
 {
     target.swiftSettings =
-        (target.swiftSettings ?? []) + [
-            .treatAllWarnings(as: .error),
+        (target.swiftSettings ?? []) + warnings + [
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("MemberImportVisibility"),

@@ -4,6 +4,7 @@
 import CoreData
 import Foundation
 import MirroringCore
+import Synchronization
 
 /// The store of the sync metadata, beside the app's store.
 ///
@@ -11,6 +12,10 @@ import MirroringCore
 final class MetadataFile: @unchecked Sendable {
     let context: NSManagedObjectContext
     private let container: NSPersistentContainer
+    private let path: String
+
+    /// Paths of the open files of this process: two mirrors of one store would send each change twice.
+    private static let open = Mutex<Set<String>>([])
 
     /// Opens the file, and creates it if it is missing.
     ///
@@ -19,6 +24,10 @@ final class MetadataFile: @unchecked Sendable {
         guard let url = url ?? store.url.map({ Self.defaultURL(of: $0) }) else {
             throw TarnMirror.Failure(.metadata, "the store has no file, so its sync metadata have none; name one in the options")
         }
+        path = url.standardizedFileURL.path
+        guard Self.open.withLock({ $0.insert(path).inserted }) else {
+            throw TarnMirror.Failure(.unsupportedStore, "another mirror of this process syncs the store; stop it first")
+        }
         container = NSPersistentContainer(name: "TarnMirror", managedObjectModel: MetadataModel.model)
         let description = NSPersistentStoreDescription(url: url)
         description.shouldAddStoreAsynchronously = false
@@ -26,6 +35,7 @@ final class MetadataFile: @unchecked Sendable {
         let failure = LoadFailure()
         container.loadPersistentStores { _, error in failure.error = error }
         if let error = failure.error {
+            _ = Self.open.withLock { $0.remove(path) }
             throw TarnMirror.Failure(
                 .metadata,
                 "the sync metadata in \(url.lastPathComponent) cannot be opened (\((error as NSError).code)); is the folder writable?")
@@ -33,6 +43,8 @@ final class MetadataFile: @unchecked Sendable {
         context = container.newBackgroundContext()
         context.undoManager = nil
     }
+
+    deinit { _ = Self.open.withLock { $0.remove(path) } }
 
     /// Unchecked: written before the load returns, since stores are added synchronously.
     private final class LoadFailure: @unchecked Sendable {
@@ -43,6 +55,7 @@ final class MetadataFile: @unchecked Sendable {
 
     /// Closes the file.
     func close() throws {
+        defer { _ = Self.open.withLock { $0.remove(path) } }
         context.performAndWait { context.reset() }
         for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
     }

@@ -27,10 +27,17 @@ enum MetadataModel {
     }
 
     /// One instance for the process: Core Data identifies a model by its object.
-    static let model: NSManagedObjectModel = {
+    static var model: NSManagedObjectModel { shared.model }
+
+    /// Unchecked: a model that a coordinator uses can't be changed, and Apple's doesn't say that it is sendable.
+    private struct Shared: @unchecked Sendable {
+        let model: NSManagedObjectModel
+    }
+
+    private static let shared: Shared = {
         let model = NSManagedObjectModel()
         model.entities = Entity.allCases.map { entity($0) }
-        return model
+        return Shared(model: model)
     }()
 
     private typealias Column = (name: String, type: NSAttributeType)

@@ -22,6 +22,10 @@ enum StoreRequirements {
         guard !store.isReadOnly else {
             throw TarnMirror.Failure(.unsupportedStore, "the store is read-only; a mirror saves the changes of other devices in it")
         }
+        guard !container.persistentStoreDescriptions.contains(where: { $0.url == url && $0.cloudKitContainerOptions != nil }) else {
+            throw TarnMirror.Failure(
+                .unsupportedStore, "the store is synced by its container; use a description without cloudKitContainerOptions for a mirror")
+        }
         for key in [NSPersistentHistoryTrackingKey, NSPersistentStoreRemoteChangeNotificationPostOptionKey] {
             guard isOn(store.options?[key]) else {
                 throw TarnMirror.Failure(
