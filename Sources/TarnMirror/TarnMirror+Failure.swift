@@ -8,7 +8,7 @@ import MirroringCore
 extension TarnMirror {
     /// An error of a mirror: of its configuration, of its files, or of the server.
     public struct Failure: Error, Sendable {
-        /// The kind of a failure. Numbers below 1000 are those of `CKError.Code`, whose codes the server's errors have.
+        /// The kind of a failure. Numbers below 1000 are those of `CKError.Code`, which the server's errors have.
         public struct Code: RawRepresentable, Hashable, Sendable {
             /// The number.
             public let rawValue: Int

@@ -31,7 +31,7 @@ extension TarnMirror {
         public var idleTimeout = Duration.seconds(30)
         /// The longest time of a request, until the last byte of its response.
         public var requestTimeout = Duration.seconds(120)
-        /// The file of the sync metadata; nil for one beside the store, with `.tarn-mirror` behind its name.
+        /// The file of the sync metadata; nil for one next to the store, with `.tarn-mirror` behind its name.
         public var metadataURL: URL?
 
         /// Creates options with the default delays, for production.

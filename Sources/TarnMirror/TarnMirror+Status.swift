@@ -8,7 +8,7 @@ import Synchronization
 extension TarnMirror {
     /// The state of syncing, for people.
     public struct Status: Hashable, Sendable {
-        /// What a mirror does now.
+        /// The present operation of a mirror.
         public enum Activity: Hashable, Sendable {
             /// Import and export are complete.
             case idle
@@ -36,7 +36,7 @@ extension TarnMirror {
             case error(reason: String)
         }
 
-        /// What the mirror does now.
+        /// The present operation.
         public var activity: Activity
         /// Objects, and links between objects, that are not on the server.
         public var pendingCount: Int

@@ -7,8 +7,9 @@ import MirroringCore
 
 /// Syncs a store of an `NSPersistentContainer` with a Tarn server, through Core Data's public API alone.
 ///
-/// `NSPersistentCloudKitContainer` of Apple's Core Data syncs with iCloud and no other server. A mirror is an object beside a container
-/// instead: it reads the store's persistent history, sends the changes, and saves the changes of other devices by a context of its own.
+/// `NSPersistentCloudKitContainer` of Apple's Core Data syncs with iCloud and no other server. A mirror is an object next to a
+/// container instead: it reads the store's persistent history, sends the changes, and saves the changes of other devices by a context of
+/// its own.
 /// The records are those of `NSPersistentCloudKitContainer`, so that devices with either sync with each other.
 ///
 ///     let description = NSPersistentStoreDescription(url: url)
@@ -22,8 +23,8 @@ import MirroringCore
 ///     mirror.start()
 ///     try await mirror.sync(timeout: .seconds(30))
 ///
-/// Sync metadata are in a store of its own, in a file beside the app's store. A process that ends between the writes to both files loses
-/// nothing: see `Documentation/TarnMirror.md`.
+/// Sync metadata are in a store of its own, in a file next to the app's store. A process that ends between the writes to both files loses
+/// nothing: see the guide *Apps on Apple's platforms*.
 public final class TarnMirror: Sendable {
     let session: MirrorSession
 

@@ -82,7 +82,10 @@ enum ImportRules {
         ),
         (
             "TarnMirror",
-            ["CloudCollaboration", "CloudKit", "CloudMirroring", "Crypto", "Logging", "ModelFile", "ObjectGraph", "PredicateKit", "SQLiteStore"],
+            [
+                "CloudCollaboration", "CloudKit", "CloudMirroring", "Crypto", "Logging", "ModelFile", "ObjectGraph", "PredicateKit",
+                "SQLiteStore",
+            ],
             "on Apple's platforms there are Core Data, Foundation, and the targets of decisions and values"
         ),
         ("CloudStorageSupport", ["CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudConsole"], "storages share it"),

@@ -90,7 +90,7 @@ import Testing
         let pair = try await Pair()
         try await pair.converge()
         let before = pair.phone.transport.log.count
-        // An idle mirror sends the save at once: that is the request that is lost, or the one without a response.
+        // An idle mirror sends the save immediately: that request is lost, or its response is.
         if isRequestLost { pair.phone.transport.loseNextRequests() } else { pair.phone.transport.loseNextAnswers() }
         try pair.phone.edit { context in
             let book = context.insert("Book", ["title": "once"])

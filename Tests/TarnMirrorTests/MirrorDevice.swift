@@ -14,7 +14,7 @@ import TarnMirror
 import TestBasics
 import Testing
 
-/// A device of a user whose store syncs by one of the two mirrors.
+/// A device of a user, with a store that syncs by one of the two mirrors.
 protocol SyncingDevice: Sendable {
     var transport: InProcessTransport { get }
     var container: NSPersistentContainer { get }
@@ -56,7 +56,7 @@ struct Pair {
         phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"), reached: reached)
     }
 
-    /// Syncs both until they show the same, and returns what they show.
+    /// Syncs both until their objects are equal, and returns those.
     @discardableResult
     func converge(_ phone: MirrorDevice? = nil, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         try await Self.converge([tablet, phone ?? self.phone], sourceLocation: sourceLocation)
@@ -116,7 +116,7 @@ final class ContainerDevice: SyncingDevice {
     }
 }
 
-/// A container of plain Core Data, with a mirror beside it.
+/// A container of plain Core Data, with a mirror next to it.
 final class MirrorDevice: SyncingDevice {
     let transport: InProcessTransport
     let container: NSPersistentContainer

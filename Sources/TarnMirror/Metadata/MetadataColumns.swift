@@ -30,7 +30,7 @@ struct MirrorState: Codable, Hashable, Sendable {
     var generation: Int64 = 1
     /// Whether that fetch is in progress.
     var isFullFetch = true
-    /// The change token of the list of zones, whose later pages say why the zone was deleted.
+    /// The change token of the list of zones: its later pages have the reason of the zone's deletion.
     var databaseToken: String?
 
     static let currentFormat = 1

@@ -6,7 +6,7 @@ import Foundation
 import MirroringCore
 import Synchronization
 
-/// The store of the sync metadata, beside the app's store.
+/// The store of the sync metadata, next to the app's store.
 ///
 /// Unchecked: used on the context's queue only.
 final class MetadataFile: @unchecked Sendable {

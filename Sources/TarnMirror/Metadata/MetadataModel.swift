@@ -14,7 +14,7 @@ enum MetadataModel {
         case record = "Record"
         /// A join record (`CDMR`), which stands for a pair of a many-to-many relationship.
         case link = "Link"
-        /// A to-one relationship whose target has not arrived.
+        /// A to-one relationship to an object that has not arrived.
         case deferred = "Deferred"
         /// An entry of the conflict log.
         case conflict = "Conflict"

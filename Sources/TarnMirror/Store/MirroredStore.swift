@@ -9,7 +9,7 @@ import MirroringCore
 
 /// The app's store and its sync metadata. Each function gathers facts, lets `MirroringCore` decide, and stores the decision.
 ///
-/// The two files have no common transaction. Changes of the metadata alone are saved at once; changes of both go through a journal:
+/// The two files have no common transaction. Changes of the metadata alone are one save; changes of both go through a journal:
 ///
 ///     metadata   journal J: the changes to come ──┐                    ┌── the changes, without J
 ///     app                                         └── rows, named J ───┘

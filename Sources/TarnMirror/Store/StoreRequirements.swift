@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// What a store must have for a mirror.
+/// The requirements of a mirror on its store.
 enum StoreRequirements {
     /// Returns the store to mirror.
     ///
