@@ -352,7 +352,8 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "SystemSupport", "TarnCommands", "TarnMirror",
+                "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -60,7 +60,7 @@ extension TarnMirror {
     ///
     /// - Throws: ``Failure`` with `.metadata` if the file can't be read.
     public func conflicts() async throws -> [Conflict] {
-        try await session.onFile { [mirrored = session.mirrored] in try mirrored.conflicts() }
+        try await onMetadata { try $0.conflicts() }
     }
 
     /// Deletes entries of the log.
@@ -68,9 +68,7 @@ extension TarnMirror {
     /// - Throws: ``Failure`` with `.metadata` if the file can't be written.
     public func forgetConflicts(_ conflicts: [Conflict]) async throws {
         let numbers = conflicts.map(\.id)
-        try await session.onFile { [mirrored = session.mirrored] in
-            try mirrored.transaction { try mirrored.metadata.removeConflicts(numbers) }
-        }
+        try await onMetadata { mirrored in try mirrored.transaction { try mirrored.metadata.removeConflicts(numbers) } }
     }
 }
 

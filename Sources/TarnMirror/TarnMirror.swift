@@ -92,6 +92,17 @@ public final class TarnMirror: Sendable {
     ///
     /// - Throws: ``Failure`` with `.metadata` if the file can't be read.
     public func recordName(for objectID: NSManagedObjectID) async throws -> String? {
-        try await session.onFile { [mirrored = session.mirrored] in try mirrored.recordName(of: objectID) }
+        try await onMetadata { try $0.recordName(of: objectID) }
+    }
+
+    /// - Throws: ``Failure`` alone.
+    func onMetadata<T: Sendable>(_ body: @escaping @Sendable (MirroredStore) throws -> T) async throws -> T {
+        do {
+            return try await session.onFile { [mirrored = session.mirrored] in try body(mirrored) }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.metadata, "the sync metadata can't be read or written; \(CloudFailure(error).reason)")
+        }
     }
 }

@@ -37,26 +37,30 @@ final class Killer: Sendable {
 
     private struct State {
         var step: MirrorEnvironment.Step?
-        var passing = 0
         var kills = 0
+        var isDead = false
     }
 
+    /// Whether all later steps fail as well, until ``revive()``.
+    private let staysDead: Bool
     private let state = Mutex(State())
 
-    var kills: Int { state.withLock { $0.kills } }
+    init(staysDead: Bool = false) { self.staysDead = staysDead }
 
-    /// - Parameter passing: How often the step is passed before.
-    func kill(at step: MirrorEnvironment.Step, passing: Int = 0) { state.withLock { ($0.step, $0.passing) = (step, passing) } }
+    var kills: Int { state.withLock { $0.kills } }
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    func kill(at step: MirrorEnvironment.Step) { state.withLock { $0.step = step } }
+
+    func revive() { state.withLock { ($0.step, $0.isDead) = (nil, false) } }
 
     func reached(_ step: MirrorEnvironment.Step) throws {
         let isKilled = state.withLock { state in
+            if state.isDead { return true }
             guard state.step == step else { return false }
-            if state.passing > 0 {
-                state.passing -= 1
-                return false
-            }
             state.step = nil
             state.kills += 1
+            state.isDead = staysDead
             return true
         }
         if isKilled { throw Killed() }

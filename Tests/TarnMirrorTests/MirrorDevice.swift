@@ -50,10 +50,10 @@ struct Pair {
     let tablet: ContainerDevice
     let phone: MirrorDevice
 
-    init(reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in }) async throws {
+    init(retries: Bool = false, reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in }) async throws {
         cloud = try InProcessCloud()
         tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
-        phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"), reached: reached)
+        phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"), retries: retries, reached: reached)
     }
 
     /// Syncs both until their objects are equal, and returns those.
@@ -127,10 +127,11 @@ final class MirrorDevice: SyncingDevice {
 
     /// - Parameters:
     ///   - file: The store of an earlier device; nil for a new one.
+    ///   - retries: Whether delays before retries take no time.
     ///   - reached: Called at each step; see ``MirrorEnvironment/reached``.
     ///   - prepare: Changes the store before the mirror exists.
     init(
-        _ transport: InProcessTransport, file: URL? = nil, model: Model = Library.model, starts: Bool = true,
+        _ transport: InProcessTransport, file: URL? = nil, model: Model = Library.model, starts: Bool = true, retries: Bool = false,
         reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in },
         describe: (NSPersistentStoreDescription) -> Void = { _ in },
         prepare: (NSManagedObjectContext) throws -> Void = { _ in }
@@ -148,7 +149,7 @@ final class MirrorDevice: SyncingDevice {
         try container.load()
         let context = container.newBackgroundContext()
         try context.performAndWait { try prepare(context) }
-        let delays = Sleepers()
+        let delays = Sleepers(retries: retries)
         self.delays = delays
         var environment = MirrorEnvironment(
             now: { Date(timeIntervalSince1970: 1_900_000_000) }, sleep: { try await delays.sleep($0) }, random: { 0.5 },
@@ -221,12 +222,17 @@ struct InProcessMirrorTransport: MirrorTransport {
 /// Delays that end by cancellation, or when the test ends them.
 final class Sleepers: Sendable {
     private let requested = Mutex<[Duration]>([])
+    private let retries: Bool
+
+    /// - Parameter retries: Whether delays shorter than those of polls and of callers end immediately.
+    init(retries: Bool = false) { self.retries = retries }
 
     /// The requested delays, in order.
     var all: [Duration] { requested.withLock { $0 } }
 
     func sleep(_ delay: Duration) async throws {
         requested.withLock { $0.append(delay) }
+        if retries, delay < .seconds(60) { return await Task.yield() }
         try await Self.untilCancelled()
     }
 

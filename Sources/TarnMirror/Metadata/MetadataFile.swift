@@ -24,7 +24,8 @@ final class MetadataFile: @unchecked Sendable {
         guard let url = url ?? store.url.map({ Self.defaultURL(of: $0) }) else {
             throw TarnMirror.Failure(.metadata, "the store has no file, so its sync metadata have none; name one in the options")
         }
-        path = url.standardizedFileURL.path
+        let path = url.standardizedFileURL.path
+        self.path = path
         guard Self.open.withLock({ $0.insert(path).inserted }) else {
             throw TarnMirror.Failure(.unsupportedStore, "another mirror of this process syncs the store; stop it first")
         }
