@@ -77,15 +77,6 @@ struct MirrorClient: Sendable {
         }
     }
 
-    func lookUp(_ names: [String]) async throws -> [RecordResult] {
-        let response: LookupRecordsResponse = try read(
-            try await post(.lookupRecords, LookupRecordsRequest(recordNames: names, zoneID: Self.home)))
-        guard response.results.count == names.count else {
-            throw CloudFailure.unreadable("the server returned \(response.results.count) results for \(names.count) lookups")
-        }
-        return response.results
-    }
-
     // MARK: Saves
 
     /// Sends an encoded request, byte for byte: a retry with the same key is the same request, which the server executes once.

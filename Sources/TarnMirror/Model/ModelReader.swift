@@ -26,7 +26,13 @@ enum ModelReader {
         guard violations.isEmpty else {
             throw TarnMirror.Failure(.unsupportedModel, "the model cannot be mirrored: \(violations.joined(separator: "; "))")
         }
-        return RecordMapping(model: resolved, configuration: name)
+        let mapping = RecordMapping(model: resolved, configuration: name)
+        // The rows of earlier versions would have to be given values when the model gains a lens.
+        if let entity = mapping.entities.values.first(where: { !$0.lenses.isEmpty }) {
+            throw TarnMirror.Failure(
+                .unsupportedModel, "\(entity.name) declares lenses (syncLens), which TarnMirror doesn't support; use a model without them")
+        }
+        return mapping
     }
 
     /// Types that `NSPersistentCloudKitContainer` mirrors and this mirror does not.
