@@ -23,13 +23,14 @@ final class CannedServer: Sendable {
     var requests: [String] { received.withLock { $0 } }
 
     init(_ answer: Answer) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.descriptor = descriptor
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [descriptor] generic in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 bind(descriptor, generic, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, generic, &length) == 0
             }
         }
@@ -59,11 +60,12 @@ final class CannedServer: Sendable {
         case .silence(let head): text = head
         }
         let bytes = Array(text.utf8)
-        _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue))
+        _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         if case .silence = answer {
             held.withLock { $0.append(connection) }
         } else {
-            _ = shutdown(connection, Int32(SHUT_WR)); close(connection)
+            _ = shutdown(connection, Int32(SHUT_WR))
+            close(connection)
         }
     }
 
