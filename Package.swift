@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .library(name: "CloudCollaboration", targets: ["CloudCollaboration"]),
+        .library(name: "TarnMirror", targets: ["TarnMirror"]),
         .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
         .executable(name: "tarn", targets: ["tarn"]),
         .executable(name: "posts", targets: ["posts"]),
@@ -97,6 +98,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
+        // The mirror for Apple's Core Data: its sources use that framework's public API alone, which CoreData has on Linux.
+        .target(name: "TarnMirror", dependencies: ["CloudWire", "CoreData", "ManagedModel", "MirroringCore", "SystemSupport"]),
         // Texts and lists that several devices write, over managed objects.
         .target(name: "CloudCollaboration", dependencies: ["CoreData", "SystemSupport"]),
 
@@ -278,6 +281,12 @@ let package = Package(
                 "CoreData", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
             ],
             resources: [.copy("Samples")]),
+        .testTarget(
+            name: "TarnMirrorTests",
+            dependencies: [
+                "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore", "TarnMirror",
+                "TestBasics",
+            ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
@@ -343,7 +352,8 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "SystemSupport", "TarnCommands", "TarnMirror",
+                "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -443,6 +453,29 @@ if hasLibPQ {
     }
 }
 
+// Apple's platforms have modules named CoreData and CloudKit: there the package offers the mirror alone, which imports the system's
+// CoreData, and the targets that it stands on. TARN_APPLE=1 shows that manifest on Linux.
+#if canImport(Darwin)
+    let isForApple = true
+#else
+    let isForApple = Context.environment["TARN_APPLE"] != nil
+#endif
+if isForApple {
+    let offered: Set<String> = ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "TarnMirror"]
+    package.platforms = [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)]
+    package.products = [.library(name: "TarnMirror", targets: ["TarnMirror"])]
+    package.dependencies = []
+    package.targets.removeAll { !offered.contains($0.name) }
+    for target in package.targets {
+        target.dependencies.removeAll { dependency in
+            if case .byNameItem(let name, _) = dependency { return !offered.contains(name) }
+            return true
+        }
+    }
+}
+
+// No compiler of Apple's has seen these targets in continuous integration: its warnings are the reader's.
+let warnings: [SwiftSetting] = isForApple ? [] : [.treatAllWarnings(as: .error)]
 for target in package.targets
 where target.type != .plugin
     && ![
@@ -451,8 +484,7 @@ where target.type != .plugin
     ].contains(target.name)
 {
     target.swiftSettings =
-        (target.swiftSettings ?? []) + [
-            .treatAllWarnings(as: .error),
+        (target.swiftSettings ?? []) + warnings + [
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("MemberImportVisibility"),

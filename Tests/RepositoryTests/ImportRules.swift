@@ -18,7 +18,7 @@ enum ImportRules {
             case .tools: ["ModelTool", "modelc", "webembed"]
             case .store: ["ObjectGraph", "SQLiteStore"]
             case .decisions: ["MirroringCore"]
-            case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData"]
+            case .client: ["CloudCollaboration", "CloudKit", "CloudMirroring", "CoreData", "TarnMirror"]
             case .server:
                 [
                     "CloudConsole", "CloudEngine", "CloudEnginePostgres", "CloudEngineSQLite", "CloudStorageSupport", "CloudIdentity",
@@ -79,6 +79,14 @@ enum ImportRules {
         (
             "TarnCommands", ["CloudCollaboration", "CloudMirroring", "CoreData"],
             "of the client, commands have the requests that copy records from and to iCloud"
+        ),
+        (
+            "TarnMirror",
+            [
+                "CloudCollaboration", "CloudKit", "CloudMirroring", "Crypto", "Logging", "ModelFile", "ObjectGraph", "PredicateKit",
+                "SQLiteStore",
+            ],
+            "on Apple's platforms there are Core Data, Foundation, and the targets of decisions and values"
         ),
         ("CloudStorageSupport", ["CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudConsole"], "storages share it"),
     ]

@@ -95,7 +95,10 @@ import Testing
     /// Code that tests compile and run: that of the guides, and of a project of `tarn new`.
     private static func compiledSources() throws -> [String] {
         let guides = "Tests/CloudKitTestingTests/Guides"
-        let names = try files(in: guides, ending: ".swift") + ["Tests/CloudCollaborationTests/GuideTests.swift"]
+        let names =
+            try files(in: guides, ending: ".swift") + [
+                "Tests/CloudCollaborationTests/GuideTests.swift", "Tests/TarnMirrorTests/MirrorGuideTests.swift",
+            ]
         let project = ProjectTemplate(name: "Trails", package: TarnPackage(location: "../tarn", isFolder: true))
         return try names.map { try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8) } + project.files.map(\.text)
     }

@@ -9,8 +9,8 @@ import SystemSupport
 /// Attribute values to field values and back.
 ///
 /// Values that a field cannot represent are absent on the wire: non-finite numbers, dates beyond the range of its milliseconds. A value of
-/// a kind that the attribute cannot hold is not decoded. Dates are cut to milliseconds and decimals to doubles, so values are compared in
-/// their encoded form: a round trip is never a change, and a device keeps its more precise value.
+/// a kind that the attribute cannot hold is not decoded. Dates are cut to milliseconds, decimals to doubles and floats to single precision, so
+/// values are compared in their encoded form: a round trip is never a change, and a device keeps its more precise value.
 ///
 /// Source: *Reading CloudKit Records for Core Data*, the table of attribute types.
 enum FieldCodec {
@@ -20,8 +20,10 @@ enum FieldCodec {
         switch (type, value) {
         case (.boolean, .int(let number)): .int64(number == 0 ? 0 : 1)
         case (.integer16, .int(let number)), (.integer32, .int(let number)), (.integer64, .int(let number)): .int64(number)
-        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite ? .double(number) : nil
-        case (.double, .int(let number)), (.float, .int(let number)): .double(Double(number))
+        case (.double, .double(let number)): number.isFinite ? .double(number) : nil
+        case (.double, .int(let number)): .double(Double(number))
+        case (.float, .double(let number)): single(number).map { .double($0) }
+        case (.float, .int(let number)): single(Double(number)).map { .double($0) }
         // Through text: the shortest text of a double parses to the same double, so that a round trip keeps all bits.
         case (.decimal, .decimal(let number)): Double(number.description).flatMap { $0.isFinite ? .double($0) : nil }
         case (.date, .date(let seconds)): milliseconds(seconds).map { .timestamp($0) }
@@ -47,8 +49,10 @@ enum FieldCodec {
             } else {
                 nil
             }
-        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite ? .double(number) : nil
-        case (.double, .int64(let number)), (.float, .int64(let number)): .double(Double(number))
+        case (.double, .double(let number)): number.isFinite ? .double(number) : nil
+        case (.double, .int64(let number)): .double(Double(number))
+        case (.float, .double(let number)): single(number).map { .double($0) }
+        case (.float, .int64(let number)): single(Double(number)).map { .double($0) }
         case (.decimal, .double(let number)): Decimal(string: number.description).map { .decimal($0) }
         case (.decimal, .int64(let number)): .decimal(Decimal(number))
         case (.date, .timestamp(let milliseconds)):
@@ -69,6 +73,14 @@ enum FieldCodec {
         case .binaryData, .transformable: .data(bytes)
         default: nil
         }
+    }
+
+    /// The number as an attribute of single precision shows it: a store may hold more digits, which no object has.
+    ///
+    /// - Returns: nil for a number beyond the type's range.
+    private static func single(_ number: Double) -> Double? {
+        let single = Float(number)
+        return single.isFinite ? Double(single) : nil
     }
 
     private static func milliseconds(_ seconds: Double) -> Int64? {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import MirroringCore
+import Synchronization
+
+/// Carries out one operation of the machine.
+struct OperationRun: Sendable {
+    let session: MirrorSession
+
+    private var client: MirrorClient { session.client }
+
+    func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
+        do {
+            let outcome = try await result(of: operation)
+            if case .batchPlanned = outcome { return outcome }
+            session.failed(nil)
+            return outcome
+        } catch {
+            let failure = await explanation(of: CloudFailure(error))
+            session.failed(failure)
+            return .failed(failure)
+        }
+    }
+
+    private func result(of operation: SyncMachine.Operation) async throws -> SyncMachine.Outcome {
+        switch operation {
+        case .setUp:
+            try await setUp()
+            return .done
+        case .fetchPage: return try await Importer(session: session).fetchPage()
+        case .plan(let scope, let size): return .batchPlanned(try await Exporter(session: session).plan(scope, size))
+        case .send(let batch, _, let size): return .batchSettled(try await Exporter(session: session).send(batch, size))
+        case .quarantine(let batch, let failure):
+            let verdict = try await session.onFile { [mirrored = session.mirrored] in try mirrored.quarantine(batch, failure) }
+            return .batchSettled(verdict)
+        case .reset(let reset):
+            session.chain.withLock { $0 = PageChain() }
+            try await session.onFile { [mirrored = session.mirrored] in try mirrored.reset(reset) }
+            return .done
+        }
+    }
+
+    // MARK: Set-up
+
+    /// Identifies account and server, then makes sure that the zone is there.
+    ///
+    /// - Throws: `CloudFailure` with `.badContainer` for a store of another account or another server: it stays as it is.
+    private func setUp() async throws {
+        let memory = try await session.onFile { [mirrored = session.mirrored] in try mirrored.open() }
+        let present = try await client.introduction()
+        if memory.owner.isOnAnotherServer(than: present) {
+            throw CloudFailure(
+                .badContainer,
+                "this store was synced with another server, or with an earlier data folder of this one; use another store file for this server"
+            )
+        }
+        if let user = memory.owner.user, let now = present.user, user != now {
+            throw CloudFailure(
+                .badContainer,
+                "this store holds the data of another account; sign in with the account it was synced with, or use another store file")
+        }
+        if present != memory.owner { try await session.onFile { [mirrored = session.mirrored] in try mirrored.remember(present) } }
+        if memory.isKnown { try await client.requireZone() } else { try await client.createZone() }
+        if memory.databaseToken == nil { _ = try await listZones(after: nil) }
+    }
+
+    /// Reads the list of changed zones to its end.
+    ///
+    /// - Returns: The reason for which the zone was deleted; nil while it exists, or if the list does not name it.
+    private func listZones(after token: String?) async throws -> ZoneDeletionReason? {
+        var token = token
+        var reason: ZoneDeletionReason?
+        while true {
+            let page: DatabaseChangesResponse
+            do {
+                page = try await client.databaseChanges(after: token)
+            } catch let failure as CloudFailure where failure.code == .changeTokenExpired && token != nil {
+                token = nil
+                continue
+            }
+            for change in page.zones where change.zoneID.zoneName == MirrorClient.home.zoneName {
+                reason = change.isDeleted ? change.deletionReason : nil
+            }
+            let next = page.syncToken
+            token = next
+            if !page.moreComing {
+                try await session.onFile { [mirrored = session.mirrored] in try mirrored.remember(databaseToken: next) }
+                return reason
+            }
+        }
+    }
+
+    // MARK: A missing zone
+
+    /// Returns the failure that decides what happens to a missing zone: the list of zones contains the reason.
+    ///
+    /// If the server lost it, or it was deleted with the user's keys, this device uploads its records.
+    private func explanation(of failure: CloudFailure) async -> CloudFailure {
+        if failure.code == .userDeletedZone { return .dataDeleted }
+        guard failure.code == .zoneNotFound, !failure.didResetEncryptedData else { return failure }
+        do {
+            let token = try await session.onFile { [mirrored = session.mirrored] in try mirrored.state().databaseToken }
+            switch try await listZones(after: token) {
+            case .deleted, .purged: return .dataDeleted
+            case .encryptedDataReset, nil: return failure
+            }
+        } catch {
+            return CloudFailure(error)
+        }
+    }
+}
+
+extension CloudFailure {
+    /// The user deleted the app's data on another device. The store stays as it is, and nothing is sent.
+    static var dataDeleted: CloudFailure {
+        CloudFailure(
+            .badContainer,
+            "the app's data was deleted on another device, and TarnMirror left this store as it is; to sync again, delete the store and its "
+                + "sync metadata, or delete the metadata alone to send everything again")
+    }
+}

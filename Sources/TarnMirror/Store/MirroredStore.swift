@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+
+/// The app's store and its sync metadata. Each function gathers facts, lets `MirroringCore` decide, and stores the decision.
+///
+/// The two files have no common transaction. Changes of the metadata alone are one save; changes of both go through a journal:
+///
+///     metadata   journal J: the changes to come ──┐                    ┌── the changes, without J
+///     app                                         └── rows, named J ───┘
+///
+/// A process that ends before the rows are saved finds no transaction named J in history, and drops the journal: the page is fetched again.
+/// One that ends behind that finds it, and applies the journal. Exports need no journal: names of new records are saved before anything is
+/// sent, in one save with the history token that they follow from.
+///
+/// Calls block their thread: they are made on the mirror's own queue.
+///
+/// Unchecked: everything but constants is used inside ``transaction(_:)``, on the queues of both contexts.
+final class MirroredStore: @unchecked Sendable {
+    let container: NSPersistentContainer
+    let store: NSPersistentStore
+    let mapping: RecordMapping
+    let metadata: MetadataFile
+    let containerIdentifier: String
+    let environment: MirrorEnvironment
+    let context: NSManagedObjectContext
+    let keys: KeyTable
+    /// Whether an earlier transaction may have left a journal.
+    private var mayHaveJournal = true
+
+    init(
+        container: NSPersistentContainer, store: NSPersistentStore, mapping: RecordMapping, metadata: MetadataFile,
+        containerIdentifier: String, environment: MirrorEnvironment
+    ) {
+        self.container = container
+        self.store = store
+        self.mapping = mapping
+        self.metadata = metadata
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        keys = KeyTable(coordinator: container.persistentStoreCoordinator, metadata: metadata, model: mapping.model)
+        context = container.newBackgroundContext()
+        context.undoManager = nil
+        context.automaticallyMergesChangesFromParent = false
+        // A save of the app between a read and the mirror's save: the mirror reads again.
+        context.mergePolicy = NSMergePolicy.error
+        context.transactionAuthor = MirrorNames.importAuthor
+    }
+
+    /// Seconds since 2001.
+    var now: Double { environment.now().timeIntervalSinceReferenceDate }
+
+    // MARK: Transactions
+
+    /// Runs a closure on both contexts, and saves the metadata. If it throws, unsaved changes of both are dropped.
+    func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        try context.performAndWait {
+            try metadata.context.performAndWait {
+                do {
+                    context.reset()
+                    keys.trim()
+                    if mayHaveJournal { try finishJournal() }
+                    let value = try body()
+                    try metadata.save()
+                    return value
+                } catch {
+                    context.rollback()
+                    metadata.context.rollback()
+                    metadata.context.reset()
+                    keys.trim(always: true)
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Saves changes of rows together with changes of the metadata.
+    ///
+    /// - Parameter changes: The whole changes of the metadata, the state included.
+    /// - Throws: The error of the save: nothing is changed then. The changes made to objects before the call are dropped.
+    func save(with changes: MetadataChanges) throws {
+        guard context.hasChanges else {
+            try metadata.apply(changes)
+            return try metadata.save()
+        }
+        let identifier = environment.makeName()
+        try metadata.writeJournal(changes, identifier: identifier)
+        try metadata.save()
+        mayHaveJournal = true
+        try environment.reached(.journalWritten)
+        context.name = Self.journalPrefix + identifier
+        do {
+            try context.save()
+        } catch {
+            context.rollback()
+            try metadata.removeJournal()
+            try metadata.save()
+            mayHaveJournal = false
+            throw error
+        }
+        try environment.reached(.rowsSaved)
+        try finish(changes)
+    }
+
+    private static let journalPrefix = "tarn.mirror."
+
+    private func finish(_ changes: MetadataChanges) throws {
+        try metadata.apply(changes)
+        try metadata.removeJournal()
+        try metadata.save()
+        mayHaveJournal = false
+    }
+
+    /// Applies or drops the journal that a process left behind.
+    private func finishJournal() throws {
+        guard let (identifier, changes) = try metadata.journal() else {
+            mayHaveJournal = false
+            return
+        }
+        if try hasTransaction(named: Self.journalPrefix + identifier, after: try metadata.state()) { return try finish(changes) }
+        try metadata.removeJournal()
+        try metadata.save()
+        mayHaveJournal = false
+    }
+
+    // MARK: Set-up
+
+    /// The account and zone of the last sync.
+    struct Memory: Sendable {
+        var owner: StoreOwner
+        /// Whether the store was synced with the zone before.
+        var isKnown: Bool
+        var databaseToken: String?
+    }
+
+    /// Checks that the metadata are this store's, and handles a change of the model.
+    ///
+    /// - Throws: `CloudFailure` with `.badContainer` for metadata of another container or another store, and for a model that gives parts
+    ///   other names on the server.
+    func open() throws -> Memory {
+        try transaction {
+            var state = try metadata.state()
+            if let known = state.container, known != containerIdentifier {
+                throw CloudFailure(
+                    .badContainer,
+                    "this store was synced with the container \(known) and cannot be synced with \(containerIdentifier); use another file")
+            }
+            if let known = state.store, known != store.identifier {
+                throw CloudFailure(
+                    .badContainer,
+                    "the sync metadata belong to another store; a replaced store is synced with a new file of metadata, as a new device")
+            }
+            let names = ServerNames(mapping)
+            if let loss = state.serverNames.flatMap({ ServerNames(text: $0).losses(to: names).first }) {
+                throw CloudFailure(.badContainer, loss.reason)
+            }
+            if let known = state.fingerprint, known != mapping.fingerprint {
+                // Records may have fields that only this version of the model has.
+                state.beginFullFetch(expectsHistory: true)
+            }
+            (state.container, state.store) = (containerIdentifier, store.identifier)
+            (state.serverNames, state.fingerprint) = (names.text, mapping.fingerprint)
+            try metadata.set(state)
+            return Memory(
+                owner: StoreOwner(user: state.user, server: state.server), isKnown: state.token != nil, databaseToken: state.databaseToken)
+        }
+    }
+
+    /// Begins a launch: requests of an earlier one are in doubt, and rejected changes are retried once.
+    func begin() throws {
+        try transaction {
+            try metadata.doubtRequests()
+            try metadata.clearRejections()
+        }
+    }
+
+    func remember(_ owner: StoreOwner) throws {
+        try transaction {
+            var state = try metadata.state()
+            // A server that did not identify itself is the known one.
+            (state.user, state.server) = (owner.user ?? state.user, owner.server ?? state.server)
+            try metadata.set(state)
+        }
+    }
+
+    func remember(databaseToken token: String) throws {
+        try transaction {
+            var state = try metadata.state()
+            state.databaseToken = token
+            try metadata.set(state)
+        }
+    }
+
+    func state() throws -> MirrorState { try transaction { try metadata.state() } }
+
+    func recordName(of id: NSManagedObjectID) throws -> String? {
+        try transaction { try metadata.records(ofObjects: [KeyTable.uri(of: id)]).first?.name }
+    }
+
+    /// Reads history, and returns the number of items that are to be sent.
+    func pendingCount() throws -> Int {
+        try transaction {
+            try scan()
+            return try metadata.pendingCount()
+        }
+    }
+}
+
+extension MirrorState {
+    /// Forgets the change token of the zone.
+    ///
+    /// - Parameter expectsHistory: Whether the server's history must contain what the token stands for: a restored server may lack it, and
+    ///   a record that it lacks then is not a deleted one.
+    mutating func beginFullFetch(expectsHistory: Bool) {
+        exportedToken = expectsHistory ? exportedToken ?? token : nil
+        token = nil
+        generation += 1
+        isFullFetch = true
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+public import CoreData
+import Foundation
+import ManagedModel
+import MirroringCore
+
+extension TarnMirror {
+    /// The losing value of two concurrent changes. The log keeps it until the app forgets it, or until 10,000 newer ones follow.
+    public struct Conflict: Identifiable, Sendable {
+        /// The change that the losing value lost against.
+        public enum Winner: Int, Hashable, Sendable {
+            /// A value of this device, which reached the server later.
+            case valueSetHere = 0
+            /// The object was deleted on another device; the losing value was set here.
+            case deletionElsewhere = 1
+            /// The object was deleted here; the losing value came from another device.
+            case deletionHere = 2
+            /// A value of another device, by the attribute's `syncPolicy`; the losing value was set here.
+            case valueSetElsewhere = 3
+        }
+
+        /// The number of the entry in the log.
+        public let id: Int64
+        /// When the conflict was found, by this device's clock.
+        public let date: Date
+        /// The name of the object's entity.
+        public let entityName: String
+        /// The name of the attribute or the relationship.
+        public let propertyName: String
+        /// The change that won.
+        public let winner: Winner
+        /// When the losing value reached the server, by its clock; nil for a value that was never sent.
+        public let losingDate: Date?
+        /// The object; nil if it is deleted.
+        public let objectID: NSManagedObjectID?
+        let content: Content
+
+        enum Content: Sendable {
+            case attribute(StoredValue, AttributeType)
+            /// nil for a relationship that was cleared, or for a deleted target.
+            case target(NSManagedObjectID?)
+            /// A property that the model lost.
+            case unknown
+        }
+
+        /// The value as `value(forKey:)` returns it; the object's ID for a relationship; nil if the losing side had cleared the property.
+        public var losingValue: Any? {
+            switch content {
+            case .attribute(let value, let type): AttributeValues.value(value, as: type)
+            case .target(let id): id
+            case .unknown: nil
+            }
+        }
+    }
+
+    /// Returns the losing values of concurrent changes, oldest first.
+    ///
+    /// - Throws: ``Failure`` with `.metadata` if the file can't be read.
+    public func conflicts() async throws -> [Conflict] {
+        try await onMetadata { try $0.conflicts() }
+    }
+
+    /// Deletes entries of the log.
+    ///
+    /// - Throws: ``Failure`` with `.metadata` if the file can't be written.
+    public func forgetConflicts(_ conflicts: [Conflict]) async throws {
+        let numbers = conflicts.map(\.id)
+        try await onMetadata { mirrored in try mirrored.transaction { try mirrored.metadata.removeConflicts(numbers) } }
+    }
+}
+
+extension MirroredStore {
+    func conflicts() throws -> [TarnMirror.Conflict] {
+        try transaction {
+            try metadata.conflicts().compactMap { number, entry in
+                guard let winner = TarnMirror.Conflict.Winner(rawValue: entry.winner) else { return nil }
+                let entity = mapping.entity(syncName: entry.entity)
+                let property = entity.flatMap { mapping.entities[$0.index]?.mapping(of: entry.property) }
+                return TarnMirror.Conflict(
+                    id: number, date: Date(timeIntervalSinceReferenceDate: entry.noted), entityName: entity?.name ?? entry.entity,
+                    propertyName: property?.modelName ?? entry.property, winner: winner,
+                    losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0) / 1000) },
+                    objectID: try objectID(ofRecord: entry.record), content: try content(entry, property))
+            }
+        }
+    }
+
+    private func objectID(ofRecord name: String) throws -> NSManagedObjectID? {
+        guard let state = try records(named: [name]).first, state.stage != .needsDelete else { return nil }
+        return try keys.objectID(of: state.key)
+    }
+
+    private func content(_ entry: ConflictColumns, _ property: PropertyMapping?) throws -> TarnMirror.Conflict.Content {
+        guard let property else { return .unknown }
+        let losing = try entry.losingValue
+        switch property.kind {
+        case .attribute(let attribute): return property.restored(losing).map { .attribute($0, attribute.type) } ?? .unknown
+        case .rank, .merged: return .unknown
+        case .toOne:
+            guard case .string(let name)? = losing else { return .target(nil) }
+            return .target(try objectID(ofRecord: name))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Synchronization
+import TarnMirror
+
+/// Saves once, between the journal and the rows of an import.
+final class Saver: Sendable {
+    private struct State {
+        var save: (@Sendable () throws -> Void)?
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.count } }
+
+    func saveNext(on device: MirrorDevice, _ edit: @escaping @Sendable (NSManagedObjectContext) throws -> Void) {
+        state.withLock { $0.save = { [weak device] in try device?.edit(edit) } }
+    }
+
+    func reached(_ step: MirrorEnvironment.Step) throws {
+        guard step == .journalWritten else { return }
+        let save = state.withLock { state in
+            defer { state.save = nil }
+            if state.save != nil { state.count += 1 }
+            return state.save
+        }
+        try save?()
+    }
+}
+
+/// Ends the operation of a mirror at a step, once, as the end of the process would.
+final class Killer: Sendable {
+    struct Killed: Error {}
+
+    private struct State {
+        var step: MirrorEnvironment.Step?
+        var kills = 0
+        var isDead = false
+    }
+
+    /// Whether all later steps fail as well, until ``revive()``.
+    private let staysDead: Bool
+    private let state = Mutex(State())
+
+    init(staysDead: Bool = false) { self.staysDead = staysDead }
+
+    var kills: Int { state.withLock { $0.kills } }
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    func kill(at step: MirrorEnvironment.Step) { state.withLock { $0.step = step } }
+
+    func revive() { state.withLock { ($0.step, $0.isDead) = (nil, false) } }
+
+    func reached(_ step: MirrorEnvironment.Step) throws {
+        let isKilled = state.withLock { state in
+            if state.isDead { return true }
+            guard state.step == step else { return false }
+            state.step = nil
+            state.kills += 1
+            state.isDead = staysDead
+            return true
+        }
+        if isKilled { throw Killed() }
+    }
+}
