@@ -125,7 +125,10 @@ import Testing
         let line = try await Line(cloud, "mia", apiToken: apiToken, device: "phone")
         let phone = try device("phone", line)
         try await sync(tablet, phone)
-        while !line.base.log.contains(where: { $0.hasPrefix("1/") }) { await Task.yield() }
+        while !line.base.log.contains(where: { $0.hasPrefix("1/") }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
         try tablet.edit { $0.insert("Post", ["title": "News"]) }
         try await sync(tablet)
         try await phone.until { _ in try phone.read { try $0.post(titled: "News") != nil } }
@@ -145,6 +148,7 @@ import Testing
         try tablet.edit { $0.insert("Post", ["title": "News"]) }
         try await sync(tablet)
         while try phone.read({ try $0.post(titled: "News") == nil }) {
+            try Task.checkCancellation()
             phone.timers.advance(by: 1800)
             await Task.yield()
         }
