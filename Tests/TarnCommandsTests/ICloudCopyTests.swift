@@ -265,7 +265,7 @@ import Testing
         #expect(try await fixture.differences() == [])
 
         // A source that rejects each position would be read forever.
-        fixture.wire.refuseNext(.max, with: rejection, of: "changes/zone", having: "syncToken")
+        fixture.wire.refuseNext(50, with: rejection, of: "changes/zone", having: "syncToken")
         copier = try fixture.copier()
         let error = await #expect(throws: CommandError.self) { try await copier.copy(Fixture.parts) }
         #expect(error?.description.contains("Unexpected input") == true)

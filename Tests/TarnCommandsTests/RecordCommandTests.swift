@@ -164,6 +164,15 @@ import Testing
         _ = await running.result
     }
 
+    /// The engine accepts 2 MB of records in one request.
+    @Test func anImportSendsWhatTheServerAccepts() {
+        let text = FieldValue.string(String(repeating: "x", count: 900_000))
+        let large = (0..<5).map { Record(recordName: "r\($0)", recordType: "Note", fields: ["text": Field(text)]) }
+        #expect(RecordBatches(large, of: { $0 }).map(\.count) == [2, 2, 1])
+        let small = (0..<201).map { Record(recordName: "r\($0)", recordType: "Note") }
+        #expect(RecordBatches(small, of: { $0 }).map(\.count) == [200, 1])
+    }
+
     @Test func keysAreShownNowhere() throws {
         let key = try OperatorKey(file: nil, environment: [OperatorKey.variable: "secret-of-mia"])
         #expect("\(key)" == "•••")
