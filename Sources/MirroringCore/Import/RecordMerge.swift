@@ -24,8 +24,8 @@ import ManagedModel
 /// instead of by record, and the loser is kept.
 struct RecordMerge {
     struct Outcome {
-        /// Properties of which the row takes the remote content.
-        var taken: [(property: PropertyMapping, content: RemoteContent)] = []
+        /// Properties of which the row gets the remote content.
+        var adopted: [(property: PropertyMapping, content: RemoteContent)] = []
         var lost: [(property: PropertyMapping, value: FieldValue?)] = []
         /// Local values that lost.
         var lostHere: [(property: PropertyMapping, value: FieldValue?)] = []
@@ -83,7 +83,7 @@ struct RecordMerge {
             let isLocallyChanged = unordered.contains(property.fieldName) || !property.isSame(here, as: before, digest: digestBefore)
             if entity.isEarlierForm(property) {
                 if isReverting ? !property.isSame(here, as: there, digest: digestThere) : there != before {
-                    outcome.taken.append((property, there))
+                    outcome.adopted.append((property, there))
                 } else if isLocallyChanged {
                     outcome.isLocalAhead = true
                 }
@@ -91,13 +91,13 @@ struct RecordMerge {
             }
             if isReverting {
                 if property.isSame(here, as: there, digest: digestThere) { continue }
-                outcome.taken.append((property, there))
+                outcome.adopted.append((property, there))
                 if isLocallyChanged, !property.isOwn { outcome.lostHere.append((property, here.value)) }
                 continue
             }
             if let side = sideOfList(of: property, local) {
                 if property.isSame(here, as: there, digest: nil) { continue }
-                if side == .there { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
+                if side == .there { outcome.adopted.append((property, there)) } else { outcome.isLocalAhead = true }
             } else if there == before {
                 if isLocallyChanged { outcome.isLocalAhead = true }
             } else if property.isSame(here, as: there, digest: digestThere) {
@@ -108,7 +108,7 @@ struct RecordMerge {
                 // Another client cleared a required value.
                 outcome.isLocalAhead = true
             } else {
-                outcome.taken.append((property, there))
+                outcome.adopted.append((property, there))
             }
         }
         return outcome
@@ -141,7 +141,7 @@ struct RecordMerge {
     ) {
         if property.isRank {
             // Of two moves the later one wins. Of two first positions the earlier one wins.
-            if before == .absent { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
+            if before == .absent { outcome.adopted.append((property, there)) } else { outcome.isLocalAhead = true }
             return
         }
         if case .merged = property.form {
@@ -164,7 +164,7 @@ struct RecordMerge {
             outcome.isLocalAhead = true
             outcome.lost.append((property, value(of: there)))
         case .elsewhere:
-            outcome.taken.append((property, there))
+            outcome.adopted.append((property, there))
             outcome.lostHere.append((property, here.value))
         case .merged(let value, let keepsAll):
             outcome.merged.append((property, value))
@@ -235,9 +235,9 @@ struct RecordMerge {
 
 extension EntityMapping {
     /// Changes of properties that only a later version of the model has, with their fields.
-    func unknownChanges(in record: Record, since known: Ancestor) -> [(property: String, value: FieldValue?, field: String)] {
+    func unknownChanges(in record: Record, since base: Ancestor) -> [(property: String, value: FieldValue?, field: String)] {
         ancestor(of: record.fields).unapplied.sorted { $0.key < $1.key }.compactMap { field, content in
-            guard known.unapplied[field] != content, let property = MirrorNames.property(ofField: field) else { return nil }
+            guard base.unapplied[field] != content, let property = MirrorNames.property(ofField: field) else { return nil }
             return (property, record.fields[field]?.value, field)
         }
     }
@@ -245,11 +245,11 @@ extension EntityMapping {
     /// Returns the values of a record that is deleted before it was applied.
     ///
     /// - Parameters:
-    ///   - known: The merge base of the deleting device; empty if it knew nothing.
+    ///   - base: The merge base of the deleting device; empty without one.
     ///   - assets: Contents of the record's assets, which the log keeps after the server deleted them.
-    package func losing(_ record: Record, since known: Ancestor, assets: [(AssetValue, Data)]) -> [ConflictEntry] {
+    package func losing(_ record: Record, since base: Ancestor, assets: [(AssetValue, Data)]) -> [ConflictEntry] {
         let contents = Dictionary(assets.map { ($0.canonical, $1) }, uniquingKeysWith: { first, _ in first })
-        return RecordMerge(entity: self, ancestor: known, remote: record.fields, assets: contents).remoteChanges.compactMap {
+        return RecordMerge(entity: self, ancestor: base, remote: record.fields, assets: contents).remoteChanges.compactMap {
             property, value in
             guard let value else { return nil }
             return ConflictEntry(

@@ -111,7 +111,7 @@ struct RecordPass {
                 result.claims.append(claim)
             }
         }
-        for (property, content) in outcome.taken {
+        for (property, content) in outcome.adopted {
             switch property.form {
             case .attribute: work.rows.set(merge.stored(content, for: property), slot: property.slot, of: state.key)
             case .toOne:
@@ -119,7 +119,7 @@ struct RecordPass {
             case .rank, .merged: break
             }
         }
-        state.adopt(outcome.taken)
+        state.adopt(outcome.adopted)
         if let names = outcome.mergedNames { state.merged = names }
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if let encrypted { state.encrypted = encrypted }
