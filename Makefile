@@ -34,7 +34,7 @@ ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
 TESTS_AT_ONCE := 8
 
 # Targets whose tests take long, or start processes: `make quick` leaves them out.
-SLOW := '^(CloudCollaboration|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|ModelTool|ObjectGraph|Simulation)Tests\.'
+SLOW := '^(CloudCollaboration|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|ModelTool|ObjectGraph|Simulation|TarnMirror)Tests\.'
 # Tests that `make quick` runs, as a regular expression over Target.Suite/test.
 ONLY :=
 

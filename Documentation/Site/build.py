@@ -38,7 +38,7 @@ class Site:
                     node = json.load(file)
                 if node["kind"] == "symbol":
                     symbols.append(Symbol(node))
-                elif node["identifier"]["url"].startswith(GUIDES):
+                elif (node["identifier"]["url"] + "/").startswith(GUIDES + "/"):
                     self.articles[node["identifier"]["url"]] = node
                 else:
                     groups[node["identifier"]["url"]] = node

@@ -77,7 +77,9 @@ extension CloudFailure {
         case let error as TarnMirror.Failure: self.init(.internalError, error.reason)
         // The description of an error of Core Data may contain values: its code identifies it.
         case let error as CocoaError: self.init(.internalError, "the local store: Core Data's error \(error.code.rawValue)")
-        default: self.init(.internalError, "the local store: \((error as NSError).domain) \((error as NSError).code)")
+        default:
+            let error = error as NSError
+            self.init(.internalError, "the local store: \(error.domain) \(error.code)")
         }
     }
 }

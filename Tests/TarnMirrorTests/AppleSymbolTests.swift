@@ -101,7 +101,8 @@ import Testing
         let words = Set(try Self.code().matches(of: /\w+/).map { String($0.0) })
         for symbol in try Self.symbols() {
             let name = symbol.name == "init" ? symbol.owner ?? "" : symbol.name
-            #expect(words.contains(name), "\(symbol.owner ?? "").\(symbol.name) is listed and not used")
+            let isUsed = words.contains(name)
+            #expect(isUsed, "\(symbol.owner ?? "").\(symbol.name) is listed and not used")
         }
     }
 

@@ -14,8 +14,10 @@ import Testing
 /// A seed determines the edits and the faults. When requests arrive is the scheduler's, so that a seed has more than one run.
 @Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RandomizedMirrorTests {
     private static let steps = 40
+    /// `TARN_MIRROR_SEEDS` runs more.
+    static let seeds = 1...(ProcessInfo.processInfo.environment["TARN_MIRROR_SEEDS"].flatMap { UInt64($0) } ?? 8)
 
-    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    @Test(arguments: seeds)
     func devicesConverge(seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
         let killer = Killer(staysDead: true)

@@ -36,10 +36,11 @@ final class MetadataFile: @unchecked Sendable {
         let failure = LoadFailure()
         container.loadPersistentStores { _, error in failure.error = error }
         if let error = failure.error {
+            let code = (error as NSError).code
             _ = Self.open.withLock { $0.remove(path) }
             throw TarnMirror.Failure(
                 .metadata,
-                "the sync metadata in \(url.lastPathComponent) cannot be opened (\((error as NSError).code)); is the folder writable?")
+                "the sync metadata in \(url.lastPathComponent) cannot be opened (\(code)); is the folder writable?")
         }
         context = container.newBackgroundContext()
         context.undoManager = nil
