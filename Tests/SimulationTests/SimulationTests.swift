@@ -168,6 +168,16 @@ import Testing
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed)")
     }
 
+    /// Owner and participants have two versions of the model. Seeds do not draw this combination.
+    @Test(
+        arguments: [
+            (1, [.modelChanges, .sharing]), (2, [.modelChanges, .sharing]),
+            (1000, [.batches, .modelChanges, .permissions, .severalShares, .sharing]),
+        ] as [(UInt64, Set<Feature>)])
+    func versionsOfAModelConvergeInShares(seed: UInt64, features: Set<Feature>) throws {
+        #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed)")
+    }
+
     /// Also where several devices of several users receive one change, where apps send requests to the server themselves, and next to
     /// other tests of this process.
     @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])
