@@ -112,7 +112,10 @@ enum OpenFiles {
             .filter { $0.hasPrefix(folder + "/") && !isLock($0) }
     }
 
-    private static func isLock(_ path: String) -> Bool { path.hasSuffix(".sqlite-lock") || path.hasSuffix(".sqlite-lock (deleted)") }
+    /// Sync metadata of `TarnMirror` are a store, too.
+    private static func isLock(_ path: String) -> Bool {
+        [".sqlite-lock", ".tarn-mirror-lock"].contains { path.hasSuffix($0) || path.hasSuffix($0 + " (deleted)") }
+    }
 }
 
 /// Closes the fixtures of each test of a suite: see ``TestScope``.
