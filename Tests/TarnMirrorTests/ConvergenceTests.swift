@@ -34,6 +34,21 @@ import Testing
         #expect(lines.allSatisfy { line in Library.sampleTypes.allSatisfy { line.contains("  \($0.name) ") } })
     }
 
+    /// The mirror's own saves are in the store's history, too.
+    @Test func anImportIsNotSentBack() async throws {
+        let pair = try await Pair()
+        try pair.tablet.edit { context in for title in ["a", "b"] { context.insert("Sample", Self.sample(title)) } }
+        try await pair.converge()
+        try pair.tablet.edit { try $0.object("Sample", "a").setValue("b2", forKey: "title") }
+        try pair.tablet.edit { context in context.delete(try context.object("Sample", "b")) }
+        try await pair.converge()
+        #expect(!pair.phone.transport.log.contains("records/modify"))
+        // A save of the app is sent.
+        try pair.phone.edit { $0.insert("Sample", Self.sample("c")) }
+        try await pair.converge()
+        #expect(pair.phone.transport.log.count { $0 == "records/modify" } == 1)
+    }
+
     @Test func aClearedValueIsClearedOnTheOtherDevice() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { $0.insert("Sample", Self.sample("all")) }

@@ -24,8 +24,19 @@ protocol SyncingDevice: Sendable {
 }
 
 extension SyncingDevice {
-    /// Changes objects and saves, as an app does.
+    /// Changes objects and saves, as an app does. If an import changed the same objects meanwhile, once more.
     func edit(_ body: @Sendable (NSManagedObjectContext) throws -> Void) throws {
+        for _ in 0..<20 {
+            do {
+                return try editOnce(body)
+            } catch let error as CocoaError where error.code.rawValue == NSManagedObjectMergeError {
+                continue
+            }
+        }
+        try editOnce(body)
+    }
+
+    private func editOnce(_ body: @Sendable (NSManagedObjectContext) throws -> Void) throws {
         let context = container.newBackgroundContext()
         try context.performAndWait {
             context.transactionAuthor = "app"
