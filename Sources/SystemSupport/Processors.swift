@@ -21,27 +21,41 @@ package enum Processors {
         return digits.isEmpty ? nil : digits.reduce(0) { $0 + $1.nonzeroBitCount }
     }
 
-    /// The smallest quota of the process's control group and those above it. A part of a processor counts as one.
+    /// The smallest quota of the process's control group and those above it, of both versions. A part of a processor counts as one.
     private static func quota() -> Int? {
-        let group = text(of: "/proc/self/cgroup").flatMap(group) ?? "/"
-        return folders(of: group).compactMap { text(of: "/sys/fs/cgroup\($0)/cpu.max").flatMap(quota) }.min()
+        let groups = text(of: "/proc/self/cgroup") ?? ""
+        let second = folders(of: group(in: groups, controller: "")).map { text(of: "/sys/fs/cgroup\($0)/cpu.max") }
+        let first = folders(of: group(in: groups, controller: "cpu")).map { folder -> String? in
+            let path = "/sys/fs/cgroup/cpu\(folder)/cpu.cfs_"
+            guard let time = text(of: path + "quota_us"), let period = text(of: path + "period_us") else { return nil }
+            return time + period
+        }
+        return (second + first).compactMap { $0.flatMap(quota) }.min()
     }
 
-    /// The path of the control group of version 2.
+    /// The path of the control group of a controller of version 1; without a name, of version 2.
     ///
-    /// Source: cgroups(7), `/proc/PID/cgroup`.
-    static func group(in text: String) -> String? {
-        text.split(separator: "\n").first { $0.hasPrefix("0::/") }.map { String($0.dropFirst("0::".count)) }
+    /// Source: cgroups(7), `/proc/PID/cgroup`: the hierarchy's number, its controllers, and the path.
+    static func group(in text: String, controller: String) -> String {
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            if parts.count == 3, parts[1].split(separator: ",", omittingEmptySubsequences: false).contains(controller[...]) {
+                return String(parts[2])
+            }
+        }
+        return "/"
     }
 
-    /// `/a/b` has the folders ``, `/a` and `/a/b`. A container often shows the process's own group as the first one.
+    /// Of `/a/b`, the root's folder, `/a` and `/a/b`. A container often shows its own group as the root.
     static func folders(of group: String) -> [String] {
         var folders = [""]
         for name in group.split(separator: "/") where name != ".." { folders.append("\(folders[folders.count - 1])/\(name)") }
         return folders
     }
 
-    /// Source: the kernel's *Control Group v2*, `cpu.max`: microseconds of time in each period, or `max`.
+    /// The processors of microseconds of time in each period. Without a quota, the time is `max`, or -1 in version 1.
+    ///
+    /// Source: the kernel's *Control Group v2*, `cpu.max`; *CFS Bandwidth Control*, `cpu.cfs_quota_us` and `cpu.cfs_period_us`.
     static func quota(in text: String) -> Int? {
         let numbers = text.split { $0 == " " || $0 == "\n" }.map { Int($0) }
         guard numbers.count == 2, let time = numbers[0], let period = numbers[1], time > 0, period > 0 else { return nil }

@@ -26,9 +26,11 @@
         }
 
         /// - Returns: The code of the refusal; nil for a right password.
-        private func signIn(_ password: String, at process: Int, from network: String = "a") async throws -> WireError.Code? {
+        private func signIn(
+            _ password: String, at process: Int, as name: String = "mia", from network: String = "a"
+        ) async throws -> WireError.Code? {
             do {
-                try await services[process].service.confirmPassword(password, ofUser: "mia", network: network)
+                try await services[process].service.confirmPassword(password, ofUser: name, network: network)
                 return nil
             } catch let error as WireError {
                 return error.code
@@ -53,6 +55,16 @@
             }
             #expect(codes.count(where: { $0 == .authenticationFailed }) == 5)
             #expect(codes.count(where: { $0 == .throttled }) == 11)
+        }
+
+        /// A network that has to wait cannot fill the table with made-up names.
+        @Test func anAttemptThatHasToWaitWritesNothing() async throws {
+            var number = 0
+            while try await signIn("wrong", at: 0, as: "nobody\(number)") == .authenticationFailed { number += 1 }
+            let rows = "SELECT string_agg(concat_ws(' ', key, failed, until, last, xmin), ',' ORDER BY key) FROM password_attempts"
+            let before = try place.sql(rows)
+            #expect(try await signIn("wrong", at: 1, as: "another") == .throttled)
+            #expect(try place.sql(rows) == before)
         }
 
         @Test func namesAndNetworksAreNotStored() async throws {

@@ -25,6 +25,9 @@ import Testing
 }
 
 #if TARN_POSTGRES
+    import CloudEnginePostgres
+    import CloudEngineSQLite
+    import CloudStorageSupport
     import TemporaryPostgres
 
     extension MoveCommandTests {
@@ -56,6 +59,34 @@ import Testing
             #expect(users.output.contains("mia"), "\(users.notes)")
             let left = await CommandRun("user", "list", "--data", "\(folder.path)-assets", "--database", database)
             #expect(left.notes.contains("was moved to another database"), "\(left.notes)")
+        }
+
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func aMoveToADatabaseThatIsGoneIsCancelled() async throws {
+            struct Killed: Error {}
+            let folder = TemporaryFolder()
+            await Self.user("mia", in: folder.path)
+            let postgres = try #require(TemporaryPostgres.shared)
+            let (database, other) = (try postgres.makeDatabase(), try postgres.makeDatabase())
+            let source = try SQLiteMoveEnd(path: folder.path, role: .source)
+            let destination = try PostgresMoveEnd(address: database, shown: database, assets: folder.path, makesTables: true)
+            #expect(throws: Killed.self) { try ServerMove(from: source, to: destination, onStep: { _ in throw Killed() }).run() }
+            source.close()
+            destination.close()
+            let name = try postgres.sql("SELECT current_database()", on: database)
+            try postgres.sql("DROP DATABASE \(name)", on: other)
+
+            let cancel = ["database", "move", "--data", folder.path, "--cancel", "--to"]
+            let elsewhere = await CommandRun(cancel + [other])
+            #expect(elsewhere.status == 1)
+            #expect(elsewhere.notes.contains("is being moved elsewhere"), "\(elsewhere.notes)")
+            let cancelled = await CommandRun(cancel + [database])
+            #expect(cancelled.status == 0, "\(cancelled.notes)")
+            #expect(cancelled.output.contains("was cancelled"), "\(cancelled.output)")
+            #expect(await CommandRun("audit", "--data", folder.path).output.contains("database move cancel"))
+            #expect(await CommandRun(cancel + [database]).notes.contains("no move of it was begun"))
+            let moved = await CommandRun("database", "move", "--data", folder.path, "--to", other)
+            #expect(moved.status == 0, "\(moved.notes)")
         }
 
         @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })

@@ -5,7 +5,6 @@ import CloudEngine
 import CloudService
 import CloudStorageSupport
 import Dispatch
-import Foundation
 import GRDB
 import Synchronization
 import SystemSupport

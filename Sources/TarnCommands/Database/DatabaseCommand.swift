@@ -47,6 +47,7 @@ struct DatabaseCommand: AsyncParsableCommand {
                 let (source, to, isCancelled) = (source, destination, cancel)
                 let report = try await DiskQueue.run { try Self.move(source, to: to, isCancelled: isCancelled) }
                 guard let report else {
+                    try await source.withStore(mustExist: true, audited: CommandAudit("database move cancel", "server")) { _ in }
                     return result.print(
                         "The move to \(destination.shown) was cancelled.", ["cancelled": JSONText.string(destination.shown)])
                 }
@@ -61,7 +62,7 @@ struct DatabaseCommand: AsyncParsableCommand {
                         "stopMilliseconds": "\(report.stopMilliseconds)",
                     ])
             } catch let failure as StorageFailure {
-                throw Self.error(failure, source: source, destination: destination)
+                throw Self.error(failure, source: source, destination: destination, isCancelled: cancel)
             }
         }
 
@@ -114,10 +115,14 @@ struct DatabaseCommand: AsyncParsableCommand {
 
         private final class Count { var value = 0 }
 
-        private static func error(_ failure: StorageFailure, source: ServerData, destination: ServerData) -> CommandError {
+        private static func error(
+            _ failure: StorageFailure, source: ServerData, destination: ServerData, isCancelled: Bool
+        ) -> CommandError {
             switch failure.code {
             case .nameTaken:
                 CommandError("\(destination.shown) has data of a tarn server: name an empty database, or a new folder, with --to.")
+            case .inUse where isCancelled:
+                CommandError("The move of \(source.shown) to \(destination.shown) cannot be cancelled: \(failure.what).")
             case .inUse:
                 CommandError("\(source.shown) cannot be moved to \(destination.shown) now: \(failure.what).")
             case .corrupt:

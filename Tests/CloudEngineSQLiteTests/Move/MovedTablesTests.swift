@@ -56,6 +56,12 @@ import Testing
         #expect(throws: StorageFailure.self) { try MovedTables.plan(sqlite: Self.sqlite, postgres: postgres) }
     }
 
+    /// Two forms of one accent are two keys of a table.
+    @Test func valuesAreEqualByTheirBytes() {
+        let forms = Set([MovedValue.text("\u{E9}"), .text("e\u{301}"), .text("\u{E9}"), .bytes([0xC3, 0xA9]), .null])
+        #expect(forms.count == 4)
+    }
+
     @Test func anUnknownServerValueIsRejected() throws {
         #expect(try ServerValue.form(of: "sealer") == .bytes)
         #expect(try ServerValue.form(of: "sealer.12") == .bytes)
