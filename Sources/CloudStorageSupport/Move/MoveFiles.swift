@@ -8,10 +8,12 @@ import SystemSupport
 
 /// The files of assets on their way to the folder of the destination. Partitions have other numbers there, so the same folder may hold
 /// both: a file is linked, or copied to another disk.
-struct MoveFiles {
+final class MoveFiles {
     let source: AssetFolder
     let destination: AssetFolder
     private let hasOneFolder: Bool
+    /// Folders with names that a loss of power may take back.
+    private var unsynchronized: Set<String> = []
     private static let pieceBytes = 1 << 20
 
     init(source: AssetFolder, destination: AssetFolder) {
@@ -30,10 +32,26 @@ struct MoveFiles {
     func bring(_ checksum: String, from part: Int64, to newPart: Int64) throws -> Bool {
         let old = source.file(part: part, checksum: checksum)
         let new = destination.file(part: newPart, checksum: checksum)
-        if access(new, F_OK) == 0 { return true }
-        guard !isSame(part, newPart), access(old, F_OK) == 0 else { return false }
-        try place(old, at: new, in: destination.parent(part: newPart, checksum: checksum))
+        let isThere = access(new, F_OK) == 0
+        if isSame(part, newPart) { return isThere }
+        let folder = destination.parent(part: newPart, checksum: checksum)
+        if !isThere {
+            guard access(old, F_OK) == 0 else { return false }
+            try place(old, at: new, in: folder)
+        }
+        // Also of a file that is there: an earlier run may have ended before its name was durable.
+        unsynchronized.insert(folder)
         return true
+    }
+
+    /// Makes the names of all files durable. The former names are removed after the move.
+    func synchronize() throws {
+        do {
+            for folder in unsynchronized { try DurableFile.synchronize(folder: URL(fileURLWithPath: folder)) }
+        } catch {
+            throw StorageFailure(.notWritable, "a folder for assets could not be made durable")
+        }
+        unsynchronized = []
     }
 
     /// Compares the bytes of a file with its checksum. One that was removed concurrently is not compared.
@@ -50,14 +68,7 @@ struct MoveFiles {
         } catch {
             throw StorageFailure(.notWritable, "a folder for assets could not be made")
         }
-        if link(old, new) == 0 || errno == EEXIST {
-            // The former name is removed after the move: this one has to survive a loss of power by then.
-            do {
-                return try DurableFile.synchronize(folder: URL(fileURLWithPath: folder))
-            } catch {
-                throw StorageFailure(.notWritable, "a folder for assets could not be made durable")
-            }
-        }
+        if link(old, new) == 0 || errno == EEXIST { return }
         // Another disk. The file gets its name once it is complete and durable.
         let arriving = "\(destination.incoming)/\(UUID().uuidString)"
         do {

@@ -82,7 +82,7 @@ package enum MovedValue: Hashable, Sendable, Codable {
         switch self {
         case .null: break
         case .integer(let number): hasher.combine(number)
-        case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+        case .text(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         case .bytes(let bytes): hasher.combine(bytes)
         }
     }

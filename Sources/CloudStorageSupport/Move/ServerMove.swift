@@ -103,6 +103,8 @@ package final class ServerMove {
         try verify()
         try onStep(.verified)
         try catchUp()
+        // Not while writes wait: those of the last changes are few.
+        try files.synchronize()
         try stop(id)
         try onStep(.stopped)
         try Self.finish(destination, id: id)
@@ -122,13 +124,13 @@ package final class ServerMove {
     /// Ends a move that has not stopped its source: the source continues as before. The destination is not used, so that a move to one that
     /// is gone can end.
     ///
-    /// - Parameter address: The destination's.
+    /// - Parameter isDestination: Whether an address is that of the destination.
     /// - Throws: `StorageFailure` with `.inUse` unless the source is being moved there.
-    package static func cancel(_ source: any MoveEnd, to address: String) throws {
+    package static func cancel(_ source: any MoveEnd, isDestination: (_ address: String) -> Bool) throws {
         try source.transaction {
             guard let state = try source.state() else { throw StorageFailure(.inUse, "no move of it was begun") }
             guard state.phase == .capturing else { throw StorageFailure(.inUse, "the data moved already") }
-            guard state.other == address else { throw StorageFailure(.inUse, "the data is being moved elsewhere") }
+            guard isDestination(state.other) else { throw StorageFailure(.inUse, "the data is being moved elsewhere") }
             try source.release()
             try source.set(nil)
         }
@@ -322,6 +324,7 @@ package final class ServerMove {
             guard missing.isEmpty else {
                 throw StorageFailure(.corrupt, "the files of \(missing.count) assets are missing")
             }
+            try files.synchronize()
             try destination.transaction {
                 guard var state = try destination.state(), state.id == id else {
                     throw StorageFailure(.inUse, "the destination is used by another move")

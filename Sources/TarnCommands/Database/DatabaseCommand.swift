@@ -87,7 +87,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             let old = try source.moveEnd(assets: source.folder, isSource: true)
             defer { old.close() }
             if isCancelled {
-                try ServerMove.cancel(old, to: destination.moveAddress)
+                try ServerMove.cancel(old, isDestination: destination.isPlace)
                 return nil
             }
             let new = try destination.moveEnd(assets: source.folder, isSource: false)

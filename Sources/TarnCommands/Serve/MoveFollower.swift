@@ -76,8 +76,11 @@ extension ServerData {
         }
     }
 
-    /// The `MoveEnd/address` of the data.
-    var moveAddress: String { database?.text ?? SQLiteMoveEnd.address(path: folder) }
+    /// Whether a `MoveEnd/address` is that of this place. The password may be another one by now.
+    func isPlace(_ address: String) -> Bool {
+        guard let database else { return address == SQLiteMoveEnd.address(path: folder) }
+        return (try? DatabaseAddress(address))?.shown == database.shown
+    }
 
     /// Opens the data for a move.
     ///

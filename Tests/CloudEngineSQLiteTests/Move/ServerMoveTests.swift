@@ -187,7 +187,7 @@
             func cancel(_ address: String) throws {
                 let source = try SQLiteMoveEnd(path: folder.path, role: .source)
                 defer { source.close() }
-                try ServerMove.cancel(source, to: address)
+                try ServerMove.cancel(source) { $0 == address }
             }
             let address = try #require(TemporaryPostgres.shared).makeDatabase()
             #expect(throws: StorageFailure.self) { try cancel(address) }
