@@ -48,7 +48,7 @@ package final class FolderBackups: ServerBackups {
                 try await DiskQueue.run { [folder] in
                     try FileManager.default.createDirectory(
                         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-                    try Self.removeRemains(in: folder)
+                    Self.removeRemains(in: folder)
                 }
                 _ = try await store.backUp(to: "\(folder)/\(Self.name(now))")
                 end = .idle
@@ -62,11 +62,12 @@ package final class FolderBackups: ServerBackups {
         return true
     }
 
-    /// Removes copies that a process which ended left. One server has the folder.
-    private static func removeRemains(in folder: String) throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".partial") {
-            let path = "\(folder)/\(name)"
-            if DataFolder.isOne(path) { try FileManager.default.removeItem(atPath: path) }
+    /// Removes copies of the console that a process which ended left; one server has the data folder. Copies of other names may be those of
+    /// a command that runs. The next backup tries again if one cannot be removed.
+    private static func removeRemains(in folder: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where name.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.partial/) != nil {
+            try? DataFolder.removeRemains("\(folder)/\(name)")
         }
     }
 

@@ -94,11 +94,7 @@ extension SQLiteServerStore {
     ) async throws -> Value {
         let files = FileManager.default
         let partial = "\(path.hasSuffix("/") ? String(path.dropLast()) : path).partial"
-        if files.fileExists(atPath: partial) {
-            // Only the remains of a program that ended early.
-            guard DataFolder.isOne(partial) else { throw StorageFailure(.nameTaken, "there is a file or folder of this name already") }
-            try files.removeItem(atPath: partial)
-        }
+        if files.fileExists(atPath: partial) { try DataFolder.removeRemains(partial) }
         do {
             let value = try await make(partial)
             do {

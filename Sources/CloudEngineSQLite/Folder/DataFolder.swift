@@ -55,6 +55,14 @@ struct DataFolder: Sendable {
         return names.allSatisfy { known.contains($0) }
     }
 
+    /// Removes what a program that ended early left of a data folder.
+    ///
+    /// - Throws: `StorageFailure` with `.nameTaken` for another folder, and the error of the file system.
+    static func removeRemains(_ path: String) throws {
+        guard isOne(path) else { throw StorageFailure(.nameTaken, "there is a file or folder of this name already") }
+        try FileManager.default.removeItem(atPath: path)
+    }
+
     var database: String { "\(path)/tarn.sqlite" }
     var serverLock: String { "\(path)/server.lock" }
     var writeLock: String { "\(path)/write.lock" }

@@ -52,9 +52,11 @@ import Testing
     @Test func partialBackupsAreRemovedByTheNextOne() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let folder = TemporaryFolder()
-        let remains = ["\(folder.path)/backups/2023-01-01T00-00-00Z.partial", "\(folder.path)/backups/thesis.partial"]
-        for path in remains { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-        try Data("half".utf8).write(to: URL(fileURLWithPath: "\(remains[0])/tarn.sqlite"))
+        let remains = ["2023-01-01T00-00-00Z", "2023-01-01T00-00-01Z", "nightly"].map { "\(folder.path)/backups/\($0).partial" }
+        for path in remains {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try Data("half".utf8).write(to: URL(fileURLWithPath: "\(path)/tarn.sqlite"))
+        }
         try Data().write(to: URL(fileURLWithPath: "\(remains[1])/chapter"))
         let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: folder.path)
         #expect(backups.begin(now: village.clock.now))
@@ -62,6 +64,7 @@ import Testing
         #expect(try await backups.backups().count == 1)
         #expect(!FileManager.default.fileExists(atPath: remains[0]))
         #expect(FileManager.default.fileExists(atPath: remains[1]), "a folder of another program stays")
+        #expect(FileManager.default.fileExists(atPath: remains[2]), "a command may be making it")
     }
 
     @Test func aFailureIsShown() async throws {
