@@ -21,6 +21,9 @@ enum AttemptRows {
         INSERT INTO password_attempts (key, failed, until, last)
         SELECT k::bigint, 0, 0, $2 FROM unnest($1::text[]) AS t (k) ORDER BY 1 ON CONFLICT (key) DO NOTHING
         """
+    fileprivate static let read = """
+        SELECT key, failed, until, last FROM password_attempts WHERE key = ANY ($1::text[]::bigint[])
+        """
     fileprivate static let lock = """
         SELECT key, failed, until, last FROM password_attempts WHERE key = ANY ($1::text[]::bigint[]) ORDER BY key FOR UPDATE
         """
@@ -48,17 +51,14 @@ extension PostgresServerStore: AttemptStorage {
         let network = PartitionKey.number(of: networkKey)
         return try await writing { connection in
             let results = try connection.queries([
-                (AttemptRows.lock, numbers), (AttemptRows.isKnown, [network, now - AttemptRows.networkMilliseconds]),
+                (AttemptRows.read, numbers), (AttemptRows.isKnown, [network, now - AttemptRows.networkMilliseconds]),
             ])
             let isKnown = !results[1].rows.isEmpty
-            var rows = results[0].rows
-            if rows.count < texts.count {
-                // An attempt that has to wait writes nothing.
-                var counts = Self.counts(rows, texts)
-                _ = try body(&counts, isKnown)
-                try connection.send(AttemptRows.make, numbers + [now])
-                rows = try connection.query(AttemptRows.lock, numbers).rows
-            }
+            // An attempt that has to wait locks and writes nothing.
+            var present = Self.counts(results[0].rows, texts)
+            _ = try body(&present, isKnown)
+            try connection.send(AttemptRows.make, numbers + [now])
+            let rows = try connection.query(AttemptRows.lock, numbers).rows
             var counts = Self.counts(rows, texts)
             let value = try body(&counts, isKnown)
             // Rows are removed when they are old, and not with their last count: a concurrent attempt waits for the row's lock.
