@@ -65,16 +65,6 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         #expect(error?.code == .networkFailure)
     }
 
-    /// Other requests are repeated, since the server may have closed a pooled connection.
-    @Test(arguments: [(false, 3), (true, 1)]) func aRequestWithATokenForOneUseIsNotRepeated(_ isSentOnce: Bool, _ count: Int) async throws {
-        let server = try CannedServer("")
-        var sent = request
-        sent.isSentOnce = isSentOnce
-        let error = await failure { try await transport(server.address).send(sent) }
-        #expect(error?.code == .networkFailure)
-        #expect(server.requests.count == count)
-    }
-
     @Test func aTooLargeResponseIsNotRead() async throws {
         let server = try CannedServer(answer(String(repeating: "x", count: 1001)))
         let error = await failure { try await transport(server.address).send(request) }

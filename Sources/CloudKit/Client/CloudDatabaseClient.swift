@@ -112,10 +112,11 @@ package struct CloudDatabaseClient: Sendable {
         return decoded
     }
 
-    /// - Throws: The error of a rejected request for changes; `.changeTokenExpired` if its token may be the reason.
+    /// - Throws: `.changeTokenExpired` for a rejected request for changes, if its token may be the reason.
     private func checkChanges(_ response: TransportResponse, hasToken: Bool) throws(CKError) {
         guard response.status == WireError.Code.badRequest.httpStatus, let error = try? WireError(json: response.body) else { return }
-        throw CKError(dialect.changesError(error, hasToken: hasToken))
+        let changed = dialect.changesError(error, hasToken: hasToken)
+        if changed != error { throw CKError(changed) }
     }
 
     // MARK: Zones

@@ -74,8 +74,6 @@ package struct TransportRequest: Sendable {
     package var timeout: Duration?
     /// Whether the server may have changed data although its response is lost.
     package var changesData = false
-    /// Whether a transport must not send it again after a broken connection: it has a token that is valid once, and no idempotency key.
-    package var isSentOnce = false
     /// Observes a file while it is sent.
     package var sent: (any UploadObserver)?
 

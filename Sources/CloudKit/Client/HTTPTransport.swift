@@ -64,9 +64,9 @@ package struct HTTPTransport: CloudTransport {
             guard case .file = request.body else {
                 let outgoing = try httpRequest(request)
                 return try await withDeadline(timeouts.whole(request)) {
-                    // The server may have closed pooled connections just now. Retrying is safe: other requests that write
-                    // have an idempotency key.
-                    for _ in 0..<(request.isSentOnce ? 0 : Self.pooledConnectionAttempts) {
+                    // The server may have closed pooled connections just now. Retrying is safe: requests that write have an idempotency
+                    // key, and a service without them rejects a second creation.
+                    for _ in 0..<Self.pooledConnectionAttempts {
                         do {
                             return try await exchange(outgoing, request)
                         } catch  where HTTPFailure.isOfAConnection(error) {

@@ -50,7 +50,6 @@ package final class WebServicesTransport: CloudTransport {
         guard let session = try tokens.sessionToSend() else { return try await sendAnonymously(request) }
         var request = request
         request.target = .service(path: address(path, session.token))
-        request.isSentOnce = true
         // If the response is lost, the token may be used up. It is sent again all the same: public reports say that it is still valid.
         let response = try await base.send(request)
         if let next = response.headers[HeaderNames.webAuthToken] ?? response.headers[Self.sessionHeader] {
