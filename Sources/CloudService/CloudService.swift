@@ -84,16 +84,8 @@ package struct CloudService: Sendable {
         var response: ServiceResponse
         do {
             response = try await route(request)
-        } catch let error as WireError {
-            response = self.response(to: error, uuid: uuid)
-        } catch let failure as StorageFailure {
-            response = self.response(to: failure, uuid: uuid)
-        } catch is CancellationError {
-            // The client is gone, or does not wait any more. A delay would hold back its other requests.
-            response = self.response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
         } catch {
-            response = self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
-            response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
+            response = self.response(to: error, uuid: uuid)
         }
         if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
@@ -105,6 +97,36 @@ package struct CloudService: Sendable {
         if granted.contains(.serverIdentity) { response.headers.append((HeaderNames.serverIdentity, engine.serverIdentity)) }
         response.headers.append(contentsOf: Self.originHeaders(request))
         response.headers = profile.headers(response.headers)
+        return response
+    }
+
+    private func response(to error: any Error, uuid: String) -> ServiceResponse {
+        switch error {
+        case let error as WireError: return response(to: error, uuid: uuid)
+        case let failure as StorageFailure: return response(to: failure, uuid: uuid)
+        case is CancellationError:
+            // The client is gone, or does not wait any more. A delay would hold back its other requests.
+            return response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
+        default:
+            var response = response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
+            response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
+            return response
+        }
+    }
+
+    /// Adds the next web auth token to the response, also to that of an error: the request used its token up, and without the next one
+    /// the user would be signed out.
+    func rotating(
+        _ credentials: Credentials, _ request: ServiceRequest, _ respond: () async throws -> ServiceResponse
+    ) async throws -> ServiceResponse {
+        guard let next = credentials.nextWebToken else { return try await respond() }
+        var response: ServiceResponse
+        do {
+            response = try await respond()
+        } catch {
+            response = self.response(to: error, uuid: request.requestUUID)
+        }
+        response.headers.append((HeaderNames.webAuthToken, next))
         return response
     }
 

@@ -135,14 +135,14 @@ package enum ServiceProfile: String, Hashable, Sendable, CaseIterable {
     ///
     /// Source: public reports: a query may miss a record that a lookup finds. They give no time.
     func indexDelay(ofRecord name: String) -> Int64 {
-        hasLaggingIndexes ? Int64(Fingerprint(name.utf8).value % UInt64(Self.indexDelayMax + 1)) : 0
+        Int64(Fingerprint(name.utf8).value % UInt64(Self.indexDelayMax + 1))
     }
 
     static let indexDelayMax: Int64 = 2000
 
-    /// Whether a query shows a record at a time, in milliseconds since 1970 UTC.
+    /// Whether lagging indexes show a record at a time, in milliseconds since 1970 UTC.
     func shows(_ record: Record, at now: Int64) -> Bool {
-        guard hasLaggingIndexes, let modified = record.modified?.timestamp else { return true }
+        guard let modified = record.modified?.timestamp else { return true }
         return now - modified >= indexDelay(ofRecord: record.recordName)
     }
 

@@ -22,6 +22,12 @@ extension CloudService {
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
             environment: path.environment, repetition: path.operation.repetition)
+        return try await rotating(credentials, request) { try await respond(to: request, path, credentials, signedBody: signedBody, lease) }
+    }
+
+    private func respond(
+        to request: ServiceRequest, _ path: ServicePath, _ credentials: Credentials, signedBody: [UInt8]?, _ lease: RequestMemory.Lease
+    ) async throws -> ServiceResponse {
         var budget: RequestBudget?
         var response: ServiceResponse
         do {
@@ -49,13 +55,9 @@ extension CloudService {
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
             let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
             response = self.response(to: error, uuid: request.requestUUID)
-        } catch let failure as StorageFailure where credentials.nextWebToken != nil {
-            // The request used its token up: a response without the next one would sign the user out.
-            response = self.response(to: failure, uuid: request.requestUUID)
         }
         // Also of a request that was refused.
         if let budget { response.publish(budget) }
-        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
         return response
     }
 }

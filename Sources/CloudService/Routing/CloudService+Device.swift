@@ -15,18 +15,7 @@ extension CloudService {
         try profile.checkAuthorization(request.header(HeaderNames.authorization))
         let credentials = try await credentials(
             of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
-        guard let next = credentials.nextWebToken else { return try await respond(to: request, path, credentials) }
-        // The request used its token up: a response without the next one, also to a rejected request, would sign the user out.
-        var response: ServiceResponse
-        do {
-            response = try await respond(to: request, path, credentials)
-        } catch let error as WireError {
-            response = self.response(to: error, uuid: request.requestUUID)
-        } catch let failure as StorageFailure {
-            response = self.response(to: failure, uuid: request.requestUUID)
-        }
-        response.headers.append((HeaderNames.webAuthToken, next))
-        return response
+        return try await rotating(credentials, request) { try await respond(to: request, path, credentials) }
     }
 
     private func respond(to request: ServiceRequest, _ path: DevicePath, _ credentials: Credentials) async throws -> ServiceResponse {
