@@ -22,8 +22,7 @@ package struct FilledLenses: Hashable, Sendable {
     package func missing(from mapping: RecordMapping) -> [(entity: EntityMapping, lenses: [LensMapping])] {
         mapping.entities.values.compactMap { entity in
             if entity.entity.isAbstract { return nil }
-            // Version 0.2.0 listed lenses by names in the model, and inherited ones under the entity that declares them.
-            let new = entity.lenses.filter { !lines.contains($0.text) && !lines.contains($0.lens.text) }
+            let new = entity.lenses.filter { !lines.contains($0.text) }
             return new.isEmpty ? nil : (entity, new)
         }
     }

@@ -29,9 +29,6 @@ package struct Lens: Sendable {
         self.upgrade = { values in upgrade(values).flatMap { $0.count == later.count ? $0 : nil } }
         self.downgrade = { values in downgrade(values).flatMap { $0.count == earlier.count ? $0 : nil } }
     }
-
-    /// `Thing: name -> firstName lastName`, by names in the model.
-    var text: String { "\(entity): \(LensDeclaration.text(from: earlier, to: later))" }
 }
 
 extension LensDeclaration {
