@@ -369,6 +369,25 @@ import Testing
         #expect(again.wait() == 0)
     }
 
+    /// Gauges that the guide and the dashboard name.
+    @Test func metricsShowTheLoadOfAServer() async throws {
+        let folder = TemporaryFolder()
+        let token = try await user(folder)
+        let server = try ServerProcess(data: folder.path, arguments: ["--operations-access", "all"])
+        let upload = try RawConnection(port: server.port)
+        await upload.send(
+            "POST \(LiveServer.database)/zones/list HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 2\r\n\r\n{}")
+        #expect(try await upload.read(until: "}").hasPrefix("HTTP/1.1"))
+        let response = try await HTTPClient.shared.execute(
+            HTTPClientRequest(url: "http://127.0.0.1:\(server.port)/metrics"), timeout: .seconds(60))
+        let lines = String(buffer: try await response.body.collect(upTo: 1 << 20)).split(separator: "\n")
+        for name in ["running", "waiting", "shed", "in_service"] {
+            #expect(lines.contains { $0.hasPrefix("tarn_requests_\(name) ") }, "\(name)")
+        }
+        server.signal(SIGTERM)
+        #expect(server.wait() == 0)
+    }
+
     /// Many systems let a program open 1,024 files until it asks for more.
     @Test func aServerRaisesItsLimitOfOpenFiles() async throws {
         let folder = TemporaryFolder()

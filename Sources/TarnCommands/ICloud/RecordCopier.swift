@@ -8,7 +8,7 @@ import Foundation
 /// Copies the records of a database to another one, page by page: a page is in memory, and one asset at a time is in a file.
 ///
 /// Each page is written by operations that can be repeated, and then the position after it is stored: a copy that was interrupted
-/// repeats one page. Records that the destination rejects are tried again at the end, when the targets of their references exist.
+/// repeats one page. Records that the destination rejects are retried at the end, when the targets of their references exist.
 struct RecordCopier {
     let source: CloudEnd
     let destination: CloudEnd
