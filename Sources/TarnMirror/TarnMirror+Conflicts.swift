@@ -58,14 +58,14 @@ extension TarnMirror {
 
     /// Returns the losing values of concurrent changes, oldest first.
     ///
-    /// - Throws: ``Failure`` with `.metadata` if the file can't be read.
+    /// - Throws: ``Failure`` with `.metadata` if the file can't be read, and `.operationCancelled` after ``stop()``.
     public func conflicts() async throws -> [Conflict] {
         try await onMetadata { try $0.conflicts() }
     }
 
     /// Deletes entries of the log.
     ///
-    /// - Throws: ``Failure`` with `.metadata` if the file can't be written.
+    /// - Throws: ``Failure`` with `.metadata` if the file can't be written, and `.operationCancelled` after ``stop()``.
     public func forgetConflicts(_ conflicts: [Conflict]) async throws {
         let numbers = conflicts.map(\.id)
         try await onMetadata { mirrored in try mirrored.transaction { try mirrored.metadata.removeConflicts(numbers) } }

@@ -29,7 +29,7 @@ extension TarnMirror {
         public var pollInterval = Duration.seconds(60)
         /// The longest time without a byte of a response.
         public var idleTimeout = Duration.seconds(30)
-        /// The longest time of a request, until the last byte of its response.
+        /// The longest time of a request, from its first byte until the last byte of its response: it ends long uploads and downloads, too.
         public var requestTimeout = Duration.seconds(120)
         /// The file of the sync metadata; nil for one next to the store, with `.tarn-mirror` behind its name.
         public var metadataURL: URL?
@@ -39,6 +39,21 @@ extension TarnMirror {
             self.containerIdentifier = containerIdentifier
             self.server = server
             self.token = token
+        }
+    }
+}
+
+extension TarnMirror.Options {
+    /// - Throws: ``TarnMirror/Failure`` with `.invalidOptions` for identifiers that a server rejects.
+    func check() throws {
+        guard PathSegments.isContainerIdentifier(containerIdentifier) else {
+            throw TarnMirror.Failure(
+                .invalidOptions,
+                "the container identifier is empty or has characters that it must not have; use a form such as iCloud.org.example.notes")
+        }
+        guard let deviceIdentifier else { return }
+        guard 1...128 ~= deviceIdentifier.utf8.count, deviceIdentifier.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) else {
+            throw TarnMirror.Failure(.invalidOptions, "the device identifier must have 1 to 128 printable ASCII characters")
         }
     }
 }

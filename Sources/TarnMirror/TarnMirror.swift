@@ -37,7 +37,7 @@ public final class TarnMirror: Sendable {
     ///   - store: The store to sync; nil for the container's only one.
     ///   - options: The server and the account.
     /// - Throws: ``Failure`` with `.unsupportedStore` for a store that isn't an SQLite store with history tracking and remote change
-    ///   notifications, `.unsupportedModel` for a model that can't be mirrored, `.invalidOptions`, and `.metadata` if the file of the sync
+    ///   notifications, or that another mirror of this process syncs, `.unsupportedModel` for a model that can't be mirrored, `.invalidOptions`, and `.metadata` if the file of the sync
     ///   metadata can't be opened.
     public convenience init(container: NSPersistentContainer, store: NSPersistentStore? = nil, options: Options) throws {
         let transport = try URLSessionTransport(options)
@@ -51,6 +51,7 @@ public final class TarnMirror: Sendable {
         container: NSPersistentContainer, store: NSPersistentStore?, options: Options, transport: any MirrorTransport,
         environment: MirrorEnvironment
     ) throws {
+        try options.check()
         let store = try StoreRequirements.store(store, of: container)
         let mapping = try ModelReader.mapping(of: container.managedObjectModel, configuration: store.configurationName)
         let metadata = try MetadataFile(beside: store, at: options.metadataURL)
@@ -90,7 +91,7 @@ public final class TarnMirror: Sendable {
 
     /// Returns the name of an object's record on the server; nil for an object that was neither exported nor imported.
     ///
-    /// - Throws: ``Failure`` with `.metadata` if the file can't be read.
+    /// - Throws: ``Failure`` with `.metadata` if the file can't be read, and `.operationCancelled` after ``stop()``.
     public func recordName(for objectID: NSManagedObjectID) async throws -> String? {
         try await onMetadata { try $0.recordName(of: objectID) }
     }
@@ -98,7 +99,11 @@ public final class TarnMirror: Sendable {
     /// - Throws: ``Failure`` alone.
     func onMetadata<T: Sendable>(_ body: @escaping @Sendable (MirroredStore) throws -> T) async throws -> T {
         do {
-            return try await session.onFile { [mirrored = session.mirrored] in try body(mirrored) }
+            return try await session.onFile { [mirrored = session.mirrored, session] in
+                // On the queue, behind which the file is closed.
+                if session.isStopped { throw Failure(.operationCancelled, "the mirror was stopped; create another one") }
+                return try body(mirrored)
+            }
         } catch let failure as Failure {
             throw failure
         } catch {

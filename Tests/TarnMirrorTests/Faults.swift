@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import CoreData
+import Foundation
 import Synchronization
 import TarnMirror
+
+/// Rejects requests of one operation with a text in their body, in the server's place.
+final class Refusals: Sendable {
+    private let refused = Mutex<(operation: String, text: Data, response: MirrorResponse)?>(nil)
+
+    func refuse(_ operation: String, containing text: String, status: Int, _ error: WireError) {
+        let response = MirrorResponse(status: status, headers: [:], body: Data(error.encoded()))
+        refused.withLock { $0 = (operation, Data(text.utf8), response) }
+    }
+
+    func refusal(of request: MirrorRequest) -> MirrorResponse? {
+        guard case .service(let path) = request.target else { return nil }
+        return refused.withLock { refused in
+            guard let refused, path.hasSuffix(refused.operation), request.body?.range(of: refused.text) != nil else { return nil }
+            return refused.response
+        }
+    }
+}
 
 /// Saves once, between the journal and the rows of an import.
 final class Saver: Sendable {

@@ -109,6 +109,9 @@ final class ContainerDevice: SyncingDevice {
         environment.connect = { identifier, _ in
             CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: .private, transport: transport)
         }
+        environment.container = { identifier in
+            CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: transport)))
+        }
         cloudContainer.environment = environment
         let description = NSPersistentStoreDescription(url: file)
         description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: Pair.containerIdentifier)
@@ -140,10 +143,13 @@ final class MirrorDevice: SyncingDevice {
     ///   - file: The store of an earlier device; nil for a new one.
     ///   - retries: Whether delays before retries take no time.
     ///   - reached: Called at each step; see ``MirrorEnvironment/reached``.
+    ///   - faults: Responses in the place of the server's.
+    ///   - assetBytesMax: See ``MirrorEnvironment/assetBytesMax``.
     ///   - prepare: Changes the store before the mirror exists.
     init(
         _ transport: InProcessTransport, file: URL? = nil, model: Model = Library.model, starts: Bool = true, retries: Bool = false,
         reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in },
+        faults: Refusals = Refusals(), assetBytesMax: Int? = nil,
         describe: (NSPersistentStoreDescription) -> Void = { _ in },
         prepare: (NSManagedObjectContext) throws -> Void = { _ in }
     ) throws {
@@ -166,11 +172,14 @@ final class MirrorDevice: SyncingDevice {
             now: { Date(timeIntervalSince1970: 1_900_000_000) }, sleep: { try await delays.sleep($0) }, random: { 0.5 },
             makeName: { UUID().uuidString })
         environment.reached = reached
+        if let assetBytesMax { environment.assetBytesMax = assetBytesMax }
         var options = TarnMirror.Options(
             containerIdentifier: Pair.containerIdentifier, server: "https://tarn.invalid", token: "in process")
         options.environment = .development
+        options.pollInterval = Sleepers.poll
         mirror = try TarnMirror(
-            container: container, store: nil, options: options, transport: InProcessMirrorTransport(transport), environment: environment)
+            container: container, store: nil, options: options, transport: InProcessMirrorTransport(transport, faults),
+            environment: environment)
         TestScope.close(self) { try await self.close() }
         if starts { mirror.start() }
     }
@@ -207,10 +216,15 @@ extension NSPersistentContainer {
 /// The transport of a mirror over that of a device in process.
 struct InProcessMirrorTransport: MirrorTransport {
     private let transport: InProcessTransport
+    private let faults: Refusals
 
-    init(_ transport: InProcessTransport) { self.transport = transport }
+    init(_ transport: InProcessTransport, _ faults: Refusals) {
+        self.transport = transport
+        self.faults = faults
+    }
 
     func send(_ request: MirrorRequest) async throws -> MirrorResponse {
+        if let refusal = faults.refusal(of: request) { return refusal }
         let target: TransportRequest.Target =
             switch request.target {
             case .service(let path): .service(path: path)
@@ -236,7 +250,18 @@ final class Sleepers: Sendable {
     private let retries: Bool
 
     /// - Parameter retries: Whether delays shorter than those of polls and of callers end immediately.
-    init(retries: Bool = false) { self.retries = retries }
+    init(retries: Bool = false) {
+        self.retries = retries
+        (polls, pollSink) = AsyncStream.makeStream()
+    }
+
+    /// The delay between polls of a mirror: no other delay has this length.
+    static let poll = Duration.seconds(61)
+    private let polls: AsyncStream<Void>
+    private let pollSink: AsyncStream<Void>.Continuation
+
+    /// Ends the delay between two polls.
+    func endPoll() { pollSink.yield() }
 
     /// The requested delays, in order.
     var all: [Duration] { requested.withLock { $0 } }
@@ -244,6 +269,10 @@ final class Sleepers: Sendable {
     func sleep(_ delay: Duration) async throws {
         requested.withLock { $0.append(delay) }
         if retries, delay < .seconds(60) { return await Task.yield() }
+        if delay == Self.poll {
+            for await _ in polls { return }
+            throw CancellationError()
+        }
         try await Self.untilCancelled()
     }
 

@@ -50,11 +50,50 @@ import Testing
         }
     }
 
-    @Test(arguments: ["http://cloud.example.org", "cloud.example.org", "https://", "ftp://example.org", "https://a:b@example.org"])
+    @Test(arguments: [
+        "http://cloud.example.org", "cloud.example.org", "https://", "ftp://example.org", "https://a:b@example.org",
+        "https://example.org:70000", "https://example.org:0",
+    ])
     func anAddressThatWouldLeakTheTokenIsRefused(_ address: String) async throws {
         let device = try await device()
         let options = TarnMirror.Options(containerIdentifier: "iCloud.a", server: address, token: "token")
         #expect(await code { _ = try TarnMirror(container: device.container, options: options) } == .invalidOptions)
+    }
+
+    @Test(arguments: [("", nil), ("../a", nil), ("iCloud/a", nil), ("iCloud.a", ""), ("iCloud.a", "my phone"), ("iCloud.a", "Gerät")])
+    func anIdentifierThatTheServerRejectsIsRefused(_ container: String, _ device: String?) async throws {
+        let phone = try await self.device()
+        var options = TarnMirror.Options(containerIdentifier: container, server: "https://example.org", token: "token")
+        options.deviceIdentifier = device
+        let sent = options
+        #expect(await code { _ = try TarnMirror(container: phone.container, options: sent) } == .invalidOptions)
+    }
+
+    @Test func aStoreHasOneMirror() async throws {
+        let device = try await device()
+        let options = TarnMirror.Options(containerIdentifier: "iCloud.a", server: "https://example.org", token: "token")
+        func another() throws -> TarnMirror { try TarnMirror(container: device.container, options: options) }
+        #expect(await code { _ = try another() } == .unsupportedStore)
+        await device.mirror.stop()
+        var first: TarnMirror? = try another()
+        await first?.stop()
+        let second = try another()
+        // The end of a stopped mirror says nothing about the present one.
+        first = nil
+        #expect(await code { _ = try another() } == .unsupportedStore)
+        await second.stop()
+        await (try another()).stop()
+        _ = first
+    }
+
+    @Test func aStoppedMirrorReadsNoMetadata() async throws {
+        let device = try await device()
+        let id = try device.read { $0.insert("Book", [:]).objectID }
+        #expect(try await device.mirror.conflicts().isEmpty)
+        await device.mirror.stop()
+        #expect(await code { _ = try await device.mirror.conflicts() } == .operationCancelled)
+        #expect(await code { _ = try await device.mirror.recordName(for: id) } == .operationCancelled)
+        #expect(await code { try await device.mirror.forgetConflicts([]) } == .operationCancelled)
     }
 
     @Test func optionsDoNotShowTheToken() {
@@ -83,14 +122,60 @@ import Testing
         #expect(try await pair.cloud.databases(of: Pair.containerIdentifier).filter { !$0.zones.isEmpty }.count == 1)
     }
 
-    @Test func dataThatTheUserDeletedElsewhereIsNotSentAgain() async throws {
+    /// Each launch stops, also with another version of the model, which begins a full fetch.
+    @Test(arguments: [ZoneDeletionReason.deleted, .purged])
+    func dataThatTheUserDeletedElsewhereIsNotSentAgain(_ reason: ZoneDeletionReason) async throws {
+        var later = Library.model
+        later.entities[1].attributes.append(Attribute(name: "color", type: .string))
         let pair = try await Pair()
         try pair.phone.edit { $0.insert("Book", ["title": "here"]) }
         try await pair.converge()
-        try await pair.cloud.deleteZone(MirrorNames.zone, of: "mia", because: .purged, container: Pair.containerIdentifier)
+        try await pair.cloud.deleteZone(MirrorNames.zone, of: "mia", because: reason, container: Pair.containerIdentifier)
+        var phone = pair.phone
+        for model in [nil, Library.model, later, later] {
+            if let model {
+                try await phone.kill()
+                phone = try MirrorDevice(phone.transport, file: phone.file, model: model)
+            }
+            #expect(await code { [phone] in try await phone.sync() } == .badContainer)
+            #expect(try phone.dump == "Book  pages 0  title here")
+            #expect(try await pair.records(ofType: "CD_Book").isEmpty)
+        }
+    }
+
+    @Test func withoutItsMetadataAStoreIsSentAgain() async throws {
+        let pair = try await Pair()
+        try pair.phone.edit { $0.insert("Book", ["title": "here"]) }
+        try await pair.converge()
+        try await pair.cloud.deleteZone(MirrorNames.zone, of: "mia", because: .deleted, container: Pair.containerIdentifier)
         #expect(await code { try await pair.phone.sync() } == .badContainer)
-        #expect(try pair.phone.dump == "Book  pages 0  title here")
-        #expect(try await pair.records(ofType: "CD_Book").isEmpty)
+        try await pair.phone.kill()
+        for end in ["", "-wal", "-shm"] {
+            let file = URL(fileURLWithPath: pair.phone.file.path + ".tarn-mirror" + end)
+            if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
+        }
+        let phone = try MirrorDevice(pair.phone.transport, file: pair.phone.file)
+        try await phone.sync()
+        #expect(try phone.dump == "Book  pages 0  title here")
+        #expect(try await pair.records(ofType: "CD_Book").count == 1)
+    }
+
+    @Test func savesAfterTheBackupOfARestoredServerAreSentAgain() async throws {
+        let pair = try await Pair()
+        try pair.phone.edit { $0.insert("Book", ["title": "before"]) }
+        try await pair.converge()
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await pair.cloud.backUp(to: backup)
+        try pair.phone.edit { context in
+            context.insert("Book", ["title": "after"]).setValue(Set([context.insert("Tag", ["title": "tag"])]), forKey: "tags")
+            try context.object("Book", "before").setValue("edited", forKey: "summary")
+        }
+        let everything = try await pair.converge()
+        try await pair.cloud.restore(from: backup)
+        #expect(try await pair.records(ofType: "CD_Book").count == 1)
+        #expect(try await pair.converge() == everything)
+        #expect(try await pair.records(ofType: "CD_Book").count == 2)
+        #expect(try await pair.records(ofType: "CDMR").count == 1)
     }
 
     @Test func aZoneThatWasDeletedWithTheKeysIsSentAgain() async throws {

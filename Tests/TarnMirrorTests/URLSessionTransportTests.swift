@@ -92,6 +92,28 @@ import Testing
         #expect(await code { _ = try await transport(server.port).send(get("/a")) } == .networkUnavailable)
     }
 
+    /// The limit of an asset's size is not that of a response without the asset.
+    @Test func aFailedDownloadHasTheReasonOfTheServer() async throws {
+        let body = #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"busy","uuid":"1"}"#
+        let server = try CannedServer(.bytes("HTTP/1.1 503 Busy\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
+        defer { server.stop() }
+        let client = MirrorClient(containerIdentifier: "iCloud.a", environment: .development, transport: try transport(server.port))
+        let asset = AssetValue(fileChecksum: "00", size: 1, downloadURL: "/asset/1")
+        #expect(await code { _ = try await client.download(asset) } == .serviceUnavailable)
+    }
+
+    @Test func aRequestThatIsCancelledBeforeItBeginsEnds() async throws {
+        let server = try CannedServer(.silence(after: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"))
+        defer { server.stop() }
+        let transport = try transport(server.port), request = get("/a")
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await transport.send(request)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
     @Test func aCancelledRequestEnds() async throws {
         let server = try CannedServer(.silence(after: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"))
         defer { server.stop() }

@@ -57,7 +57,8 @@ extension MirrorClient {
             MirrorRequest(
                 // Source: CloudKit Web Services leave the file name in an address to the client.
                 method: "GET", target: .asset(address: address.replacing("${f}", with: "asset")), headers: headers(), body: nil,
-                responseBytesMax: size))
+                // Not below the size of a response with the reason of a failure.
+                responseBytesMax: max(size, Limits.messageBytes)))
         guard response.status == 200 else {
             if response.status == 429 || response.status >= 500 { throw CloudFailure(response) }
             throw CloudFailure(.assetNotAvailable, "the download of an asset failed with HTTP status \(response.status)")

@@ -64,12 +64,14 @@ struct MirrorClient: Sendable {
 
     /// Returns the next page of the zone's changes.
     ///
-    /// - Parameter saved: The token of a later save of this device, which a history without it lacks.
-    func changes(after token: String?, saved: String?) async throws -> ZoneChanges {
-        var query = ZoneChangesQuery(zoneID: Self.home, syncToken: token, resultsLimit: Self.pageRecordsMax)
+    /// - Parameters:
+    ///   - saved: The token of a later save of this device, which a history without it lacks.
+    ///   - recordsMax: Records and deletions of the page.
+    func changes(after token: String?, saved: String?, recordsMax: Int) async throws -> ZoneChanges {
+        var query = ZoneChangesQuery(zoneID: Self.home, syncToken: token, resultsLimit: recordsMax)
         query.savedSyncToken = saved
         let response: ZoneChangesResponse = try read(
-            try await post(.zoneChanges, ZoneChangesRequest(zones: [query]), asking: [.largePages, .lostHistory]))
+            try await post(.zoneChanges, ZoneChangesRequest(zones: [query]), asking: [.largePages, .lostHistory, .remainingCount]))
         switch response.zones.first {
         case .changes(let changes): return changes
         case .failure(_, let error): throw Self.failure(ofZone: error)

@@ -29,6 +29,9 @@ struct ServerRoot: Hashable, Sendable {
             throw TarnMirror.Failure(
                 .invalidOptions, "the server's address begins with http://, so the token would be sent without encryption; use https://")
         }
+        guard parts.port.map({ 1...65535 ~= $0 }) ?? true else {
+            throw TarnMirror.Failure(.invalidOptions, "the server's address has an invalid port; use one from 1 to 65535")
+        }
         origin = "\(scheme)://\(host)\(parts.port.map { ":\($0)" } ?? "")"
         var path = parts.percentEncodedPath[...]
         while path.last == "/" { path.removeLast() }

@@ -43,6 +43,9 @@ final class URLSessionTransport: MirrorTransport {
             try await withCheckedThrowingContinuation { continuation in
                 exchanges.begin(task.taskIdentifier, bytesMax: request.responseBytesMax, continuation)
                 task.resume()
+                // The cancellation handler may have run before the exchange began: a task that was cancelled before its start may
+                // report no end.
+                if Task.isCancelled { exchanges.cancel(task) }
             }
         } onCancel: {
             task.cancel()
@@ -50,12 +53,17 @@ final class URLSessionTransport: MirrorTransport {
     }
 
     private func outgoing(_ request: MirrorRequest) throws -> URLRequest {
-        let url: URL?
+        let url: URL
         switch request.target {
-        case .service(let path): url = root.url(path: path)
-        case .asset(let address): url = root.resolve(address)
+        case .service(let path):
+            guard let address = root.url(path: path) else {
+                throw CloudFailure(.badContainer, "the container identifier and the server's address form no valid URL; check the options")
+            }
+            url = address
+        case .asset(let address):
+            guard let address = root.resolve(address) else { throw CloudFailure.unreadable("the server returned an invalid asset address") }
+            url = address
         }
-        guard let url else { throw CloudFailure.unreadable("the server returned an invalid asset address") }
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
         outgoing.httpBody = request.body
@@ -81,6 +89,11 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
 
     func begin(_ task: Int, bytesMax: Int, _ continuation: CheckedContinuation<MirrorResponse, any Error>) {
         exchanges.withLock { $0[task] = Exchange(bytesMax: bytesMax, continuation: continuation) }
+    }
+
+    func cancel(_ task: URLSessionTask) {
+        task.cancel()
+        end(task) { _ in .failure(CancellationError()) }
     }
 
     private func end(_ task: URLSessionTask, _ result: (Exchange) -> Result<MirrorResponse, any Error>) {

@@ -10,7 +10,7 @@ extension MetadataFile {
     /// Values of one query: SQLite limits the variables of a statement.
     private static let valuesMax = 500
 
-    private func objects(_ entity: MetadataModel.Entity, _ column: String, in values: [String]) throws -> [NSManagedObject] {
+    func objects(_ entity: MetadataModel.Entity, _ column: String, in values: [String]) throws -> [NSManagedObject] {
         var found: [NSManagedObject] = []
         for start in stride(from: 0, to: values.count, by: Self.valuesMax) {
             let part = Array(values[start..<min(start + Self.valuesMax, values.count)])
@@ -32,19 +32,35 @@ extension MetadataFile {
 
     func allRecords() throws -> [RecordColumns] { try objects(.record).map { RecordColumns($0) } }
 
-    /// The items that are to be sent, without those that the server rejected permanently.
-    private static func pending(_ stages: [MirrorStage]) -> NSPredicate {
-        NSPredicate(format: "stage IN %@ AND failure == nil", argumentArray: [stages.map { NSNumber(value: $0.rawValue) }])
+    /// The stages of items that are to be sent. The others have no rejection: an accepted, fetched or missing item has none to retry.
+    private static let unsent: [MirrorStage] = [.needsUpload, .needsDelete]
+
+    /// The items of a stage that are to be sent, without those that the server rejected permanently.
+    private static func pending(_ stage: MirrorStage) -> NSPredicate {
+        NSPredicate(format: "stage == %@ AND failure == nil", argumentArray: [NSNumber(value: stage.rawValue)])
+    }
+
+    /// Returns the oldest items, by one query for each stage: an index has the items of a stage in their order.
+    private func pending(_ entity: MetadataModel.Entity, _ stages: [MirrorStage], by key: String, limit: Int) throws -> [NSManagedObject] {
+        try stages.flatMap { try objects(entity, where: Self.pending($0), sortedBy: ["mark", key], limit: limit) }
     }
 
     func pendingRecords(_ stages: [MirrorStage], limit: Int) throws -> [RecordColumns] {
-        try objects(.record, where: Self.pending(stages), sortedBy: ["mark", "key"], limit: limit).map { RecordColumns($0) }
+        let found = try pending(.record, stages, by: "key", limit: limit).map { RecordColumns($0) }
+        return Array(found.sorted { ($0.mark, $0.key) < ($1.mark, $1.key) }.prefix(limit))
     }
 
     func pendingCount() throws -> Int {
-        try [MetadataModel.Entity.record, .link].reduce(0) {
-            $0 + (try count($1, where: Self.pending([.needsUpload, .needsDelete])))
+        var count = 0
+        for entity in [MetadataModel.Entity.record, .link] {
+            for stage in Self.unsent { count += try self.count(entity, where: Self.pending(stage)) }
         }
+        return count
+    }
+
+    /// The items of the unsent stages that the server rejected permanently.
+    private static var rejected: NSPredicate {
+        NSPredicate(format: "stage IN %@ AND failure != nil", argumentArray: [unsent.map { NSNumber(value: $0.rawValue) }])
     }
 
     /// Returns the number of items that the server rejected permanently, and one of the reasons.
@@ -52,9 +68,8 @@ extension MetadataFile {
         var count = 0
         var reason: String?
         for entity in [MetadataModel.Entity.record, .link] {
-            let rejected = NSPredicate(format: "failure != nil", argumentArray: [])
-            count += try self.count(entity, where: rejected)
-            reason = try reason ?? objects(entity, where: rejected, sortedBy: ["failure"], limit: 1).first?.text("failure")
+            count += try self.count(entity, where: Self.rejected)
+            reason = try reason ?? objects(entity, where: Self.rejected, sortedBy: ["failure"], limit: 1).first?.text("failure")
         }
         return (count, reason)
     }
@@ -62,9 +77,7 @@ extension MetadataFile {
     /// Clears permanent rejections: they are retried once in each launch, since the server's schema or rules may have changed.
     func clearRejections() throws {
         for entity in [MetadataModel.Entity.record, .link] {
-            for object in try objects(entity, where: NSPredicate(format: "failure != nil", argumentArray: [])) {
-                object.setValue(nil, forKey: "failure")
-            }
+            for object in try objects(entity, where: Self.rejected) { object.setValue(nil, forKey: "failure") }
         }
     }
 
@@ -87,7 +100,7 @@ extension MetadataFile {
 
     // MARK: Links
 
-    func hasLinks() throws -> Bool { try count(.link) > 0 }
+    func hasLinks() throws -> Bool { try has(.link) }
 
     func links(named names: [String]) throws -> [LinkState] { try objects(.link, "name", in: names).compactMap { LinkColumns($0).state } }
 
@@ -108,8 +121,8 @@ extension MetadataFile {
     }
 
     func pendingLinks(limit: Int) throws -> [LinkState] {
-        try objects(.link, where: Self.pending([.needsUpload, .needsDelete]), sortedBy: ["mark", "name"], limit: limit)
-            .compactMap { LinkColumns($0).state }
+        let found = try pending(.link, Self.unsent, by: "name", limit: limit).map { LinkColumns($0) }
+        return found.sorted { ($0.mark, $0.name) < ($1.mark, $1.name) }.prefix(limit).compactMap(\.state)
     }
 
     // MARK: Deferred references

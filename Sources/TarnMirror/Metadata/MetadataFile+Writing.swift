@@ -25,12 +25,7 @@ extension MetadataFile {
 
     private func existing(_ entity: MetadataModel.Entity, _ names: [String]) throws -> [String: NSManagedObject] {
         var objects: [String: NSManagedObject] = [:]
-        for start in stride(from: 0, to: names.count, by: 500) {
-            let part = Array(names[start..<min(start + 500, names.count)])
-            for object in try self.objects(entity, where: NSPredicate(format: "name IN %@", argumentArray: [part])) {
-                objects[object.text("name") ?? ""] = object
-            }
-        }
+        for object in try self.objects(entity, "name", in: names) { objects[object.text("name") ?? ""] = object }
         return objects
     }
 

@@ -16,10 +16,12 @@ final class MetadataFile: @unchecked Sendable {
 
     /// Paths of the open files of this process: two mirrors of one store would send each change twice.
     private static let open = Mutex<Set<String>>([])
+    /// Whether this object has removed its path: the path may be that of a later mirror since.
+    private let isClosed = Mutex(false)
 
     /// Opens the file, and creates it if it is missing.
     ///
-    /// - Throws: ``TarnMirror/Failure`` with `.metadata`.
+    /// - Throws: ``TarnMirror/Failure`` with `.metadata`, and `.unsupportedStore` if another mirror of this process has it open.
     init(beside store: NSPersistentStore, at url: URL?) throws {
         guard let url = url ?? store.url.map({ Self.defaultURL(of: $0) }) else {
             throw TarnMirror.Failure(.metadata, "the store has no file, so its sync metadata have none; name one in the options")
@@ -46,7 +48,15 @@ final class MetadataFile: @unchecked Sendable {
         context.undoManager = nil
     }
 
-    deinit { _ = Self.open.withLock { $0.remove(path) } }
+    deinit { releasePath() }
+
+    private func releasePath() {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        if isFirst { _ = Self.open.withLock { $0.remove(path) } }
+    }
 
     /// Unchecked: written before the load returns, since stores are added synchronously.
     private final class LoadFailure: @unchecked Sendable {
@@ -57,7 +67,7 @@ final class MetadataFile: @unchecked Sendable {
 
     /// Closes the file.
     func close() throws {
-        defer { _ = Self.open.withLock { $0.remove(path) } }
+        defer { releasePath() }
         context.performAndWait { context.reset() }
         for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
     }
@@ -79,6 +89,13 @@ final class MetadataFile: @unchecked Sendable {
         let request = NSFetchRequest<NSManagedObject>(entityName: entity.rawValue)
         request.predicate = predicate
         return try context.count(for: request)
+    }
+
+    /// Whether a table has a row.
+    func has(_ entity: MetadataModel.Entity) throws -> Bool {
+        let request = NSFetchRequest<NSManagedObject>(entityName: entity.rawValue)
+        request.fetchLimit = 1
+        return try context.count(for: request) > 0
     }
 
     func insert(_ entity: MetadataModel.Entity) -> NSManagedObject {

@@ -81,8 +81,8 @@ enum MetadataModel {
     /// The columns of each index.
     private static func indexes(of entity: Entity) -> [[String]] {
         switch entity {
-        case .record: [["name"], ["uri"], ["key"], ["stage", "mark"]]
-        case .link: [["name"], ["firstRecord"], ["secondRecord"], ["stage", "mark"]]
+        case .record: [["name"], ["uri"], ["key"], ["stage", "mark", "key"]]
+        case .link: [["name"], ["firstRecord"], ["secondRecord"], ["stage", "mark", "name"]]
         case .deferred: [["source"], ["destination"]]
         case .conflict: [["number"]]
         case .request, .journal, .state: []

@@ -13,10 +13,10 @@ struct Exporter: Sendable {
     func plan(_ scope: SyncMachine.ExportScope, _ size: RequestSize) async throws -> ExportPlan {
         try await replayOutbox()
         return try await session.onFile { [mirrored = session.mirrored, environment = session.environment, session] in
-            let plan = try mirrored.nextBatch(scope, itemsMax: size.items) { batch in
+            let (plan, rejectedCount) = try mirrored.nextBatch(scope, itemsMax: size.items) { batch in
                 Self.write(batch, key: environment.makeName(), isAtomic: size.isAtomic)
             }
-            if plan.batch == nil { session.rejected(plan.rejection == nil ? 0 : try mirrored.rejectedCount()) }
+            if plan.batch == nil { session.rejected(rejectedCount) }
             return plan
         }
     }

@@ -11,8 +11,6 @@ import Synchronization
 struct PageChain: Sendable {
     /// Records and deletions at which pages are applied without waiting for the last one.
     static let changesMax = 4000
-    /// Bytes of assets at which they are.
-    static let assetBytesMax = 32_000_000
 
     /// The pages so far, as one.
     var page: ImportPage?
@@ -37,9 +35,11 @@ struct PageChain: Sendable {
     }
 
     /// Whether the pages are to be applied.
-    var isDue: Bool {
+    ///
+    /// - Parameter assetBytesMax: Bytes of assets at which they are, without waiting for the last one.
+    func isDue(assetBytesMax: Int) -> Bool {
         guard let page else { return false }
-        return !page.moreComing || page.records.count + page.deletions.count >= Self.changesMax || assetBytes >= Self.assetBytesMax
+        return !page.moreComing || page.changeCount >= Self.changesMax || assetBytes >= assetBytesMax
     }
 }
 
@@ -58,38 +58,53 @@ struct Importer: Sendable {
             if let page = chain.page, !page.follows(state.token, generation: generation) || !page.moreComing { chain = PageChain() }
         }
         let token = session.chain.withLock { $0.page?.token } ?? state.token
-        let changes = try await session.client.changes(after: token, saved: state.exportedToken)
-        var page = ImportPage(
-            records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-            askedWith: token, token: changes.syncToken, moreComing: changes.moreComing, generation: generation,
-            remaining: changes.remaining)
-        page.exportedToken = state.exportedToken
-        let fetched = page
-        let needs = try await session.onFile { [mirrored = session.mirrored] in try mirrored.assetsNeeded(by: fetched) }
+        let assetBytesMax = session.environment.assetBytesMax
+        let (fetched, needs) = try await fetch(after: token, state, assetBytesMax: assetBytesMax)
         try await download(needs)
-        let isDue = session.chain.withLock { chain in
+        let due = session.chain.withLock { chain in
             chain.append(fetched)
-            return chain.isDue
+            return chain.isDue(assetBytesMax: assetBytesMax) ? chain.page : nil
         }
-        let next = ImportRound()
-        guard isDue else { return .pageApplied(records: fetched.records.count + fetched.deletions.count, next: next) }
-        let chain = session.chain.withLock { $0 }
-        guard let complete = chain.page else { return .pageApplied(records: 0, next: next) }
-        let records = try await apply(complete)
-        session.chain.withLock { $0 = PageChain() }
-        guard let records else { return .pageApplied(records: 0, next: next) }
-        return .pageApplied(records: records, next: complete.moreComing ? next : nil)
+        if let due {
+            let isApplied = try await apply(due)
+            session.chain.withLock { $0 = PageChain() }
+            // A dropped chain is fetched again.
+            guard isApplied else { return .pageApplied(records: 0, next: ImportRound()) }
+        }
+        return .pageApplied(
+            records: fetched.changeCount, remaining: fetched.remaining, next: fetched.moreComing ? ImportRound() : nil)
     }
 
-    /// - Returns: nil if the page was dropped: it does not follow the zone's token.
-    private func apply(_ page: ImportPage) async throws -> Int? {
+    /// Fetches a page, with as many records as there is memory for their assets.
+    private func fetch(
+        after token: String?, _ state: MirrorState, assetBytesMax: Int
+    ) async throws -> (page: ImportPage, needs: [ImportNeeds.AssetNeed]) {
+        var recordsMax = MirrorClient.pageRecordsMax
+        while true {
+            try Task.checkCancellation()
+            let changes = try await session.client.changes(after: token, saved: state.exportedToken, recordsMax: recordsMax)
+            var page = ImportPage(
+                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                askedWith: token, token: changes.syncToken, moreComing: changes.moreComing,
+                generation: state.isFullFetch ? state.generation : nil, remaining: changes.remaining)
+            page.exportedToken = state.exportedToken
+            let needs = try await session.onFile { [mirrored = session.mirrored, page] in try mirrored.assetsNeeded(by: page) }
+            guard let count = page.recordsThatFit(needs, assetBytesMax: assetBytesMax), count < page.records.count else {
+                return (page, needs)
+            }
+            recordsMax = count
+        }
+    }
+
+    /// - Returns: `false` if the page was dropped: it does not follow the zone's token.
+    private func apply(_ page: ImportPage) async throws -> Bool {
         for attempt in 1...Self.attemptsMax {
             try Task.checkCancellation()
             let assets = session.chain.withLock { $0.assets }
             do {
                 switch try await session.onFile({ [mirrored = session.mirrored] in try mirrored.apply(page, assets: assets) }) {
-                case .applied(let records): return records
-                case .dropped: return nil
+                case .applied: return true
+                case .dropped: return false
                 case .lacksAssets(let needs): try await download(needs)
                 }
             } catch let error as CocoaError where error.code.rawValue == NSManagedObjectMergeError && attempt < Self.attemptsMax {
@@ -108,5 +123,22 @@ struct Importer: Sendable {
             let content = try await session.client.download(need.asset)
             session.chain.withLock { $0.add(content, of: need.asset) }
         }
+    }
+}
+
+extension ImportPage {
+    fileprivate var changeCount: Int { records.count + deletions.count }
+
+    /// Returns how many records to request instead if the assets of a page are too large; nil if they are not, or if the first record
+    /// alone is.
+    fileprivate func recordsThatFit(_ needs: [ImportNeeds.AssetNeed], assetBytesMax: Int) -> Int? {
+        var sizes: [String: Int64] = [:]
+        for need in needs { sizes[need.recordName, default: 0] += max(need.asset.size, 0) }
+        var bytes: Int64 = 0
+        for (index, record) in records.enumerated() {
+            bytes += sizes[record.recordName] ?? 0
+            if bytes > Int64(assetBytesMax) { return records.count > 1 ? max(index, 1) : nil }
+        }
+        return nil
     }
 }

@@ -28,6 +28,8 @@ package struct MirrorEnvironment: Sendable {
     package var makeName: @Sendable () -> String
     /// Called at each step. An error that it throws ends the operation there.
     package var reached: @Sendable (Step) throws -> Void = { _ in }
+    /// Bytes of assets that an import holds in memory before it applies pages. One record may have more.
+    package var assetBytesMax = 32_000_000
 
     package init(
         now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,

@@ -64,7 +64,9 @@ final class MirrorSession: Sendable {
             forName: .NSPersistentStoreRemoteChange, object: mirrored.container.persistentStoreCoordinator, queue: nil
         ) { [eventSink] _ in eventSink.yield(.storeChanged) }
         let observed = Observation(observer)
-        state.withLock { state in
+        let isStopped = state.withLock { state in
+            // Stopped since: nobody else would end the observer.
+            if state.isStopped { return true }
             state.observer = observed
             state.loop = Task { [weak self, events] in
                 await self?.prepare()
@@ -74,7 +76,9 @@ final class MirrorSession: Sendable {
                     for effect in machine.handle(event, now: environment.now(), jitter: environment.random()) { carryOut(effect) }
                 }
             }
+            return false
         }
+        if isStopped { return observed.end() }
         eventSink.yield(.started)
     }
 
@@ -158,6 +162,9 @@ final class MirrorSession: Sendable {
         }
     }
 
+    /// Whether ``cancel()`` was called.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
     func failed(_ failure: CloudFailure?) { state.withLock { $0.lastFailure = failure } }
 
     func rejected(_ count: Int) { state.withLock { $0.rejectedCount = count } }
@@ -181,8 +188,9 @@ final class MirrorSession: Sendable {
             state.polling = Task { [environment, eventSink, status, pollInterval] in
                 while !Task.isCancelled {
                     do { try await environment.sleep(pollInterval) } catch { return }
-                    // A mirror that waits for a retry keeps to its delay.
-                    if status.current.activity == .idle { eventSink.yield(.pushArrived) }
+                    // An offline mirror keeps to its backoff: a poll, unlike a push, doesn't prove that the server can be reached. Other
+                    // waits ignore the event, except one for storage, during which imports continue.
+                    if status.current.activity != .offline { eventSink.yield(.pushArrived) }
                 }
             }
         }

@@ -51,20 +51,15 @@ struct OperationRun: Sendable {
     private func setUp() async throws {
         let memory = try await session.onFile { [mirrored = session.mirrored] in try mirrored.open() }
         let present = try await client.introduction()
-        if memory.owner.isOnAnotherServer(than: present) {
-            throw CloudFailure(
-                .badContainer,
-                "this store was synced with another server, or with an earlier data folder of this one; use another store file for this server"
-            )
-        }
-        if let user = memory.owner.user, let now = present.user, user != now {
-            throw CloudFailure(
-                .badContainer,
-                "this store holds the data of another account; sign in with the account it was synced with, or use another store file")
+        let rules = AccountRules(anotherAccount: .keep, serverReplaced: .keep)
+        if case .halt(let change) = rules.decision(known: SignIn(owner: memory.owner), present: SignIn(owner: present)) {
+            throw CloudFailure(.badContainer, change.reason)
         }
         if present != memory.owner { try await session.onFile { [mirrored = session.mirrored] in try mirrored.remember(present) } }
-        if memory.isKnown { try await client.requireZone() } else { try await client.createZone() }
-        if memory.databaseToken == nil { _ = try await listZones(after: nil) }
+        // A known zone that is missing was deleted, also during a full fetch, in which its change token is nil.
+        if memory.databaseToken != nil { return try await client.requireZone() }
+        try await client.createZone()
+        _ = try await listZones(after: nil)
     }
 
     /// Reads the list of changed zones to its end.
@@ -86,10 +81,14 @@ struct OperationRun: Sendable {
             }
             let next = page.syncToken
             token = next
-            if !page.moreComing {
+            guard !page.moreComing else { continue }
+            switch reason {
+            // A list after this token would not name the deletion: the next launch has to find it again.
+            case .deleted, .purged: break
+            case .encryptedDataReset, nil:
                 try await session.onFile { [mirrored = session.mirrored] in try mirrored.remember(databaseToken: next) }
-                return reason
             }
+            return reason
         }
     }
 
@@ -115,10 +114,20 @@ struct OperationRun: Sendable {
 
 extension CloudFailure {
     /// The user deleted the app's data on another device. The store stays as it is, and nothing is sent.
-    static var dataDeleted: CloudFailure {
-        CloudFailure(
-            .badContainer,
+    static var dataDeleted: CloudFailure { CloudFailure(.badContainer, AccountChange.Kind.dataDeleted.reason) }
+}
+
+extension AccountChange.Kind {
+    /// Why sync stops, and the next step.
+    fileprivate var reason: String {
+        switch self {
+        case .serverReplaced:
+            "this store was synced with another server, or with an earlier data folder of this one; use another store file for this server"
+        case .anotherAccount:
+            "this store holds the data of another account; sign in with the account it was synced with, or use another store file"
+        case .dataDeleted:
             "the app's data was deleted on another device, and TarnMirror left this store as it is; to sync again, delete the store and its "
-                + "sync metadata, or delete the metadata alone to send everything again")
+                + "sync metadata, or delete the metadata alone to send everything again"
+        }
     }
 }

@@ -92,4 +92,15 @@ final class KeyTable: @unchecked Sendable {
     }
 
     static func uri(of id: NSManagedObjectID) -> String { id.uriRepresentation().absoluteString }
+
+    /// Returns the URI of the same row under another name of its entity; nil for a text that isn't a URI of this coordinator's stores.
+    ///
+    ///     x-coredata://STORE/Entity/p12
+    func uri(_ uri: String, renamedTo entity: String) -> String? {
+        var parts = uri.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count == 5, let name = entity.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) else { return nil }
+        parts[3] = name
+        guard let url = URL(string: parts.joined(separator: "/")) else { return nil }
+        return coordinator.managedObjectID(forURIRepresentation: url).map { Self.uri(of: $0) }
+    }
 }

@@ -10,6 +10,8 @@ import MirroringCore
 extension MirroredStore {
     /// The size of loaded rows at which a batch ends.
     private static let batchRowBytesMax = 16_000_000
+    /// Rows that are loaded before their size is known.
+    private static let rowsPerLoad = 20
     /// The attempts without a response after which a request is dropped, so that it does not block others.
     private static let uncertainAttemptsMax: Int64 = 8
 
@@ -18,16 +20,22 @@ extension MirroredStore {
     /// Reads history and plans the next batch.
     ///
     /// - Parameter write: Creates the request of a batch without uploads. The request is stored in the same save.
-    func nextBatch(_ scope: SyncMachine.ExportScope, itemsMax: Int, write: (ExportBatch) throws -> ExportBatch?) throws -> ExportPlan {
+    /// - Returns: The plan, and the number of items that the server rejected permanently.
+    func nextBatch(
+        _ scope: SyncMachine.ExportScope, itemsMax: Int, write: (ExportBatch) throws -> ExportBatch?
+    ) throws -> (plan: ExportPlan, rejectedCount: Int) {
         try transaction {
             try scan()
-            let rejections = try metadata.rejections()
+            let rejections = try rejections()
             let rejection = rejections.reason.map {
                 "the server refused \(rejections.count == 1 ? "an object" : "\(rejections.count) objects"): \($0)"
             }
             while true {
                 let batch = try plan(scope, itemsMax: itemsMax)
-                try metadata.apply(try MetadataChanges(batch.changes, now: now, mapping: mapping) { try keys.uri(of: $0) })
+                if !batch.changes.isEmpty {
+                    knownPendingCount = nil
+                    try metadata.apply(try MetadataChanges(batch.changes, now: now, mapping: mapping) { try keys.uri(of: $0) })
+                }
                 if !batch.items.isEmpty {
                     let state = try metadata.state()
                     let planned = ExportBatch(
@@ -35,31 +43,53 @@ extension MirroredStore {
                         historyToken: state.exportedToken ?? state.token)
                     let written = scope == .all ? try write(planned) : nil
                     if let written { try appendRequest(of: written) }
-                    return ExportPlan(batch: written ?? planned, pendingCount: try metadata.pendingCount(), rejection: rejection)
+                    let plan = ExportPlan(batch: written ?? planned, pendingCount: try countPending(), rejection: rejection)
+                    return (plan, rejections.count)
                 }
-                if batch.changes.isEmpty { return ExportPlan(batch: nil, pendingCount: 0, rejection: rejection) }
+                if batch.changes.isEmpty { return (ExportPlan(batch: nil, pendingCount: 0, rejection: rejection), rejections.count) }
             }
         }
+    }
+
+    /// Queries the rejections only if there may be some: the items that are to be sent are all compared for that.
+    private func rejections() throws -> (count: Int, reason: String?) {
+        if !mayHaveRejections { return (0, nil) }
+        let rejections = try metadata.rejections()
+        mayHaveRejections = rejections.count > 0
+        return rejections
     }
 
     private func plan(_ scope: SyncMachine.ExportScope, itemsMax: Int) throws -> BatchPlan {
         let stages: [MirrorStage] = scope == .all ? [.needsUpload, .needsDelete] : [.needsDelete]
         let pending = try metadata.pendingRecords(stages, limit: itemsMax).compactMap { try $0.state(mapping) }
-        let uploads = pending.filter { $0.stage == .needsUpload }
-        var loaded = BatchPlan.Loaded()
-        loaded.rows = try rows(uploads.map(\.key))
+        var (fitting, loaded) = try load(pending)
         loaded.names = try names(ofTargetsIn: loaded.rows.values)
-        if try metadata.count(.deferred) > 0 {
-            for state in uploads { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
+        if try metadata.has(.deferred) {
+            for state in fitting where state.stage == .needsUpload {
+                loaded.parked += try metadata.deferredReferences(from: state.recordName)
+            }
         }
-        var bytes = 0
-        let fitting = pending.prefix(while: { state in
-            bytes += loaded.rows[state.key]?.approximateBytes ?? 0
-            // The first record is included regardless of its size.
-            return bytes <= Self.batchRowBytesMax || state.recordName == pending.first?.recordName
-        })
         let links = scope == .all ? try metadata.pendingLinks(limit: itemsMax) : []
-        return BatchPlan.plan(records: Array(fitting), links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax)
+        return BatchPlan.plan(records: fitting, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax)
+    }
+
+    /// Loads the rows of records up to the size of a batch, a few at a time.
+    private func load(_ pending: [RecordState]) throws -> (fitting: [RecordState], loaded: BatchPlan.Loaded) {
+        var fitting: [RecordState] = []
+        var loaded = BatchPlan.Loaded()
+        var bytes = 0
+        for start in stride(from: 0, to: pending.count, by: Self.rowsPerLoad) {
+            let part = pending[start..<min(start + Self.rowsPerLoad, pending.count)]
+            let rows = try rows(part.filter { $0.stage == .needsUpload }.map(\.key))
+            for state in part {
+                bytes += rows[state.key]?.approximateBytes ?? 0
+                // The first record is included regardless of its size.
+                guard bytes <= Self.batchRowBytesMax || fitting.isEmpty else { return (fitting, loaded) }
+                fitting.append(state)
+                loaded.rows[state.key] = rows[state.key]
+            }
+        }
+        return (fitting, loaded)
     }
 
     // MARK: Outbox
@@ -143,16 +173,20 @@ extension MirroredStore {
                 sent.items, outcomes: outcomes, generation: state.token == nil ? state.generation - 1 : state.generation, records: records,
                 links: links, mapping: mapping)
             try metadata.apply(try MetadataChanges(settlement.changes, now: now, mapping: mapping) { try keys.uri(of: $0) })
+            // Records that the server lacks are no longer to be sent, and not counted as accepted.
+            let verdict = settlement.verdict
+            knownPendingCount = verdict.needImport > 0 ? nil : knownPendingCount.map { max(0, $0 - verdict.accepted - verdict.failed) }
+            if verdict.failed > 0 { mayHaveRejections = true }
             // Items that were not accepted need the changes of the server.
             if let next, let known = sent.syncToken, state.token == known, !state.isFullFetch,
-                settlement.verdict.accepted == sent.items.count
+                verdict.accepted == sent.items.count
             {
                 (state.token, state.exportedToken) = (next, nil)
             } else if let saved {
                 state.exportedToken = saved
             }
             try metadata.set(state)
-            return settlement.verdict
+            return verdict
         }
     }
 
@@ -173,14 +207,13 @@ extension MirroredStore {
             sent, key: nil, outcomes: Dictionary(sent.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    func rejectedCount() throws -> Int { try transaction { try metadata.rejections().count } }
-
     // MARK: Resets
 
     /// Fetches the zone from its beginning, and treats its objects as a reset demands.
     func reset(_ reset: SyncMachine.Reset) throws {
         try transaction {
             try scan()
+            knownPendingCount = nil
             var state = try metadata.state()
             switch reset {
             case .fetchAgain: state.beginFullFetch(expectsHistory: true)
@@ -190,6 +223,8 @@ extension MirroredStore {
                 try noteCreationsInDoubt()
                 try metadata.removeRequests()
                 state.beginFullFetch(expectsHistory: false)
+                // The set-up that follows creates the zone.
+                state.databaseToken = nil
                 try metadata.markUnsent { _, _ in true }
             case .uploadLost(let version):
                 try noteCreationsInDoubt()

@@ -58,6 +58,7 @@ extension MirroredStore {
         let scan = ExportScan(history, mapping: mapping)
         let needs = scan.needs
         if needs.keys.isEmpty { return }
+        knownPendingCount = nil
         var loaded = ExportScan.Loaded()
         for state in try records(of: needs.keys) { loaded.records[state.key] = state }
         let owners = try objects(Set(needs.listings.map(\.owner)))

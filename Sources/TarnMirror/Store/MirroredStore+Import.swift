@@ -10,7 +10,7 @@ import MirroringCore
 /// Applies change pages: rows by a save of the mirror's context, sync metadata with it.
 extension MirroredStore {
     enum ApplyOutcome {
-        case applied(records: Int)
+        case applied
         /// The page is a duplicate, or stale.
         case dropped
         /// Contents that weren't needed when the page was fetched.
@@ -54,7 +54,7 @@ extension MirroredStore {
             changes.conflicts += (repair?.conflicts ?? []).map { ConflictColumns($0, now: now) }
             changes.state = state
             try save(with: changes)
-            return .applied(records: plan.recordsApplied)
+            return .applied
         }
     }
 
@@ -66,7 +66,7 @@ extension MirroredStore {
         for state in try records(named: needs.names) { loaded.records[state.recordName] = state }
         let hasLinks = try metadata.hasLinks()
         if hasLinks { loaded.links += try metadata.links(named: needs.names) }
-        if try metadata.count(.deferred) > 0 {
+        if try metadata.has(.deferred) {
             for name in needs.parked {
                 loaded.parked += try metadata.deferredReferences(from: name)
                 loaded.parked += try metadata.deferredReferences(to: name)

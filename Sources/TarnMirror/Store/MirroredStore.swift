@@ -32,6 +32,13 @@ final class MirroredStore: @unchecked Sendable {
     let keys: KeyTable
     /// Whether an earlier transaction may have left a journal.
     private var mayHaveJournal = true
+    /// Whether the metadata may name objects as an earlier version of the model does.
+    private var mayHaveEarlierNames = true
+    /// The number of items that are to be sent; nil if something other than sending may have changed it. Counting takes time proportional
+    /// to the number, and a first upload has many batches.
+    var knownPendingCount: Int?
+    /// Whether the server may have rejected items permanently.
+    var mayHaveRejections = true
 
     init(
         container: NSPersistentContainer, store: NSPersistentStore, mapping: RecordMapping, metadata: MetadataFile,
@@ -65,6 +72,7 @@ final class MirroredStore: @unchecked Sendable {
                     context.reset()
                     keys.trim()
                     if mayHaveJournal { try finishJournal() }
+                    if mayHaveEarlierNames { try renameObjects() }
                     let value = try body()
                     try metadata.save()
                     return value
@@ -73,6 +81,8 @@ final class MirroredStore: @unchecked Sendable {
                     metadata.context.rollback()
                     metadata.context.reset()
                     keys.trim(always: true)
+                    knownPendingCount = nil
+                    mayHaveRejections = true
                     throw error
                 }
             }
@@ -85,6 +95,7 @@ final class MirroredStore: @unchecked Sendable {
     /// - Throws: The error of the save: nothing is changed then. The changes made to objects before the call are dropped.
     func save(with changes: MetadataChanges) throws {
         guard context.hasChanges else {
+            knownPendingCount = nil
             try metadata.apply(changes)
             return try metadata.save()
         }
@@ -97,19 +108,33 @@ final class MirroredStore: @unchecked Sendable {
         do {
             try context.save()
         } catch {
+            let failure = Self.validationFailure(error) ?? error
             context.rollback()
             try metadata.removeJournal()
             try metadata.save()
             mayHaveJournal = false
-            throw error
+            throw failure
         }
         try environment.reached(.rowsSaved)
         try finish(changes)
     }
 
+    /// The failure of a save of values that the app's validation rejects; nil for other errors. It names the property, and no value.
+    private static func validationFailure(_ error: any Error) -> CloudFailure? {
+        guard let error = error as? CocoaError, 1550..<1700 ~= error.code.rawValue else { return nil }
+        let first = (error.userInfo[NSDetailedErrorsKey] as? [any Error])?.first as? CocoaError ?? error
+        let entity = (first.userInfo[NSValidationObjectErrorKey] as? NSManagedObject)?.entity.name ?? "an object"
+        let property = (first.userInfo[NSValidationKeyErrorKey] as? String).map { ".\($0)" } ?? ""
+        return CloudFailure(
+            .internalError,
+            "\(entity)\(property) from another device fails the app's validation (Core Data's error \(first.code.rawValue)), so sync waits; "
+                + "permit the value in the model or the class, or change it on the other device")
+    }
+
     private static let journalPrefix = "tarn.mirror."
 
     private func finish(_ changes: MetadataChanges) throws {
+        knownPendingCount = nil
         try metadata.apply(changes)
         try metadata.removeJournal()
         try metadata.save()
@@ -128,13 +153,32 @@ final class MirroredStore: @unchecked Sendable {
         mayHaveJournal = false
     }
 
+    /// Names objects as the present model does: their URIs contain the name of the entity, which a new version of the app may rename.
+    ///
+    /// Before anything looks up an object, and again until ``open()`` has stored the names of the present model.
+    private func renameObjects() throws {
+        if let known = try metadata.state().serverNames {
+            let lines = Set(known.split(separator: "\n"))
+            for entity in mapping.entities.values where !lines.contains("\(entity.entity.name) \(entity.name)") {
+                let records = NSPredicate(format: "entityName == %@", argumentArray: [entity.name])
+                for object in try metadata.objects(.record, where: records) {
+                    guard let uri = object.text("uri"), let renamed = keys.uri(uri, renamedTo: entity.entity.name), renamed != uri else {
+                        continue
+                    }
+                    object.setValue(renamed, forKey: "uri")
+                }
+            }
+            try metadata.save()
+        }
+        mayHaveEarlierNames = false
+    }
+
     // MARK: Set-up
 
     /// The account and zone of the last sync.
     struct Memory: Sendable {
         var owner: StoreOwner
-        /// Whether the store was synced with the zone before.
-        var isKnown: Bool
+        /// nil before the first sync with the zone.
         var databaseToken: String?
     }
 
@@ -166,14 +210,14 @@ final class MirroredStore: @unchecked Sendable {
             (state.container, state.store) = (containerIdentifier, store.identifier)
             (state.serverNames, state.fingerprint) = (names.text, mapping.fingerprint)
             try metadata.set(state)
-            return Memory(
-                owner: StoreOwner(user: state.user, server: state.server), isKnown: state.token != nil, databaseToken: state.databaseToken)
+            return Memory(owner: StoreOwner(user: state.user, server: state.server), databaseToken: state.databaseToken)
         }
     }
 
     /// Begins a launch: requests of an earlier one are in doubt, and rejected changes are retried once.
     func begin() throws {
         try transaction {
+            knownPendingCount = nil
             try metadata.doubtRequests()
             try metadata.clearRejections()
         }
@@ -206,8 +250,15 @@ final class MirroredStore: @unchecked Sendable {
     func pendingCount() throws -> Int {
         try transaction {
             try scan()
-            return try metadata.pendingCount()
+            return try countPending()
         }
+    }
+
+    /// Counts the items that are to be sent, unless the number is known.
+    func countPending() throws -> Int {
+        let count = try knownPendingCount ?? metadata.pendingCount()
+        knownPendingCount = count
+        return count
     }
 }
 

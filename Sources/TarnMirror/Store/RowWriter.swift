@@ -80,7 +80,10 @@ struct RowWriter {
         let changed = Set(slots)
         for property in entity.properties where changed.contains(property.slot) {
             guard case .attribute(let attribute) = property.kind else { continue }
-            object.setValue(AttributeValues.value(row.values[property.slot], as: attribute.type), forKey: attribute.name)
+            let value = AttributeValues.value(row.values[property.slot], as: attribute.type)
+            // A class with a scalar property may raise for nil: a new object often has it already.
+            if value == nil, object.value(forKey: attribute.name) == nil { continue }
+            object.setValue(value, forKey: attribute.name)
         }
     }
 
