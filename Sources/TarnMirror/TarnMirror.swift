@@ -37,8 +37,8 @@ public final class TarnMirror: Sendable {
     ///   - store: The store to sync; nil for the container's only one.
     ///   - options: The server and the account.
     /// - Throws: ``Failure`` with `.unsupportedStore` for a store that isn't an SQLite store with history tracking and remote change
-    ///   notifications, or that another mirror of this process syncs, `.unsupportedModel` for a model that can't be mirrored, `.invalidOptions`, and `.metadata` if the file of the sync
-    ///   metadata can't be opened.
+    ///   notifications, or that another mirror of this process syncs, `.unsupportedModel` for a model that can't be mirrored,
+    ///   `.invalidOptions`, and `.metadata` if the file of the sync metadata can't be opened.
     public convenience init(container: NSPersistentContainer, store: NSPersistentStore? = nil, options: Options) throws {
         let transport = try URLSessionTransport(options)
         try self.init(container: container, store: store, options: options, transport: transport, environment: .live)

@@ -7,7 +7,7 @@ import Foundation
 import Synchronization
 import TarnMirror
 
-/// Rejects requests of one operation with a text in their body, in the server's place.
+/// Rejects requests of one operation with a text in their body, instead of the server.
 final class Refusals: Sendable {
     private let refused = Mutex<(operation: String, text: Data, response: MirrorResponse)?>(nil)
 

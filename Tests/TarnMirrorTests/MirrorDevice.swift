@@ -24,7 +24,7 @@ protocol SyncingDevice: Sendable {
 }
 
 extension SyncingDevice {
-    /// Changes objects and saves, as an app does. If an import changed the same objects meanwhile, once more.
+    /// Changes objects and saves, as an app does. If an import changed the same objects meanwhile, it changes them again.
     func edit(_ body: @Sendable (NSManagedObjectContext) throws -> Void) throws {
         for _ in 0..<20 {
             do {
@@ -143,7 +143,7 @@ final class MirrorDevice: SyncingDevice {
     ///   - file: The store of an earlier device; nil for a new one.
     ///   - retries: Whether delays before retries take no time.
     ///   - reached: Called at each step; see ``MirrorEnvironment/reached``.
-    ///   - faults: Responses in the place of the server's.
+    ///   - faults: Responses instead of those of the server.
     ///   - assetBytesMax: See ``MirrorEnvironment/assetBytesMax``.
     ///   - prepare: Changes the store before the mirror exists.
     init(

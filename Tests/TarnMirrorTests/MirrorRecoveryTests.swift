@@ -137,7 +137,8 @@ import Testing
                 try await phone.kill()
                 phone = try MirrorDevice(phone.transport, file: phone.file, model: model)
             }
-            #expect(await code { [phone] in try await phone.sync() } == .badContainer)
+            let device = phone
+            #expect(await code { try await device.sync() } == .badContainer)
             #expect(try phone.dump == "Book  pages 0  title here")
             #expect(try await pair.records(ofType: "CD_Book").isEmpty)
         }

@@ -12,7 +12,7 @@ import TarnMirror
 import TestBasics
 import Testing
 
-/// Changes that a server or an app rejects, and what syncs beside them.
+/// Rejected changes: sync of all other changes continues.
 @Suite(.closesFixtures, .timeLimit(.minutes(2))) struct MirrorRejectionTests {
     private struct Stage {
         let cloud: InProcessCloud
