@@ -17,7 +17,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: ((1...15) + [17]).map { "format\($0)" })
+    @Test(arguments: ((1...15) + [17, 18]).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -46,7 +46,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: ((5...15) + [17]).map { "format\($0)" })
+    @Test(arguments: ((5...15) + [17, 18]).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -100,7 +100,7 @@ import Testing
             try bench.store.close()
             let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
             return try queue.read { db in
-                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 18)
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 19)
                 return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
             }
         }
@@ -123,6 +123,24 @@ import Testing
         #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
         let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }
         #expect(refused?.nativeCode == .userDeletedZone)
+        try bench.store.close()
+    }
+
+    /// Format 18 named the owner in each row, and had an index of times.
+    @Test func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire() async throws {
+        let bench = try await Self.open("format18")
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let guest = "_" + String(repeating: "b", count: 32)
+        let mia = bench.call(user: owner)
+        #expect(try await bench.biography("p1", as: mia).events.map(\.userRecordName) == [owner])
+        #expect(try await bench.biography("p2", as: mia).events.map(\.userRecordName) == [guest])
+        let stored = try await bench.read(mia) { _, view, _ in (try view.changeLog(at: 2)?.author, try view.changeLog(at: 3)?.author) }
+        #expect(stored == ("", guest))
+        let day: Int64 = 24 * 60 * 60 * 1000, written: Int64 = 1_795_281_371_283
+        try await bench.store.removeExpired(now: written + 90 * day)
+        #expect(try await bench.biography("p1", as: mia).events.count == 1)
+        try await bench.store.removeExpired(now: written + 90 * day + 1)
+        #expect(try await bench.biography("p1", as: mia).events.isEmpty)
         try bench.store.close()
     }
 

@@ -90,7 +90,7 @@ import Testing
     @Test func anEntryWithVeryLongNamesCountsThoseThatItHasNoRoomFor() {
         let names = (0..<30).map { String(repeating: "n", count: 200) + String($0) }
         let change = ChangeLogEntry.Change(number: 1, previous: nil, kind: .saved, fields: names)
-        let entry = ChangeLogEntry(time: 0, userRecordName: "", deviceID: "", requestUUID: "", changes: [change, change])
+        let entry = ChangeLogEntry(time: 0, author: "", deviceID: "", requestUUID: "", changes: [change, change])
         #expect(entry.changes.allSatisfy { $0.fields.count + $0.fieldsOmitted == 30 && $0.fields.count == 20 })
         #expect(StoredChanges(entry.changes).encoded().count < 2 * ChangeLogEntry.nameBytesMax)
     }

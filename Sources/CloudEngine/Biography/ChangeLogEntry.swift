@@ -55,23 +55,35 @@ package struct ChangeLogEntry: Hashable, Sendable {
 
     /// Milliseconds since 1970 UTC.
     package var time: Int64
-    package var userRecordName: String
+    /// The user record name of the sender, as ``author(_:in:)`` shortens it.
+    package var author: String
     package var deviceID: String
     /// As in the response's header and the server's log; empty for a change without a request.
     package var requestUUID: String
     /// In order of their numbers.
     package private(set) var changes: [Change]
 
-    package init(time: Int64, userRecordName: String, deviceID: String, requestUUID: String, changes: [Change]) {
+    package init(time: Int64, author: String, deviceID: String, requestUUID: String, changes: [Change]) {
         self.time = time
-        self.userRecordName = userRecordName
+        self.author = author
         self.deviceID = deviceID
         self.requestUUID = requestUUID
         self.changes = changes
         boundNames()
     }
 
-    /// Leaves out names that were not in the entry before once there is no room for new ones.
+    /// Returns the stored form of a user record name: empty for the owner of a private database, who makes nearly all of its changes. A
+    /// storage indexes the other names alone, which it searches when an account is removed; the owner's database is removed as a whole.
+    static func author(_ userRecordName: String, in partition: Partition) -> String {
+        partition.scope == .private && userRecordName == partition.owner ? "" : userRecordName
+    }
+
+    /// The user record name of the sender.
+    func userRecordName(in partition: Partition) -> String {
+        author.isEmpty && partition.scope == .private ? partition.owner : author
+    }
+
+    /// Removes field names once the limit of their bytes is reached.
     private mutating func boundNames() {
         var known: Set<String> = []
         var bytes = 0

@@ -52,7 +52,7 @@ extension Engine {
             }
             biography.events.append(
                 RecordBiography.Event(
-                    change: change, time: entry.time, userRecordName: entry.userRecordName, deviceID: entry.deviceID,
+                    change: change, time: entry.time, userRecordName: entry.userRecordName(in: call.partition), deviceID: entry.deviceID,
                     requestUUID: entry.requestUUID))
             // Numbers grow, so the chain ends.
             next = change.previous.flatMap { $0 < number ? $0 : nil }
@@ -65,8 +65,8 @@ extension Engine {
     func log(_ changes: [ChangeLogEntry.Change], in unit: any PartitionWriter, _ call: Call) throws {
         guard !changes.isEmpty else { return }
         let entry = ChangeLogEntry(
-            time: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID, requestUUID: call.requestUUID,
-            changes: changes)
+            time: call.now, author: ChangeLogEntry.author(call.caller.userRecordName, in: call.partition), deviceID: call.caller.deviceID,
+            requestUUID: call.requestUUID, changes: changes)
         try unit.append(entry, bytesMax: ChangeLogEntry.logBytesMax)
     }
 }

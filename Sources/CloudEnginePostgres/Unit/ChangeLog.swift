@@ -32,7 +32,7 @@ extension PostgresUnit {
             [part, number], from: .changeLog
         ).first.map { row in
             ChangeLogEntry(
-                time: row[0], userRecordName: row[1], deviceID: row[2], requestUUID: row[3],
+                time: row[0], author: row[1], deviceID: row[2], requestUUID: row[3],
                 changes: try Self.decode(StoredChanges.self, row[4]).changes)
         }
     }
@@ -40,7 +40,7 @@ extension PostgresUnit {
     func append(_ entry: ChangeLogEntry, bytesMax: Int64) throws {
         guard let last = entry.changes.last?.number else { return }
         let changes = StoredChanges(entry.changes).encoded()
-        let texts = [entry.userRecordName, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
+        let texts = [entry.author, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
         // Neither statement is waited for. The partition's row is locked, so no other unit appends in between.
         try run(
             """
@@ -50,7 +50,7 @@ extension PostgresUnit {
                 request = excluded.request, changes = excluded.changes, total = excluded.total
             """,
             [
-                part, last, entry.time, entry.userRecordName, entry.deviceID, entry.requestUUID, changes,
+                part, last, entry.time, entry.author, entry.deviceID, entry.requestUUID, changes,
                 Int64(texts + changes.count) + ChangeLogRows.rowBytes,
             ], changing: .changeLog)
         try run(

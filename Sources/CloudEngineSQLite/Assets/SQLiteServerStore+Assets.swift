@@ -90,7 +90,7 @@ extension SQLiteServerStore {
         let folder = assetFolder
         try await writing { db in
             let unused = now - Self.unusedMilliseconds
-            try db.execute(sql: "DELETE FROM answers WHERE at < ?", arguments: [unused])
+            try Self.removeExpiredAnswers(db, before: unused)
             try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
             try db.execute(sql: "DELETE FROM staged_requests WHERE at < ?", arguments: [unused])
             try Self.removeExpiredHistory(db, now: now)
@@ -110,6 +110,19 @@ extension SQLiteServerStore {
             try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)
         }
         try await removeUnreferencedObjects(now: now)
+    }
+
+    /// Removes answers from the first row on, up to as many rows in sequence that are not old enough as a set clock is likely to leave: the
+    /// rows are in the order of their times.
+    private static func removeExpiredAnswers(_ db: Database, before time: Int64) throws {
+        var last: Int64 = 0
+        while true {
+            let rows = try db.rows("SELECT rowid, at FROM answers WHERE rowid > ? ORDER BY rowid LIMIT 1000", [last])
+            let expired = rows.filter { $0[1] < time }.map { $0[0] as Int64 }
+            for row in expired { try db.run("DELETE FROM answers WHERE rowid = ?", [row]) }
+            guard let end = rows.last, !expired.isEmpty else { return }
+            last = end[0]
+        }
     }
 
     /// Removes old deletions and raises the floors below which tokens expire.

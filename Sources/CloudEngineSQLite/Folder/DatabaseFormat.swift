@@ -45,6 +45,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case answerUsage = 17
     /// A log of the changes of records, by request.
     case changeLog = 18
+    /// The logs of changes and of answers have fewer indexes, since each save pays for them.
+    case fewerIndexes = 19
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -69,6 +71,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .signIn: Self.signInTables
         case .answerUsage: Self.answerUsageColumn
         case .changeLog: SQLiteUnit.changeLogTable
+        case .fewerIndexes: "DROP INDEX answers_at; " + SQLiteUnit.changeLogDays
         }
     }
 

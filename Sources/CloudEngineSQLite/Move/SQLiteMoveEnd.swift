@@ -296,6 +296,7 @@ package final class SQLiteMoveEnd: MoveEnd {
     package func finish(_ triggers: [String]) throws {
         let db = try writing()
         for trigger in triggers { try db.execute(sql: trigger) }
+        try db.execute(sql: "DELETE FROM change_log_days; " + SQLiteUnit.listingDays)
         try db.execute(sql: "DROP INDEX IF EXISTS \(Self.versionsIndex)")
     }
 }

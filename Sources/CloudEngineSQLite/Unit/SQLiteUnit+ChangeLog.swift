@@ -8,6 +8,8 @@ import GRDB
 
 /// One row for each request that changed records, in order of the partition's change numbers: rows are appended at the end and removed from
 /// the beginning.
+///
+/// Each save of a record pays for each index. So the log has none of times: `change_log_days` has the partitions that have rows of a day.
 extension SQLiteUnit {
     static let changeLogTable = """
         CREATE TABLE change_log (
@@ -16,6 +18,23 @@ extension SQLiteUnit {
         CREATE INDEX change_log_at ON change_log (at);
         CREATE INDEX change_log_author ON change_log (author);
         """
+
+    /// See ``ChangeLogEntry/author``: rows without an author are the owner's.
+    static let changeLogDays = """
+        DROP INDEX change_log_at;
+        DROP INDEX change_log_author;
+        UPDATE change_log SET author = '' WHERE author IN (
+            SELECT owner FROM partitions p WHERE p.part = change_log.part AND p.scope = 'private');
+        CREATE INDEX change_log_author ON change_log (author) WHERE author <> '';
+        CREATE TABLE change_log_days (part INTEGER NOT NULL, day INTEGER NOT NULL, PRIMARY KEY (part, day)) WITHOUT ROWID;
+        CREATE INDEX change_log_days_day ON change_log_days (day);
+        """ + listingDays
+
+    /// Lists the days of rows that something else than ``append(_:bytesMax:)`` stored.
+    static let listingDays =
+        "INSERT OR IGNORE INTO change_log_days (part, day) SELECT DISTINCT part, at / \(dayMilliseconds) FROM change_log"
+
+    fileprivate static let dayMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
     /// Bytes of a row besides its texts.
     private static let rowBytes: Int64 = 64
@@ -28,7 +47,7 @@ extension SQLiteUnit {
             """, [part, number]
         ).map { row in
             ChangeLogEntry(
-                time: row[0], userRecordName: row[1], deviceID: row[2], requestUUID: row[3],
+                time: row[0], author: row[1], deviceID: row[2], requestUUID: row[3],
                 changes: try Self.decode(StoredChanges.self, row[4]).changes)
         }
     }
@@ -38,19 +57,24 @@ extension SQLiteUnit {
     func append(_ entry: ChangeLogEntry, bytesMax: Int64) throws {
         guard let last = entry.changes.last?.number else { return }
         let changes = StoredChanges(entry.changes).encoded()
-        let texts = [entry.userRecordName, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
-        let before: Int64? = try row("SELECT total FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1", [writtenPart]).map { $0[0] }
-        let total = (before ?? 0) + Int64(texts + changes.count) + Self.rowBytes
+        let texts = [entry.author, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
+        let before = try row("SELECT total, at FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1", [writtenPart])
+        let totalBefore: Int64 = before.map { $0[0] } ?? 0
+        let total = totalBefore + Int64(texts + changes.count) + Self.rowBytes
         try keeping {
             try run(
                 """
                 INSERT OR REPLACE INTO change_log (part, last, at, author, device, request, total, changes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """,
-                [writtenPart, last, entry.time, entry.userRecordName, entry.deviceID, entry.requestUUID, total, changes])
+                [writtenPart, last, entry.time, entry.author, entry.deviceID, entry.requestUUID, total, changes])
+            let day = entry.time / Self.dayMilliseconds
+            if before.map({ ($0[1] as Int64) / Self.dayMilliseconds }) != day {
+                try run("INSERT OR IGNORE INTO change_log_days (part, day) VALUES (?, ?)", [writtenPart, day])
+            }
         }
         // Each 256th of the limit: most entries look at no row at the other end, and the log has at most that much more.
         let step = max(1, bytesMax / 256)
-        guard (before ?? 0) / step != total / step else { return }
+        guard totalBefore / step != total / step else { return }
         while let first = try row("SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1", [writtenPart]),
             total - first[1] > bytesMax
         {
@@ -61,8 +85,18 @@ extension SQLiteUnit {
 }
 
 extension SQLiteServerStore {
+    /// Removes the rows before a time, in the partitions that may have one.
     static func removeExpiredChangeLog(_ db: Database, before time: Int64) throws {
-        try db.execute(sql: "DELETE FROM change_log WHERE at < ?", arguments: [time])
+        let days = try db.rows("SELECT day, part FROM change_log_days WHERE day <= ?", [time / SQLiteUnit.dayMilliseconds])
+        for row in days {
+            let (day, part): (Int64, Int64) = (row[0], row[1])
+            // The rows of a partition are in the order of their times, unless the clock was set.
+            while let first = try db.row("SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1", [part]), first[1] < time {
+                try db.run("DELETE FROM change_log WHERE part = ? AND last = ?", [part, first[0] as Int64])
+            }
+            guard (day + 1) * SQLiteUnit.dayMilliseconds <= time else { continue }
+            try db.run("DELETE FROM change_log_days WHERE part = ? AND day = ?", [part, day])
+        }
     }
 
     /// Replaces a user record name in the log of other databases, and removes the names of the devices.
@@ -70,10 +104,11 @@ extension SQLiteServerStore {
         while true {
             try await willRun()
             let count = try await removalUnit { db in
+                // With the condition of the index, which SQLite can't derive from a parameter.
                 try db.execute(
                     sql: """
                         UPDATE change_log SET author = ?, device = '' WHERE (part, last) IN (
-                            SELECT part, last FROM change_log WHERE author = ? LIMIT ?)
+                            SELECT part, last FROM change_log WHERE author = ? AND author <> '' LIMIT ?)
                         """, arguments: [AccountRemoval.placeholder, name, Self.removalRowsMax])
                 return db.changesCount
             }

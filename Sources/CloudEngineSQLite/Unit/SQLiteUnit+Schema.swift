@@ -75,7 +75,7 @@ extension SQLiteServerStore {
             for table in [
                 "index_entries", "record_indexes", "record_references", "public_subscriptions", "records", "zones", "subscriptions",
                 "uploads", "asset_links", "answers", "record_versions", "kept_assets", "client_tokens", "staged_requests",
-                "change_log",
+                "change_log", "change_log_days",
             ] {
                 try db.execute(sql: "DELETE FROM \(table) WHERE \(parts)", arguments: key)
             }

@@ -139,13 +139,15 @@ extension SQLiteUnit {
         try unlistPublicly(id, part: writtenPart)
     }
 
+    /// The rows of all databases are in the order of their times, by which they expire: a new answer never takes the place of an old one.
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {
         try keeping {
-            try run(
-                """
-                INSERT INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (part, key) DO UPDATE SET fingerprint = excluded.fingerprint, at = excluded.at, body = excluded.body
-                """, [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
+            let arguments: Arguments = [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body]
+            let sql = "INSERT INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (part, key) DO NOTHING"
+            try run(sql, arguments)
+            guard db.changesCount == 0 else { return }
+            try run("DELETE FROM answers WHERE part = ? AND key = ?", [writtenPart, key])
+            try run(sql, arguments)
         }
     }
 

@@ -105,6 +105,7 @@ package enum MovedTables {
     /// Tables that stay behind, with the reason.
     package static let left = [
         "request_counts": "requests of the last two minutes: a crash empties it, too",
+        "change_log_days": "derived from the log of changes, in SQLite alone",
         "password_attempts": "wrong passwords of the last 15 minutes: SQLite's server has them in memory",
         "password_networks": "networks from which owners signed in: learned again with the next sign-in",
     ]

@@ -186,7 +186,7 @@
                         SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'move%' ORDER BY name
                         """)
                 var lines: [String] = []
-                for table in tables {
+                for table in tables where MovedTables.left[table] == nil {
                     for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
                         if table == "meta", row["key"] == "move" { continue }
                         let cells = row.map { name, value in
@@ -199,6 +199,15 @@
                 lines += try String.fetchAll(
                     db, sql: "SELECT 'trigger: ' || name FROM sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'move%'")
                 return lines.sorted()
+            }
+        }
+
+        /// Whether the days of the log of changes are those of its rows.
+        static func daysAreListed(_ path: String) throws -> Bool {
+            try open(path).read { db in
+                let days = "SELECT part || ' ' || day FROM change_log_days ORDER BY 1"
+                let found = "SELECT DISTINCT part || ' ' || (at / 86400000) FROM change_log ORDER BY 1"
+                return try String.fetchAll(db, sql: days) == String.fetchAll(db, sql: found)
             }
         }
     }

@@ -68,6 +68,7 @@
             let new = TemporaryFolder()
             _ = try Self.moveBack(from: address, assets: server.folder.path, to: new.path)
             #expect(try RandomServer.dump(new.path) == before)
+            #expect(try RandomServer.daysAreListed(new.path))
             #expect(Self.files(new.path) == report.files)
             // And once more into the folder that it left.
             let second = try #require(TemporaryPostgres.shared).makeDatabase()

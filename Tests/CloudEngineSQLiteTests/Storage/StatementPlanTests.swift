@@ -39,6 +39,7 @@ import Testing
             "INSERT INTO share_news (part, user, zone_name, gone, change) \(numbers(500)) SELECT i % 20 + 1, 'name-' || i, 'zone', 0, i FROM n",
             "INSERT INTO record_versions (part, zone, name, at, replaced, body) \(numbers(5000)) SELECT i % 20 + 1, 1, 'record-' || i, i, i, x'00' FROM n",
             "INSERT INTO change_log (part, last, at, author, device, request, total, changes) \(numbers(20_000)) SELECT i % 20 + 1, i, i, 'name-' || (i % 500), 'd', 'r', i, x'00' FROM n",
+            "INSERT INTO change_log_days (part, day) \(numbers(5000)) SELECT i % 500 + 1, i / 500 FROM n",
             "INSERT INTO answers (part, key, fingerprint, at, body) \(numbers(5000)) SELECT i % 500 + 1, 'key-' || i, i, i, x'00' FROM n",
             "INSERT INTO uploads (part, id, record, field, created, checksum, size) \(numbers(2000)) SELECT i % 50 + 1, 'upload-' || i, 'r', 'f', i, 'sum-' || i, i FROM n",
             "INSERT INTO assets (part, checksum, size, since) \(numbers(5000)) SELECT i % 50 + 1, 'sum-' || i, i, i FROM n",
@@ -132,6 +133,8 @@ import Testing
             PlanException(
                 "SELECT rowid, key, length(key) + length(body) FROM answers…",
                 because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
+            PlanException(
+                "INSERT OR IGNORE INTO change_log_days (part, day) SELECT…", because: "A move to a folder ends, or a format is new."),
             PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
         ]
         for table in [
@@ -142,7 +145,8 @@ import Testing
                 PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
         }
         for table in [
-            "answers", "asset_links", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions",
+            "answers", "asset_links", "change_log", "change_log_days", "client_tokens", "index_entries", "kept_assets",
+            "public_subscriptions",
             "record_indexes",
             "record_references", "staged_requests",
             "record_versions", "records", "subscriptions", "uploads", "zones",
@@ -152,7 +156,8 @@ import Testing
                     "DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
         }
         let owned = [
-            "answers", "asset_links", "assets", "change_log", "client_tokens", "index_entries", "kept_assets", "public_subscriptions",
+            "answers", "asset_links", "assets", "change_log", "change_log_days", "client_tokens", "index_entries", "kept_assets",
+            "public_subscriptions",
             "record_indexes",
             "record_parents",
             "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news",

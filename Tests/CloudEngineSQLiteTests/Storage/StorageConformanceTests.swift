@@ -309,7 +309,7 @@ import Testing
 
     private static func entry(_ numbers: ClosedRange<Int64>) -> ChangeLogEntry {
         ChangeLogEntry(
-            time: 7, userRecordName: "_mia", deviceID: "phone", requestUUID: "R",
+            time: 7, author: "_mia", deviceID: "phone", requestUUID: "R",
             changes: numbers.map { ChangeLogEntry.Change(number: $0, previous: 1, kind: .saved, fields: ["b", "a"], fieldsOmitted: 2) })
     }
 

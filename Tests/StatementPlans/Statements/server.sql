@@ -7,10 +7,14 @@ DELETE FROM asset_links WHERE part IN (SELECT part FROM partitions WHERE contain
 DELETE FROM assets WHERE (part, checksum) IN (SELECT part, checksum FROM assets WHERE part = ? LIMIT ?)
 DELETE FROM assets WHERE part = ?
 DELETE FROM change_log WHERE (part, last) IN (SELECT part, last FROM change_log WHERE part = ? LIMIT ?)
-DELETE FROM change_log WHERE at < ?
 DELETE FROM change_log WHERE part = ?
 DELETE FROM change_log WHERE part = ? AND last = ?
 DELETE FROM change_log WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
+DELETE FROM change_log_days
+DELETE FROM change_log_days WHERE (part, day) IN (SELECT part, day FROM change_log_days WHERE part = ? LIMIT ?)
+DELETE FROM change_log_days WHERE part = ?
+DELETE FROM change_log_days WHERE part = ? AND day = ?
+DELETE FROM change_log_days WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM client_tokens WHERE (part, zone, user, device) IN (SELECT part, zone, user, device FROM client_tokens WHERE part = ? LIMIT ?)
 DELETE FROM client_tokens WHERE part = ?
 DELETE FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device = ?
@@ -80,6 +84,8 @@ DELETE FROM web_sessions WHERE account = ?
 DELETE FROM zones WHERE (part, zone) IN (SELECT part, zone FROM zones WHERE part = ? LIMIT ?)
 DELETE FROM zones WHERE part = ?
 DELETE FROM zones WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
+INSERT OR IGNORE INTO change_log_days (part, day) SELECT DISTINCT part, at / 86400000 FROM change_log
+INSERT OR IGNORE INTO change_log_days (part, day) VALUES (?, ?)
 INSERT OR REPLACE INTO meta (key, value) VALUES ('history', ?)
 SELECT 1 FROM accounts WHERE operator = 1 LIMIT 1
 SELECT DISTINCT json_extract(CAST(body AS TEXT), '$.query.recordType') FROM subscriptions WHERE part = ?
@@ -98,9 +104,11 @@ SELECT container, environment, user FROM restrictions WHERE user = ? LIMIT ?
 SELECT count(*) FROM (SELECT 1 FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND deleted = 0 LIMIT ?)
 SELECT count(*) FROM (SELECT 1 FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ? LIMIT ?)
 SELECT count(*) FROM (SELECT 1 FROM shared_records WHERE part = ? AND zone = ? AND change > ? AND change < ? AND gone = 0 AND share IN (?,?) LIMIT ?)
+SELECT day, part FROM change_log_days WHERE day <= ?
 SELECT e.key, r.change, r.body FROM index_entries e JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name WHERE e.part = ? AND e.zone = ? AND e.number = ? AND (e.key, e.name) < (?, ?) AND e.key >= ? ORDER BY e.key DESC, e.name DESC
 SELECT e.key, r.change, r.body FROM index_entries e JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name WHERE e.part = ? AND e.zone = ? AND e.number = ? AND (e.key, e.name) > (?, ?) AND e.key < ? ORDER BY e.key, e.name
 SELECT id FROM subscriptions WHERE part = ?
+SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts ORDER BY name
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE account = ?
@@ -113,9 +121,9 @@ SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JO
 SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name WHERE s.part = ? AND s.zone = ? AND s.share IN (?) AND s.change > ? AND s.change < ? AND (s.gone = 0 OR NOT EXISTS ( SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name AND o.gone = 0 AND o.share IN (?))) ORDER BY s.change LIMIT ?
 SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name WHERE s.part = ? AND s.zone = ? AND s.share IN (?) AND s.change > ? AND s.change < ? AND s.gone = 0 AND r.deleted = 0 AND (s.gone = 0 OR NOT EXISTS ( SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name AND o.gone = 0 AND o.share IN (?))) ORDER BY s.change LIMIT ?
 SELECT s.name, s.root, s.public_permission, CASE WHEN m.by_link THEN s.public_permission = 'READ_WRITE' ELSE m.can_write END, m.administrator FROM share_members m INDEXED BY share_members_user CROSS JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share WHERE m.part = ? AND m.zone = ? AND m.user = ? AND (m.by_link = 0 OR s.public_permission IN ('READ_ONLY', 'READ_WRITE')) ORDER BY s.name
-SELECT total FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1
+SELECT total, at FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1
 SELECT value FROM meta WHERE key = 'history'
 SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones WHERE part = ? AND change > ? AND zone <> ? ORDER BY change LIMIT ?
 SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones WHERE part = ? AND deleted = 0 ORDER BY name
 SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones WHERE part = ? AND name = ?
-UPDATE change_log SET author = ?, device = '' WHERE (part, last) IN ( SELECT part, last FROM change_log WHERE author = ? LIMIT ?)
+UPDATE change_log SET author = ?, device = '' WHERE (part, last) IN ( SELECT part, last FROM change_log WHERE author = ? AND author <> '' LIMIT ?)
