@@ -254,13 +254,13 @@ let package = Package(
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
-                "CAllocationCounter", "CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore",
+                "CAllocationCounter", "CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore", "TestBasics",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "ModelFileTests", dependencies: ["ManagedModel", "ModelFile", "ModelFolders"]),
         .testTarget(
-            name: "ModelToolTests", dependencies: ["CoreData", "ManagedModel", "ModelFile", "ModelFolders", "ModelTool"],
+            name: "ModelToolTests", dependencies: ["CoreData", "ManagedModel", "ModelFile", "ModelFolders", "ModelTool", "TestBasics"],
             exclude: ["Golden", "Shelves.xcdatamodeld"],
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
@@ -273,7 +273,8 @@ let package = Package(
             name: "TypicalCloudCodeTests", dependencies: ["CloudKit", "CloudKitTesting"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(
-            name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "ValueSimulation"]),
+            name: "MirroringCoreTests",
+            dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport", "TestBasics", "ValueSimulation"]),
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: [
@@ -287,7 +288,7 @@ let package = Package(
                 "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore", "TarnMirror",
                 "TestBasics",
             ]),
-        .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
+        .testTarget(name: "SimulationTests", dependencies: ["SimulationKit", "TestBasics"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests",

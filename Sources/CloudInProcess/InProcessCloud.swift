@@ -231,7 +231,8 @@ package final class InProcessCloud: Sendable {
             offered = offering ?? offered
             return offered
         }
-        let store = try SQLiteServerStore(path: folder.path, use: .server, firstKey: firstKey)
+        // Passwords are those of a test: guesses need not be expensive.
+        let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16, firstKey: firstKey)
         let hub = PushHub()
         let (clock, random) = (clock, random)
         let service = CloudService(

@@ -6,9 +6,12 @@ import CloudWire
 
 /// Which container, and which of its environments.
 struct ContainerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
+    static let containerHelp = ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier")
+    static let environmentHelp: ArgumentHelp = "development or production."
+
+    @Option(help: ContainerOptions.containerHelp)
     var container: String
-    @Option(help: "development or production.")
+    @Option(help: ContainerOptions.environmentHelp)
     var environment = CloudEnvironment.development
 
     func validate() throws { try Self.check(container) }

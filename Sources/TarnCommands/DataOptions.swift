@@ -5,43 +5,41 @@ import ArgumentParser
 import CloudService
 import Foundation
 
-/// The folder of a server.
-struct FolderOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder"))
-    var data = standard
+/// Options that several groups have. A group inside another one would be shorter, but a debug build of ArgumentParser validates it four
+/// times as often for each group around it.
+extension ServerData {
+    static let folderHelp = ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder")
+    static let settingsHelp = ArgumentHelp(
+        "File with the server's settings, for its line database; TARN_CONFIG names one too.", valueName: "path")
 
     /// The folder without an option.
-    static var standard: String { ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data" }
-}
+    static let standardFolder = ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data"
 
-/// The file with a server's settings.
-struct ConfigOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("File with the server's settings, for its line database; TARN_CONFIG names one too.", valueName: "path"))
-    var config: String?
-
-    /// The data in a folder, and in the database of a flag, of the environment or of the settings file, in this order.
+    /// The data in a folder, and in the database of an option, of the environment or of the settings file, in this order.
     ///
     /// - Throws: `CommandError` for an unusable address or file.
-    func data(folder: String, database: String?) throws -> ServerData {
+    init(folder: String, database: String?, settingsFile: String?) throws {
         let address = try database.map { try DatabaseAddress($0) }
-        return ServerData(
+        self.init(
             folder: folder,
-            database: try address ?? ServerSettings.database(file: config, environment: ProcessInfo.processInfo.environment))
+            database: try address ?? ServerSettings.database(file: settingsFile, environment: ProcessInfo.processInfo.environment))
     }
 }
 
 /// The options of commands on a server's data.
 struct DataOptions: ParsableArguments {
-    @OptionGroup var folder: FolderOptions
+    @Option(help: ServerData.folderHelp)
+    var data = ServerData.standardFolder
     @Option(
         help: ArgumentHelp(
             "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too. (default: SQLite in the data folder)",
             valueName: "url"))
     var database: String?
-    @OptionGroup var settings: ConfigOptions
+    @Option(help: ServerData.settingsHelp)
+    var config: String?
 
     /// - Throws: `CommandError` for an unusable address or file.
-    func location() throws -> ServerData { try settings.data(folder: folder.data, database: database) }
+    func location() throws -> ServerData { try ServerData(folder: data, database: database, settingsFile: config) }
 
     /// Opens the data, runs `body`, and closes it; see ``ServerData``.
     func withStore<Value>(

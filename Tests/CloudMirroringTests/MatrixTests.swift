@@ -148,6 +148,8 @@ import Testing
         }
         #expect(try changes(NSPredicate(format: "author == %@", "NSCloudKitMirroringDelegate.import")) == ["Post"])
         #expect(try changes(NSPredicate(format: "author != %@", "NSCloudKitMirroringDelegate.import")) == ["Tag"])
+        // The export of the tag began with its save.
+        try await phone.container.sync(timeout: .seconds(600))
     }
 
     @Test func objectsOutsideOfTheCloudConfigurationAreLocal() async throws {

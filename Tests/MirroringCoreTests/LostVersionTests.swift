@@ -4,6 +4,7 @@
 import CloudWire
 import ManagedModel
 import MirroringCore
+import TestBasics
 import Testing
 import ValueSimulation
 
@@ -114,7 +115,7 @@ import ValueSimulation
     }
 
     /// No value that a device saved is dropped silently, and all devices converge: with up to three restores of one backup.
-    @Test(arguments: 1...60 as ClosedRange<UInt64>) func everyValueIsShownOrLogged(seed: UInt64) {
+    @Test(arguments: SeedPart.of(1...60 as ClosedRange<UInt64>)) func everyValueIsShownOrLogged(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var world = World(devices: 3, isComparable: seed % 3 > 0)
         /// Values that no later save of a device that saw them replaced, by object and property.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import TestBasics
 import Testing
 import ValueSimulation
 
@@ -25,7 +26,7 @@ import ValueSimulation
 
 /// Three devices with order, requirements, unique values and relocation, as a seed decides.
 @Suite struct FeatureSimulationTests {
-    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    @Test(arguments: SeedPart.of(1...200 as ClosedRange<UInt64>))
     func devicesConvergeWithEachFeature(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
@@ -118,6 +119,9 @@ enum Seeds {
     static var chosen: [UInt64] {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIM_SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        return found.filter { $0 > 150 } + Array(1...(environment["SIM_SEEDS"].flatMap { UInt64($0) }.map { max($0, 1) } ?? 150))
+        if let count = environment["SIM_SEEDS"].flatMap({ UInt64($0) }) {
+            return found.filter { $0 > count } + Array(1...max(count, 1))
+        }
+        return found + SeedPart.of(1...150 as ClosedRange<UInt64>).filter { !found.contains($0) }
     }
 }

@@ -35,10 +35,9 @@ import ValueSimulation
 
     /// More names in a millisecond than there are numbers go on in the next one.
     @Test func anExhaustedMillisecondContinuesInTheNext() {
-        var names = TimeOrderedNames()
-        var last = ""
-        for _ in 0..<(1 << 22) { last = names.next(at: 5, random: 0) }
-        #expect(last == "00000000-0005-7FFF-BFF0-000000000000")
+        var names = TimeOrderedNames(millisecond: 5, number: (1 << 22) - 3)
+        #expect(names.next(at: 5, random: 0) == "00000000-0005-7FFF-BFE0-000000000000")
+        #expect(names.next(at: 5, random: 0) == "00000000-0005-7FFF-BFF0-000000000000")
         #expect(names.next(at: 5, random: 0) == "00000000-0006-7000-8000-000000000000")
     }
 }

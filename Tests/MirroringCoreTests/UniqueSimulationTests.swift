@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import TestBasics
 import Testing
 import ValueSimulation
 
@@ -27,7 +28,7 @@ import ValueSimulation
         devicesConvergeOnOneObjectPerUniqueValue(seed: seed)
     }
 
-    @Test(arguments: 1...300)
+    @Test(arguments: SeedPart.of(1...300 as ClosedRange<UInt64>))
     func devicesConvergeOnOneObjectPerUniqueValue(seed: UInt64) {
         #expect(UniqueWorld.violations(seed: seed) == [], "seed \(seed)")
     }

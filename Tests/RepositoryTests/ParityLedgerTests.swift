@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import Synchronization
 import Testing
 
 /// The ledger against the tests: a row can't say "same" without a test that shows it.
@@ -29,9 +30,11 @@ import Testing
         "stream": "a part of a path that the client of the tests opens",
     ]
 
-    static func index() throws -> TestIndex {
+    private static let all = Result {
         TestIndex(try RepositoryFiles.swift(in: "Tests").map { (String($0.path.dropFirst("Tests/".count)), $0.text) })
     }
+
+    static func index() throws -> TestIndex { try all.get() }
 
     @Test func everyClaimNamesATestThatExists() throws {
         let ledger = try ParityLedger(RepositoryFiles.text(at: "Documentation/Parity.md"))
@@ -145,10 +148,21 @@ enum RepositoryFiles {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
+    /// Files that were read, by folder: most rules read all sources or all tests.
+    private static let files = Mutex<[String: [(path: String, text: String)]]>([:])
+
     static func swift(in folder: String) throws -> [(path: String, text: String)] {
-        let names = try #require(FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path))
-        return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-            ("\(folder)/\(name)", try text(at: "\(folder)/\(name)"))
+        if let files = files.withLock({ $0[folder] }) { return files }
+        let url = root.appendingPathComponent(folder)
+        #expect(FileManager.default.fileExists(atPath: url.path), "there is no folder \(folder)")
+        let names = try #require(FileManager.default.enumerator(atPath: url.path))
+        let read = try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
+            (path: "\(folder)/\(name)", text: try text(at: "\(folder)/\(name)"))
         }
+        files.withLock { $0[folder] = read }
+        return read
     }
+
+    /// Whether a file has a text, by its bytes: `contains` takes seconds for all files and words.
+    static func has(_ word: String, in text: String) -> Bool { text.withCString { strstr($0, word) != nil } }
 }

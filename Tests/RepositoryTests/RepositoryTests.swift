@@ -35,7 +35,8 @@ import Testing
     @Test func bannedWordsStayOut() throws {
         for rule in Self.banned {
             for folder in rule.folders {
-                for file in try Self.swiftFiles(in: folder) where !file.path.hasSuffix("RepositoryTests.swift") {
+                for file in try RepositoryFiles.swift(in: folder)
+                where !file.path.hasSuffix("RepositoryTests.swift") && RepositoryFiles.has(rule.word, in: file.text) {
                     for (number, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
                     where line.contains(rule.word) && !line.drop(while: { $0 == " " }).hasPrefix("//") {
                         Issue.record("\(file.path):\(number + 1): '\(rule.word)'; use \(rule.instead)")
@@ -54,8 +55,9 @@ import Testing
     ]
 
     @Test func primitivesHaveOneHome() throws {
-        for file in try Self.swiftFiles(in: "Sources") where !file.path.hasPrefix("Sources/SystemSupport/") {
-            for copy in Self.primitives where file.text.contains(copy.text) && !copy.exceptions.contains(where: file.path.hasPrefix) {
+        for file in try RepositoryFiles.swift(in: "Sources") where !file.path.hasPrefix("Sources/SystemSupport/") {
+            for copy in Self.primitives
+            where RepositoryFiles.has(copy.text, in: file.text) && !copy.exceptions.contains(where: file.path.hasPrefix) {
                 Issue.record("\(file.path) has '\(copy.text)': use SystemSupport's \(copy.primitive)")
             }
         }
@@ -66,7 +68,7 @@ import Testing
         let table =
             /TARN_(STATE|ZONE|RECORD|LINK|LINKRANK|PARKED|RANK|INCOMPLETE|LACKING|MERGED|DELETED|OUTBOX|STAGEDPAGE|STAGEDASSET|CONFLICT|EVENT)\b/
         for folder in ["Sources/CloudMirroring", "Sources/SimulationKit", "Sources/MirroringCore"] {
-            for file in try Self.swiftFiles(in: folder) where !file.path.contains("/Metadata/") {
+            for file in try RepositoryFiles.swift(in: folder) where !file.path.contains("/Metadata/") {
                 for (number, line) in file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
                 where line.contains(table) && !line.drop(while: { $0 == " " }).hasPrefix("//") {
                     Issue.record(
@@ -80,7 +82,7 @@ import Testing
     @Test func everySourceHasItsHeader() throws {
         for folder in ["Sources", "Tests", "Examples", "Plugins", "Benchmarks/Bench"] {
             // A manifest begins with the version of the tools; swift-package asks for that.
-            for file in try Self.swiftFiles(in: folder)
+            for file in try RepositoryFiles.swift(in: folder)
             where !file.path.hasSuffix("Package.swift") && !file.text.hasPrefix("// SPDX-License-Identifier: Apache-2.0\n") {
                 Issue.record("\(file.path) does not begin with its licence line")
             }
@@ -89,22 +91,10 @@ import Testing
 
     @Test func filesStayReadable() throws {
         for folder in ["Sources", "Examples", "Benchmarks/Bench"] {
-            for file in try Self.swiftFiles(in: folder) {
+            for file in try RepositoryFiles.swift(in: folder) {
                 let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false).count
                 if lines > 500 { Issue.record("\(file.path) has \(lines) lines: which second type hides inside?") }
             }
-        }
-    }
-
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    private static func swiftFiles(in folder: String) throws -> [(path: String, text: String)] {
-        let url = root.appendingPathComponent(folder)
-        #expect(FileManager.default.fileExists(atPath: url.path), "there is no folder \(folder)")
-        let names = try #require(FileManager.default.enumerator(atPath: url.path))
-        return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-            ("\(folder)/\(name)", try String(contentsOf: url.appendingPathComponent(name), encoding: .utf8))
         }
     }
 }

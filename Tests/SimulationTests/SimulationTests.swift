@@ -3,17 +3,12 @@
 
 import Foundation
 import SimulationKit
+import TestBasics
 import Testing
 
-/// A share of the seeds of `make simulate`, and the planted bugs that it has to find.
+/// A share of the seeds of `make simulate`, of which a run of all tests has a part, and the planted bugs that it has to find.
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-    /// A seed takes seconds in debug, so that a run of all tests has a part of them. With `TARN_ALL_SEEDS=1` it has all.
-    private static func part<Seed>(of seeds: [Seed]) -> [Seed] {
-        let step = ProcessInfo.processInfo.environment["TARN_ALL_SEEDS"] == "1" ? 1 : 4
-        return stride(from: 0, to: seeds.count, by: step).map { seeds[$0] }
-    }
-
-    @Test(arguments: part(of: Array(1...12))) func noAcknowledgedChangeIsLost(seed: UInt64) throws {
+    @Test(arguments: SeedPart.of(1...12 as ClosedRange<UInt64>)) func noAcknowledgedChangeIsLost(seed: UInt64) throws {
         #expect(try Simulation.run(seed: seed).violations == [], "seed \(seed)")
     }
 
@@ -141,7 +136,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: part(of: lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {
+    @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed): \(lesson)")
     }
 
@@ -149,7 +144,7 @@ import Testing
     /// imported since; in 36, an object was there twice; in 1 and 60, two devices sent a record again and one value was in no log. In 208,
     /// 262, 308, 379, 439 and 454, a request arrived late and was executed once more. In 430, the backup lacked a database, and the new one
     /// counted as the lost one's continuation; in 61 and 753, it lacked the user's record name, and a device archived its store.
-    @Test(arguments: part(of: [1, 2, 36, 52, 60, 61, 208, 262, 308, 379, 430, 439, 454, 753] as [UInt64]))
+    @Test(arguments: SeedPart.of([1, 2, 36, 52, 60, 61, 208, 262, 308, 379, 430, 439, 454, 753] as [UInt64]))
     func aServerRestoredFromABackupRecoversRecordsFromDevices(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, features: [.restores])
         #expect(report.violations == [], "seed \(seed)")

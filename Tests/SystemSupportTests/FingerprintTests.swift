@@ -11,6 +11,7 @@ import Testing
             ("", 0xcbf2_9ce4_8422_2325, "6c62272e07bb014262b821756295c58d"),
             ("a", 0xaf63_dc4c_8601_ec8c, "d228cb696f1a8caf78912b704e4a8964"),
             ("foobar", 0x8594_4171_f739_67e8, "343e1662793c64bf6f0d3597ba446f18"),
+            ("chongo was here!\n", 0x4681_0940_eff5_f915, "d09f538fec03781a034e1e32bab19a75"),
         ] as [(String, UInt64, String)])
     func hashesAreThoseOfTheDraft(_ text: String, _ narrow: UInt64, _ wide: String) {
         #expect(Fingerprint(text.utf8).value == narrow)

@@ -63,8 +63,9 @@ import Testing
         #expect(files.filter { !names.contains($0) }.sorted() == [], "no command has these files: delete them")
     }
 
-    @Test(arguments: all.filter(\.isLeaf)) func everyCommandHasExamplesAndJSON(_ entry: Entry) {
-        let help = TarnCommand.helpMessage(for: entry.type, columns: 100)
+    @Test(arguments: all.filter(\.isLeaf)) func everyCommandHasExamplesAndJSON(_ entry: Entry) throws {
+        // `helpAndErrorsAreGolden` compares it with the command's.
+        let help = try String(contentsOf: GoldenFile.folder.appendingPathComponent(entry.fileName), encoding: .utf8)
         #expect(help.contains("Examples:"), "\(entry.words) has no examples: use Help.discussion(…, examples:) as the others do")
         let words = "\(entry.words) has no --json: use OutputOptions, or list it in withoutJSON if it prints no data"
         #expect(help.contains("--json") || Self.withoutJSON.contains(entry.words), "\(words)")

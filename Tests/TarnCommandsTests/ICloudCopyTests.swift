@@ -326,14 +326,13 @@ import Testing
     @Test func partsAreTheZonesAndTheNamedTypes() async throws {
         let fixture = try await Fixture()
         try await fixture.save([plant("p1")], at: fixture.iCloudEnd)
-        let common = ["--container", Self.container, "--session", "s"]
-        let options = try ICloudPairOptions.parse(common + ["--type", "Post", "--type", "Tag"])
+        let options = try ICloudPairOptions.parse(["--type", "Post", "--type", "Tag"])
         #expect(
             try await options.parts(of: fixture.iCloudEnd) == [
                 CopyPart(zone: "Garden", recordType: nil), CopyPart(zone: ZoneID.defaultZoneName, recordType: "Post"),
                 CopyPart(zone: ZoneID.defaultZoneName, recordType: "Tag"),
             ])
-        let missing = try ICloudPairOptions.parse(common + ["--zone", "Pond"])
+        let missing = try ICloudPairOptions.parse(["--zone", "Pond"])
         let error = await #expect(throws: CommandError.self) { try await missing.parts(of: fixture.iCloudEnd) }
         #expect(error?.description.contains("Pond") == true)
     }

@@ -22,12 +22,14 @@ import Testing
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    private static func symbols() throws -> [Symbol] {
+    private static let allSymbols = Result {
         let row = /\| `(?:(\w+)\.)?(\w+)(?:\([^)]*\))?` \| ([^|]+) \| `([^`]+)` \|/
         return try text("Documentation/AppleSymbols.md").matches(of: row).map {
             Symbol(owner: $0.1.map(String.init), name: String($0.2), since: String($0.3), page: String($0.4))
         }
     }
+
+    private static func symbols() throws -> [Symbol] { try allSymbols.get() }
 
     private static func files(_ target: String) throws -> [String] {
         let folder = root.appendingPathComponent("Sources/\(target)")
@@ -37,12 +39,14 @@ import Testing
         }
     }
 
-    /// The sources without comments and the texts of strings.
-    private static func code() throws -> String {
+    /// The sources without comments and the texts of strings. Made once: a debug build takes seconds.
+    private static let allCode = Result {
         try files("TarnMirror").flatMap { $0.split(separator: "\n") }.map { line in
             line.replacing(/\/\/.*/, with: "").replacing(/"(?:\\.|[^"\\])*"/, with: "\"\"")
         }.joined(separator: "\n")
     }
+
+    private static func code() throws -> String { try allCode.get() }
 
     /// Types that the package declares.
     private static func declared() throws -> Set<String> {

@@ -14,37 +14,52 @@ package struct SHA256 {
         while message.count % 64 != 56 { message.append(0) }
         message += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * UInt64($0))) }
         var hash = SHA256()
-        for start in stride(from: 0, to: message.count, by: 64) { hash.compress(message[start..<start + 64]) }
+        message.withUnsafeBytes { message in
+            for start in stride(from: 0, to: message.count, by: 64) { hash.compress(message, from: start) }
+        }
         return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
     }
 
-    private mutating func compress(_ block: ArraySlice<UInt8>) {
-        var words: [UInt32] = []
-        words.reserveCapacity(64)
-        for start in stride(from: block.startIndex, to: block.endIndex, by: 4) {
-            words.append(block[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) })
+    /// With pointers and masking shifts: a debug build has them inline, but calls a function for an array's subscript or another shift.
+    private mutating func compress(_ message: UnsafeRawBufferPointer, from start: Int) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { buffer in
+            guard let words = buffer.baseAddress else { return }
+            var index = 0
+            while index < 16 {
+                let word = message.loadUnaligned(fromByteOffset: start + 4 * index, as: UInt32.self)
+                words[index] = UInt32(bigEndian: word)
+                index &+= 1
+            }
+            while index < 64 {
+                let (a, b) = (words[index &- 15], words[index &- 2])
+                let first = (a &>> 7 | a &<< 25) ^ (a &>> 18 | a &<< 14) ^ (a &>> 3)
+                let second = (b &>> 17 | b &<< 15) ^ (b &>> 19 | b &<< 13) ^ (b &>> 10)
+                words[index] = words[index &- 16] &+ first &+ words[index &- 7] &+ second
+                index &+= 1
+            }
+            Self.constants.withUnsafeBufferPointer { constants in
+                if let constants = constants.baseAddress { mix(words, constants) }
+            }
         }
-        for index in 16..<64 {
-            let (a, b) = (words[index - 15], words[index - 2])
-            let first = rotated(a, 7) ^ rotated(a, 18) ^ (a >> 3)
-            let second = rotated(b, 17) ^ rotated(b, 19) ^ (b >> 10)
-            words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
-        }
-        // Variables, since an array for each round would be allocated.
+    }
+
+    private mutating func mix(_ words: UnsafeMutablePointer<UInt32>, _ constants: UnsafePointer<UInt32>) {
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
+        var index = 0
+        while index < 64 {
             let choice = (e & f) ^ (~e & g)
             let majority = (a & b) ^ (a & c) ^ (b & c)
-            let first = h &+ (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) &+ choice &+ Self.constants[index] &+ words[index]
-            let second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) &+ majority
+            let upper = (e &>> 6 | e &<< 26) ^ (e &>> 11 | e &<< 21) ^ (e &>> 25 | e &<< 7)
+            let first = h &+ upper &+ choice &+ constants[index] &+ words[index]
+            let lower = (a &>> 2 | a &<< 30) ^ (a &>> 13 | a &<< 19) ^ (a &>> 22 | a &<< 10)
+            let second = lower &+ majority
             (h, g, f, e) = (g, f, e, d &+ first)
             (d, c, b, a) = (c, b, a, first &+ second)
+            index &+= 1
         }
         for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
     }
-
-    private func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
     private static let constants: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

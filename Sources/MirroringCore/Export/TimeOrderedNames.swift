@@ -14,10 +14,11 @@ package struct TimeOrderedNames: Sendable {
     private static let numberBits: UInt64 = 22
     private static let randomBits: UInt64 = 52
 
-    private var millisecond: UInt64 = 0
-    private var number: UInt64 = 0
+    private var millisecond: UInt64
+    private var number: UInt64
 
-    package init() {}
+    /// - Parameters: Those of the last name.
+    package init(millisecond: UInt64 = 0, number: UInt64 = 0) { (self.millisecond, self.number) = (millisecond, number) }
 
     /// - Parameters:
     ///   - milliseconds: Since 1970 UTC. A clock that goes back does not disturb the order.

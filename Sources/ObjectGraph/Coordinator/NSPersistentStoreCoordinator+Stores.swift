@@ -58,12 +58,13 @@ extension NSPersistentStoreCoordinator {
             options: description.effectiveOptions)
         let store = storeClass.make(arguments)
         let names = Set(entities.map(\.name))
+        let hashes = managedObjectModel.entityVersionHashesByName
         let plan = StorePlan(
             model: frozen.resolved, layouts: frozen.layouts, entities: entities, number: Self.nextStoreNumber(), description: description,
-            versionHashes: managedObjectModel.entityVersionHashesByName.filter { names.contains($0.key) },
-            earlierVersionHashes: managedObjectModel.earlierVersionHashes.filter { names.contains($0.key) },
+            versionHashes: hashes.filter { names.contains($0.key) },
+            earlierVersionHashes: managedObjectModel.earlierVersionHashes(of: hashes).filter { names.contains($0.key) },
             versionIdentifiers: managedObjectModel.versionIdentifiers.compactMap { $0.base as? String }.sorted(),
-            versionChecksum: managedObjectModel.versionChecksum)
+            versionChecksum: VersionHash.checksum(of: hashes))
         store.adopt(plan)
         try store.open(plan)
         return store

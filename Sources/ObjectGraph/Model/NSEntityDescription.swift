@@ -190,6 +190,9 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// The version hash of earlier releases: it includes transient properties, which no store has.
     var earlierVersionHash: Data { versionHash(of: ownProperties, superentity?.earlierVersionHash) }
 
+    /// Whether the entity or one above it has transient properties. Without them, the hash of earlier releases is the same.
+    var hasTransientProperties: Bool { ownProperties.contains(where: \.isTransient) || superentity?.hasTransientProperties == true }
+
     private func versionHash(of properties: [NSPropertyDescription], _ parent: Data?) -> Data {
         let own = ["entity", name ?? "", parent?.base64EncodedString() ?? "", isAbstract ? "abstract" : ""]
         let hashed = properties.sorted { $0.name < $1.name }.map { $0.versionHash.base64EncodedString() }

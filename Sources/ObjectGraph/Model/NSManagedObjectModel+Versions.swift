@@ -14,7 +14,16 @@ extension NSManagedObjectModel {
     public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
     /// The version hashes that earlier releases wrote for the same entities.
-    var earlierVersionHashes: [String: Data] { entitiesByName.mapValues(\.earlierVersionHash) }
+    var earlierVersionHashes: [String: Data] { earlierVersionHashes(of: entityVersionHashesByName) }
+
+    /// - Parameter hashes: Those of this release, by entity.
+    func earlierVersionHashes(of hashes: [String: Data]) -> [String: Data] {
+        let entities = entitiesByName
+        return Dictionary(
+            uniqueKeysWithValues: hashes.map { name, hash in
+                (name, entities[name].flatMap { $0.hasTransientProperties ? $0.earlierVersionHash : nil } ?? hash)
+            })
+    }
     var earlierVersionChecksum: String { VersionHash.checksum(of: earlierVersionHashes) }
 
     /// A checksum over the version hashes of all entities; models with equal checksums fit the same stores.

@@ -33,7 +33,8 @@ struct DoctorCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too.", valueName: "url"))
     var database: String?
-    @OptionGroup var settings: ConfigOptions
+    @Option(help: ServerData.settingsHelp)
+    var config: String?
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -56,7 +57,9 @@ struct DoctorCommand: AsyncParsableCommand {
             ?? (server == nil
                 ? variables["TARN_DATA"] ?? (FileManager.default.fileExists(atPath: "tarn-data/tarn.sqlite") ? "tarn-data" : nil) : nil)
         // With --server alone, the environment's folder and database are of no interest.
-        let place = server == nil || database != nil ? try settings.data(folder: folder ?? FolderOptions.standard, database: database) : nil
+        let place =
+            server == nil || database != nil
+            ? try ServerData(folder: folder ?? ServerData.standardFolder, database: database, settingsFile: config) : nil
         if let place, place.database != nil {
             findings += await DatabaseChecks(data: place, container: container).run()
         } else if let folder {

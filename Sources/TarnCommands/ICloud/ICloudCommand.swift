@@ -41,8 +41,7 @@ extension ICloudCommand {
         func run() async throws {
             do {
                 let transport = try access.transport(environment: ProcessInfo.processInfo.environment)
-                let app = access.app
-                let url = try await transport.signInURL(container: app.container, environment: app.environment)
+                let url = try await transport.signInURL(container: access.container, environment: access.environment)
                 Output.note("Sign in at this address, then paste the address of the page that follows, or the web auth token:")
                 Output.note(TerminalText.escaped(url.absoluteString))
                 guard let line = readLine()?.trimmingCharacters(in: .whitespacesAndNewlines), !line.isEmpty else {
@@ -50,7 +49,7 @@ extension ICloudCommand {
                 }
                 try transport.tokens.signIn(try Self.token(in: line))
                 let client = CloudDatabaseClient(
-                    containerIdentifier: app.container, environment: app.environment, scope: .private, transport: transport,
+                    containerIdentifier: access.container, environment: access.environment, scope: .private, transport: transport,
                     dialect: .webServices)
                 let name = try await client.callerIdentity().userRecordName
                 output.print("Signed in as \(name).", ["userRecordName": JSONText.string(name)])
@@ -76,16 +75,14 @@ extension ICloudCommand {
 
     /// The options of a copy.
     struct CopyOptions: ParsableArguments {
-        @OptionGroup var pair: ICloudPairOptions
         @Option(
             help: ArgumentHelp(
                 "File with the progress of this copy. Run the command again with it to continue, or to copy later changes.",
                 valueName: "path"))
         var state: String
-        @OptionGroup var output: OutputOptions
 
         /// - Parameter isPull: Whether iCloud is the source.
-        func run(_ command: String, isPull: Bool) async throws {
+        func run(_ command: String, _ pair: ICloudPair, isPull: Bool, _ output: OutputOptions) async throws {
             let line = ProgressLine()
             let copier = try await pair.withEnds { iCloud, tarn in
                 defer { line.end() }
@@ -94,16 +91,16 @@ extension ICloudCommand {
                 let (source, destination) = isPull ? (iCloud, tarn) : (tarn, iCloud)
                 var copier = RecordCopier(from: source, to: destination, file: file, state: progress)
                 copier.progress = { line.show("Copying", $0, of: nil, "records") }
-                try await copier.copy(try await pair.parts(of: source))
+                try await copier.copy(try await pair.options.parts(of: source))
                 return copier
             }
-            report(copier)
+            report(copier, output)
             if !copier.state.deferred.isEmpty { throw ExitCode.failure }
         }
 
         private static let problemsMax = 20
 
-        private func report(_ copier: RecordCopier) {
+        private func report(_ copier: RecordCopier, _ output: OutputOptions) {
             let state = copier.state
             for zone in Set(copier.restarted).sorted() {
                 Output.note(
@@ -143,9 +140,12 @@ extension ICloudCommand {
                 "tarn icloud pull --container iCloud.org.example.notes --database public --type CD_Post --api-token-file api-token --session mia.session --server https://cloud.example.org --token-file mia.token --state public.json"
             ))
 
-        @OptionGroup var options: CopyOptions
+        @OptionGroup var iCloud: ICloudAccessOptions
+        @OptionGroup var pair: ICloudPairOptions
+        @OptionGroup var copy: CopyOptions
+        @OptionGroup var output: OutputOptions
 
-        func run() async throws { try await options.run("pull", isPull: true) }
+        func run() async throws { try await copy.run("pull", ICloudPair(iCloud: iCloud, options: pair), isPull: true, output) }
     }
 
     struct Push: AsyncParsableCommand {
@@ -160,9 +160,12 @@ extension ICloudCommand {
                     "tarn icloud push --container iCloud.org.example.notes --api-token-file api-token --session mia.session --server https://cloud.example.org --token-file mia.token --state push.json"
             ))
 
-        @OptionGroup var options: CopyOptions
+        @OptionGroup var iCloud: ICloudAccessOptions
+        @OptionGroup var pair: ICloudPairOptions
+        @OptionGroup var copy: CopyOptions
+        @OptionGroup var output: OutputOptions
 
-        func run() async throws { try await options.run("push", isPull: false) }
+        func run() async throws { try await copy.run("push", ICloudPair(iCloud: iCloud, options: pair), isPull: false, output) }
     }
 
     struct Compare: AsyncParsableCommand {
@@ -178,10 +181,12 @@ extension ICloudCommand {
                     "tarn icloud compare --container iCloud.org.example.notes --api-token-file api-token --session mia.session --server https://cloud.example.org --token-file mia.token"
             ))
 
+        @OptionGroup var iCloud: ICloudAccessOptions
         @OptionGroup var pair: ICloudPairOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
+            let pair = ICloudPair(iCloud: iCloud, options: self.pair)
             let line = ProgressLine()
             let output = output
             let comparer = try await pair.withEnds { iCloud, tarn in
@@ -197,7 +202,7 @@ extension ICloudCommand {
                         ])
                 }
                 comparer.progress = { line.show("Comparing", $0, of: nil, "records") }
-                try await comparer.compare(try await pair.parts(of: iCloud, tarn))
+                try await comparer.compare(try await pair.options.parts(of: iCloud, tarn))
                 return comparer
             }
             Output.note("\(comparer.compared) records compared, \(comparer.differing) differ.")

@@ -11,7 +11,10 @@ struct ICloudAccessOptions: ParsableArguments {
     /// The environment variable with an API token.
     static let variable = "TARN_ICLOUD_API_TOKEN"
 
-    @OptionGroup var app: ContainerOptions
+    @Option(help: ContainerOptions.containerHelp)
+    var container: String
+    @Option(help: ContainerOptions.environmentHelp)
+    var environment = CloudEnvironment.development
     @Option(
         help: ArgumentHelp(
             "File with the API token of the container and environment, from the CloudKit Console; TARN_ICLOUD_API_TOKEN has one, too.",
@@ -24,7 +27,10 @@ struct ICloudAccessOptions: ParsableArguments {
         help: ArgumentHelp("Address of CloudKit web services, or of a server with --profile apple.", valueName: "url"))
     var address = CKContainer.Configuration.iCloudServer
 
-    func validate() throws { try Self.check(address) }
+    func validate() throws {
+        try ContainerOptions.check(container)
+        try Self.check(address)
+    }
 
     /// - Throws: `ValidationError` for an address of another form, or one that would send tokens without encryption.
     static func check(_ address: String) throws {
@@ -48,9 +54,8 @@ struct ICloudAccessOptions: ParsableArguments {
     }
 }
 
-/// The database that is copied or compared, in iCloud and on a Tarn server.
+/// The database that is copied or compared, and its Tarn server.
 struct ICloudPairOptions: ParsableArguments {
-    @OptionGroup var iCloud: ICloudAccessOptions
     @Option(help: ArgumentHelp("Address of the Tarn server; TARN_SERVER names it, too.", valueName: "url"))
     var server: String?
     @Option(
@@ -78,17 +83,35 @@ struct ICloudPairOptions: ParsableArguments {
         if let server { try ICloudAccessOptions.check(server) }
     }
 
+    /// The zones and record types to read at one side.
+    func parts(of ends: CloudEnd...) async throws -> [CopyPart] {
+        var zones: Set<String> = []
+        if database == .private { for end in ends { zones.formUnion(try await end.zones()) } }
+        for name in zone where !zones.contains(name) { throw CommandError("The zone \(name) does not exist: leave --zone out to use all.") }
+        let names = zone.isEmpty ? zones.sorted() : zone
+        return names.map { CopyPart(zone: $0, recordType: nil) }
+            + type.map { CopyPart(zone: ZoneID.defaultZoneName, recordType: $0) }
+    }
+}
+
+/// The database that is copied or compared, in iCloud and on a Tarn server.
+struct ICloudPair {
+    let iCloud: ICloudAccessOptions
+    let options: ICloudPairOptions
+
+    private var scope: RecordScope { options.database }
+
     /// Connects both sides, runs `body`, and translates errors into sentences.
     func withEnds<Value>(_ body: (_ iCloud: CloudEnd, _ tarn: CloudEnd) async throws -> Value) async throws -> Value {
         do {
             let environment = ProcessInfo.processInfo.environment
-            guard let address = server ?? environment["TARN_SERVER"] else {
+            guard let address = options.server ?? environment["TARN_SERVER"] else {
                 throw CommandError("The command needs a Tarn server: name it with --server, or in TARN_SERVER.")
             }
             try ICloudAccessOptions.check(address)
             guard let tarnServer = ServerAddress(address) else { throw CommandError("\(address) isn't the address of a server.") }
             let token = try SecretText.read(
-                file: tokenFile, variable: "TARN_TOKEN", environment: environment,
+                file: options.tokenFile, variable: "TARN_TOKEN", environment: environment,
                 what: "a device token of the user, which 'tarn user token NAME' makes", flag: "--token-file")
             let webServices = try iCloud.transport(environment: environment)
             let tarn = HTTPTransport(
@@ -103,25 +126,15 @@ struct ICloudPairOptions: ParsableArguments {
 
     private func client(_ transport: any CloudTransport, _ dialect: ServiceDialect) -> CloudDatabaseClient {
         CloudDatabaseClient(
-            containerIdentifier: iCloud.app.container, environment: iCloud.app.environment, scope: database.scope, transport: transport,
+            containerIdentifier: iCloud.container, environment: iCloud.environment, scope: scope.scope, transport: transport,
             dialect: dialect)
-    }
-
-    /// The zones and record types to read at one side.
-    func parts(of ends: CloudEnd...) async throws -> [CopyPart] {
-        var zones: Set<String> = []
-        if database == .private { for end in ends { zones.formUnion(try await end.zones()) } }
-        for name in zone where !zones.contains(name) { throw CommandError("The zone \(name) does not exist: leave --zone out to use all.") }
-        let names = zone.isEmpty ? zones.sorted() : zone
-        return names.map { CopyPart(zone: $0, recordType: nil) }
-            + type.map { CopyPart(zone: ZoneID.defaultZoneName, recordType: $0) }
     }
 
     func copy(_ command: String, iCloud: CloudEnd, tarn: CloudEnd) async throws -> CopyState.Copy {
         CopyState.Copy(
-            command: command, container: self.iCloud.app.container, environment: self.iCloud.app.environment.rawValue,
-            database: database.rawValue, iCloud: self.iCloud.address,
-            tarn: server ?? ProcessInfo.processInfo.environment["TARN_SERVER"] ?? "", iCloudUser: try await iCloud.userRecordName(),
+            command: command, container: self.iCloud.container, environment: self.iCloud.environment.rawValue,
+            database: scope.rawValue, iCloud: self.iCloud.address,
+            tarn: options.server ?? ProcessInfo.processInfo.environment["TARN_SERVER"] ?? "", iCloudUser: try await iCloud.userRecordName(),
             tarnUser: try await tarn.userRecordName())
     }
 }

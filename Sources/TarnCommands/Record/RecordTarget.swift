@@ -11,7 +11,10 @@ import SystemSupport
 
 /// The database and zone that a command works on, in a server's data or on a server.
 struct RecordTarget: ParsableArguments {
-    @OptionGroup var app: ContainerOptions
+    @Option(help: ContainerOptions.containerHelp)
+    var container: String
+    @Option(help: ContainerOptions.environmentHelp)
+    var environment = CloudEnvironment.development
     @Option(
         help: ArgumentHelp(
             "public or private; given once more, the servers' PostgreSQL database, such as postgres://user@host:port/name. (default: public)",
@@ -27,13 +30,16 @@ struct RecordTarget: ParsableArguments {
         help: ArgumentHelp(
             "File with an operator's key for --server, readable by its owner only; TARN_OPERATOR_KEY has a key, too.", valueName: "path"))
     var keyFile: String?
-    @OptionGroup var folder: FolderOptions
-    @OptionGroup var settings: ConfigOptions
+    @Option(help: ServerData.folderHelp)
+    var data = ServerData.standardFolder
+    @Option(help: ServerData.settingsHelp)
+    var config: String?
 
     private var scope: RecordScope { database.lazy.compactMap(\.scope).first ?? .public }
     private var address: String? { database.lazy.compactMap(\.address).first }
 
     func validate() throws {
+        try ContainerOptions.check(container)
         guard database.count(where: { $0.scope != nil }) < 2, database.count(where: { $0.address != nil }) < 2 else {
             throw ValidationError("--database is given once as public or private, and once as the address of a database.")
         }
@@ -58,8 +64,6 @@ struct RecordTarget: ParsableArguments {
         return parts.host?.isEmpty == false && parts.user == nil && parts.password == nil && parts.query == nil && parts.fragment == nil
     }
 
-    private var container: String { app.container }
-    private var environment: CloudEnvironment { app.environment }
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
     /// The database and zone, for sentences.
@@ -85,7 +89,7 @@ struct RecordTarget: ParsableArguments {
             return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }
         }
         let audit = CommandAudit("record.\(action)", "\(container) \(environment.rawValue) \(user ?? "public")")
-        let place = try settings.data(folder: folder.data, database: address)
+        let place = try ServerData(folder: data, database: address, settingsFile: config)
         return try await place.withStore(mustExist: true, name: user ?? "", audited: audit) { store in
             let containers = try await store.containers()
             // In development, the first record creates the container.

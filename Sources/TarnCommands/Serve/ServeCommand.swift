@@ -52,7 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
         Limits.settings.map { "\($0.name) (\(ServerSettings.defaultText(of: $0))): \($0.what)" }.joined(separator: "\n")
     }
 
-    @OptionGroup var options: FolderOptions
+    @Option(help: ServerData.folderHelp)
+    var data = ServerData.standardFolder
     @Option(help: ServeCommand.help("port", "port"))
     var port: Int?
     @Option(help: ServeCommand.help("host", "address"))
@@ -167,7 +168,7 @@ struct ServeCommand: AsyncParsableCommand {
         let consoleAddress = settings.consoleAddress
         // A browser cannot open a wildcard address.
         let reachable = ["0.0.0.0", "::"].contains(host) ? "localhost" : shownHost
-        let firstRunLink = FirstRunLink(data: options.data)
+        let firstRunLink = FirstRunLink(data: data)
         firstRunLink.remove()
         defer { firstRunLink.remove() }
         @Sendable func showFirstRun(of server: LocalServer, at address: String) async {
@@ -180,7 +181,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         // One of the system's choice stays the same after a move.
         let boundPort = Atomic(port)
-        var place = ServerData(folder: options.data, database: settings.database)
+        var place = ServerData(folder: data, database: settings.database)
         while true {
             let current = place
             let (server, opened) = try await CommandError.translating(data: current.folder, database: current.database) { [logger] in

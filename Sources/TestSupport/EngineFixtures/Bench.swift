@@ -22,7 +22,7 @@ package final class Bench: Sendable {
         schemaByUse: Set<CloudEnvironment> = [.development]
     ) throws {
         self.folder = folder
-        store = try SQLiteServerStore(path: folder.path, use: .server)
+        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
         engine = Engine(limits: limits, sealer: store.sealer, schemaByUse: schemaByUse)
     }
 

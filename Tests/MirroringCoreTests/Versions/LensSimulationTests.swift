@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import TestBasics
 import Testing
 import ValueSimulation
 
 /// Devices with an earlier version of a model and with a later one, which has lenses. Some are updated.
 @Suite struct LensSimulationTests {
-    @Test(arguments: 1...300) func versionsConverge(seed: UInt64) {
+    @Test(arguments: SeedPart.of(1...300 as ClosedRange<UInt64>)) func versionsConverge(seed: UInt64) {
         #expect(VersionWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 

@@ -6,10 +6,11 @@ import ManagedModel
 import ModelFile
 import ModelFolders
 import ModelTool
+import TestBasics
 import Testing
 
 @Suite struct RandomModelTests {
-    @Test(arguments: 0..<300)
+    @Test(arguments: SeedPart.of(0..<300))
     func aModelThatIsWrittenIsReadAsItWas(seed: Int) throws {
         let model = RandomModel.make(seed: UInt64(seed))
         let text = try ModelFileWriter(ModelDocument(model)).text()

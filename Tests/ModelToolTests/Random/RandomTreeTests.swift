@@ -6,10 +6,11 @@ import ManagedModel
 import ModelFile
 import ModelFolders
 import ModelTool
+import TestBasics
 import Testing
 
 @Suite struct RandomTreeTests {
-    @Test(arguments: 0..<300)
+    @Test(arguments: SeedPart.of(0..<300))
     func fileThatIsReadAndWrittenHasTheSameTree(seed: Int) throws {
         let tree = RandomTree.make(seed: UInt64(seed))
         let document = try #require(ModelFolder(versions: ["Shop": tree.description]).read().documents["Shop"])
@@ -17,7 +18,7 @@ import Testing
     }
 
     /// One attribute changes: its element changes, and no other.
-    @Test(arguments: 0..<300)
+    @Test(arguments: SeedPart.of(0..<300))
     func changeOfAnAttributeChangesItsElementOnly(seed: Int) throws {
         let tree = RandomTree.make(seed: UInt64(seed))
         let folder = try ModelFolder(versions: ["Shop": tree.description])
