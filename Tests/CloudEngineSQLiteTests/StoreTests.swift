@@ -56,6 +56,49 @@ import Testing
         #expect(Set(names ?? []) == Set((0..<60).filter { !$0.isMultiple(of: 3) }.map { "p\($0)" }))
     }
 
+    /// Answers expire in the order of their rows: neither a replaced one nor those of a clock that was set keep others.
+    @Test func answersExpireInTheOrderOfTheirRows() async throws {
+        let bench = try await Bench.withGarden()
+        let day: Int64 = 24 * 60 * 60 * 1000, start = Bench.start
+        try await bench.write { _, unit, _ in
+            func remember(_ key: String, at time: Int64) throws {
+                try unit.remember(StoredAnswer(fingerprint: 1, body: [1, 2, 3]), forKey: key, at: time)
+            }
+            for number in 0..<100 { try remember("set \(number)", at: start + 400 * day) }
+            for number in 0..<2500 { try remember("\(number)", at: start) }
+            for number in 0..<1200 { try remember("\(number)", at: start + 2 * day) }
+        }
+        func bytes() async throws -> Int64 { try await bench.read { _, view, _ in try view.state().answerBytes } }
+        let all = try await bytes()
+        try await bench.store.removeExpired(now: start + day)
+        #expect(try await bytes() == all)
+        try await bench.store.removeExpired(now: start + day + 1)
+        let kept = try await bench.read { _, view, _ in
+            (try view.answer(toKey: "set 7") != nil, try view.answer(toKey: "0") != nil, try view.answer(toKey: "2499") != nil)
+        }
+        #expect(kept == (true, true, false))
+        try await bench.store.removeExpired(now: start + 402 * day)
+        #expect(try await bytes() == 0)
+    }
+
+    /// Entries behind one of a clock that was ahead are removed with it.
+    @Test func changesOfAClockThatWasSetExpire() async throws {
+        let bench = try await Bench.withGarden()
+        let day: Int64 = 24 * 60 * 60 * 1000, start = Bench.start
+        try await bench.write { _, unit, _ in
+            for (number, time) in [(1000, start + 30 * day), (1001, start), (1002, start + day)] as [(Int64, Int64)] {
+                let change = ChangeLogEntry.Change(number: number, previous: nil, kind: .created)
+                try unit.append(
+                    ChangeLogEntry(time: time, author: "", deviceID: "", requestUUID: "", changes: [change]), bytesMax: 1_000_000)
+            }
+        }
+        func isThere() async throws -> Bool { try await bench.read { _, view, _ in try view.changeLog(at: 1000) != nil } }
+        try await bench.store.removeExpired(now: start + 119 * day)
+        #expect(try await isThere())
+        try await bench.store.removeExpired(now: start + 121 * day)
+        #expect(try await !isThere())
+    }
+
     @Test func acknowledgedWritesAreInTheFiles() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))

@@ -83,7 +83,7 @@ package struct ChangeLogEntry: Hashable, Sendable {
         author.isEmpty && partition.scope == .private ? partition.owner : author
     }
 
-    /// Removes field names once the limit of their bytes is reached.
+    /// Removes names that no earlier change of the entry has once the limit of their bytes is reached.
     private mutating func boundNames() {
         var known: Set<String> = []
         var bytes = 0

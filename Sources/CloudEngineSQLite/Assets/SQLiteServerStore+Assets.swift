@@ -112,12 +112,15 @@ extension SQLiteServerStore {
         try await removeUnreferencedObjects(now: now)
     }
 
-    /// Removes answers from the first row on, up to as many rows in sequence that are not old enough as a set clock is likely to leave: the
-    /// rows are in the order of their times.
+    /// Rows that are not old enough, one after another, at which a removal ends. A clock that was set leaves a few.
+    private static let answersInOrderMax = 1000
+
+    /// Removes answers from the first row on: the rows are in the order of their times, so that they need no index of times. After a move
+    /// they are in another order, and each answer is removed a day late at most.
     private static func removeExpiredAnswers(_ db: Database, before time: Int64) throws {
-        var last: Int64 = 0
+        var last = Int64.min
         while true {
-            let rows = try db.rows("SELECT rowid, at FROM answers WHERE rowid > ? ORDER BY rowid LIMIT 1000", [last])
+            let rows = try db.rows("SELECT rowid, at FROM answers WHERE rowid > ? ORDER BY rowid LIMIT ?", [last, answersInOrderMax])
             let expired = rows.filter { $0[1] < time }.map { $0[0] as Int64 }
             for row in expired { try db.run("DELETE FROM answers WHERE rowid = ?", [row]) }
             guard let end = rows.last, !expired.isEmpty else { return }

@@ -253,7 +253,8 @@ package final class SQLiteMoveEnd: MoveEnd {
             triggers.append(row[1])
             try db.execute(sql: "DROP TRIGGER \(row[0] as String)")
         }
-        for name in tables.map(\.name) + ["meta"] { try db.execute(sql: "DELETE FROM \(name)") }
+        for name in tables.map(\.name) + ["meta", "change_log_days"] { try db.execute(sql: "DELETE FROM \(name)") }
+        try db.execute(sql: SQLiteUnit.daysTrigger)
         try makeVersionsIndex(db)
         return triggers
     }
@@ -296,7 +297,7 @@ package final class SQLiteMoveEnd: MoveEnd {
     package func finish(_ triggers: [String]) throws {
         let db = try writing()
         for trigger in triggers { try db.execute(sql: trigger) }
-        try db.execute(sql: "DELETE FROM change_log_days; " + SQLiteUnit.listingDays)
+        try db.execute(sql: "DROP TRIGGER IF EXISTS move_change_log_days")
         try db.execute(sql: "DROP INDEX IF EXISTS \(Self.versionsIndex)")
     }
 }

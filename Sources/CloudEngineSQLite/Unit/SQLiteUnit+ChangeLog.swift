@@ -9,7 +9,8 @@ import GRDB
 /// One row for each request that changed records, in order of the partition's change numbers: rows are appended at the end and removed from
 /// the beginning.
 ///
-/// Each save of a record pays for each index. So the log has none of times: `change_log_days` has the partitions that have rows of a day.
+/// Each save of a record pays for each index. So the log has none of times: `change_log_days` lists the partitions with rows of a day. A
+/// listed day may have no row any more.
 extension SQLiteUnit {
     static let changeLogTable = """
         CREATE TABLE change_log (
@@ -28,11 +29,15 @@ extension SQLiteUnit {
         CREATE INDEX change_log_author ON change_log (author) WHERE author <> '';
         CREATE TABLE change_log_days (part INTEGER NOT NULL, day INTEGER NOT NULL, PRIMARY KEY (part, day)) WITHOUT ROWID;
         CREATE INDEX change_log_days_day ON change_log_days (day);
-        """ + listingDays
+        INSERT INTO change_log_days (part, day) SELECT DISTINCT part, at / \(dayMilliseconds) FROM change_log;
+        """
 
-    /// Lists the days of rows that something else than ``append(_:bytesMax:)`` stored.
-    static let listingDays =
-        "INSERT OR IGNORE INTO change_log_days (part, day) SELECT DISTINCT part, at / \(dayMilliseconds) FROM change_log"
+    /// Lists the days of rows that a move stores.
+    static let daysTrigger = """
+        CREATE TRIGGER move_change_log_days AFTER INSERT ON change_log BEGIN
+            INSERT OR IGNORE INTO change_log_days (part, day) VALUES (NEW.part, NEW.at / \(dayMilliseconds));
+        END
+        """
 
     fileprivate static let dayMilliseconds: Int64 = 24 * 60 * 60 * 1000
 

@@ -133,8 +133,6 @@ import Testing
             PlanException(
                 "SELECT rowid, key, length(key) + length(body) FROM answers…",
                 because: "Answers exceed their limit: a part of them is deleted, so that it is rare."),
-            PlanException(
-                "INSERT OR IGNORE INTO change_log_days (part, day) SELECT…", because: "A move to a folder ends, or a format is new."),
             PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
         ]
         for table in [

@@ -10,7 +10,6 @@ DELETE FROM change_log WHERE (part, last) IN (SELECT part, last FROM change_log 
 DELETE FROM change_log WHERE part = ?
 DELETE FROM change_log WHERE part = ? AND last = ?
 DELETE FROM change_log WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
-DELETE FROM change_log_days
 DELETE FROM change_log_days WHERE (part, day) IN (SELECT part, day FROM change_log_days WHERE part = ? LIMIT ?)
 DELETE FROM change_log_days WHERE part = ?
 DELETE FROM change_log_days WHERE part = ? AND day = ?
@@ -84,7 +83,6 @@ DELETE FROM web_sessions WHERE account = ?
 DELETE FROM zones WHERE (part, zone) IN (SELECT part, zone FROM zones WHERE part = ? LIMIT ?)
 DELETE FROM zones WHERE part = ?
 DELETE FROM zones WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
-INSERT OR IGNORE INTO change_log_days (part, day) SELECT DISTINCT part, at / 86400000 FROM change_log
 INSERT OR IGNORE INTO change_log_days (part, day) VALUES (?, ?)
 INSERT OR REPLACE INTO meta (key, value) VALUES ('history', ?)
 SELECT 1 FROM accounts WHERE operator = 1 LIMIT 1
