@@ -80,7 +80,8 @@ extension ServicePath.Operation {
     package var repetition: Repetition {
         switch self {
         case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
-            .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail, .lookupUsersByID,
+            .zoneSnapshot, .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail,
+            .lookupUsersByID,
             .lookupUsersByContacts:
             .harmless
         case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions: .answeredAsBefore
