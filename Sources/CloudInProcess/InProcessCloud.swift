@@ -280,6 +280,9 @@ package final class InProcessCloud: Sendable {
         try ended?.store.close()
     }
 
+    /// Waits until no snapshot of a zone is being built.
+    package func snapshotsAreIdle() async { await service?.snapshotsAreIdle() }
+
     /// Stops the server permanently and removes its data, even if references to this object remain.
     package func discard() throws {
         defer { folder.remove() }

@@ -75,6 +75,7 @@ package final class SnapshotFolder: SnapshotStorage {
     }
 
     private func file(_ identifier: String) -> String { "\(path)/\(identifier)\(Self.complete)" }
+    private func partialFile(_ identifier: String) -> String { "\(path)/\(identifier)\(Self.partial)" }
 
     // MARK: SnapshotStorage
 
@@ -84,7 +85,7 @@ package final class SnapshotFolder: SnapshotStorage {
             return names.filter { $0.hasSuffix(Self.complete) }.sorted().compactMap { name in
                 let identifier = String(name.dropLast(Self.complete.count))
                 guard SnapshotOffer.isIdentifier(identifier), let snapshot = try? Self.description(of: file(identifier)),
-                    snapshot.offer.identifier == identifier
+                    snapshot.identifier == identifier
                 else {
                     unlink("\(path)/\(name)")
                     return nil
@@ -96,15 +97,17 @@ package final class SnapshotFolder: SnapshotStorage {
 
     package func draft(identifier: String) async throws -> any SnapshotDraft {
         try await DiskQueue.run { [self] in
-            try SnapshotDraftFile(identifier: identifier, partial: "\(path)/\(identifier)\(Self.partial)", complete: file(identifier))
+            try SnapshotDraftFile(identifier: identifier, partial: partialFile(identifier), complete: file(identifier))
         }
     }
 
     package func open(identifier: String) async throws -> (any AssetReader)? {
         try await DiskQueue.run { [self] in
-            let path = file(identifier)
-            guard access(path, F_OK) == 0 else { return nil }
-            return try OpenFile(path: path)
+            // It may be completed between the first two attempts.
+            for path in [file(identifier), partialFile(identifier), file(identifier)] where access(path, F_OK) == 0 {
+                if let file = try? OpenFile(path: path) { return file }
+            }
+            return nil
         }
     }
 
@@ -151,18 +154,18 @@ private struct SnapshotDescription: Codable {
     var serverIdentity: String
 
     init(_ snapshot: StoredSnapshot) {
-        let (subject, offer) = (snapshot.subject, snapshot.offer)
-        identifier = offer.identifier
+        let (subject, whole) = (snapshot.subject, snapshot.whole)
+        identifier = snapshot.identifier
         container = subject.partition.containerIdentifier
         environment = subject.partition.environment.rawValue
         owner = subject.partition.owner
         zone = subject.zoneName
         zoneKey = subject.zoneKey
         epoch = subject.epoch
-        byteCount = offer.byteCount
-        recordCount = offer.recordCount
-        digest = offer.digest
-        syncToken = offer.syncToken
+        byteCount = whole.byteCount
+        recordCount = whole.recordCount
+        digest = whole.digest
+        syncToken = whole.syncToken
         created = snapshot.created
         serverIdentity = snapshot.serverIdentity
     }
@@ -173,8 +176,8 @@ private struct SnapshotDescription: Codable {
             subject: SnapshotSubject(
                 partition: Partition(containerIdentifier: container, environment: environment, owner: owner), zoneName: zone,
                 zoneKey: zoneKey, epoch: epoch),
-            offer: SnapshotOffer(
-                identifier: identifier, byteCount: byteCount, recordCount: recordCount, digest: digest, syncToken: syncToken),
+            identifier: identifier,
+            whole: SnapshotOffer.Whole(byteCount: byteCount, recordCount: recordCount, digest: digest, syncToken: syncToken),
             created: created, serverIdentity: serverIdentity)
     }
 }
@@ -237,10 +240,10 @@ private final class SnapshotDraftFile: SnapshotDraft {
         try await DiskQueue.run { [self] in
             try state.withLock { state in
                 let snapshot = StoredSnapshot(
-                    subject: subject,
-                    offer: SnapshotOffer(
-                        identifier: identifier, byteCount: state.byteCount, recordCount: recordCount, digest: state.digest,
-                        syncToken: syncToken), created: created, serverIdentity: serverIdentity)
+                    subject: subject, identifier: identifier,
+                    whole: SnapshotOffer.Whole(
+                        byteCount: state.byteCount, recordCount: recordCount, digest: state.digest, syncToken: syncToken),
+                    created: created, serverIdentity: serverIdentity)
                 let text = Array(try JSONEncoder().encode(SnapshotDescription(snapshot)))
                 try write(text + withUnsafeBytes(of: UInt32(text.count).bigEndian) { Array($0) })
                 // Its name is not durable before its content is: an incomplete file would be taken for a complete one.

@@ -92,8 +92,10 @@ private final class SnapshotWire: CloudTransport {
 
     private static func stage(_ bytes: Int) -> (inout SyncEnvironment) -> Void { { $0.stagingBytesMax = bytes } }
 
-    /// A server, and a device with 200 linked objects on it.
-    private static func start() async throws -> (cloud: InProcessCloud, tablet: Device) {
+    /// A server, and a device with 150 linked objects on it.
+    ///
+    /// - Parameter isBuilt: Whether the snapshot is complete before another device asks for it.
+    private static func start(isBuilt: Bool = true) async throws -> (cloud: InProcessCloud, tablet: Device) {
         let cloud = try InProcessCloud(limits: limits, hasSnapshots: true)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in
@@ -101,7 +103,17 @@ private final class SnapshotWire: CloudTransport {
             for number in 0..<150 { context.insert("Post", ["title": "\(number)"]).setValue(Set([tag]), forKey: "tags") }
         }
         try await tablet.container.sync(timeout: .seconds(600))
+        if isBuilt { try await build(cloud, tablet) }
         return (cloud, tablet)
+    }
+
+    private static func build(_ cloud: InProcessCloud, _ tablet: Device) async throws {
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: tablet.transport)
+        let query = ZoneChangesQuery(zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: [.snapshots])
+        guard case .changes(let page)? = answer.zones.first, page.snapshot != nil else { throw WireError(.internalError, "no snapshot") }
+        await cloud.snapshotsAreIdle()
     }
 
     private static func addPhone(
@@ -132,6 +144,16 @@ private final class SnapshotWire: CloudTransport {
         // Both go on with the feed.
         try phone.edit { _ = $0.insert("Post", ["title": "phone"]) }
         try await tablet.settles { try tablet.dump == phone.dump }
+    }
+
+    @Test func aNewDeviceReadsASnapshotWhileItIsBuilt() async throws {
+        let (cloud, tablet) = try await Self.start(isBuilt: false)
+        let (phone, wire) = try await Self.addPhone(cloud) { _, _, bytes in .bytes(bytes) }
+        let views = Views(of: phone, Self.posts)
+        try await phone.settles { try phone.dump == tablet.dump }
+        #expect(wire.requests.first == 0)
+        #expect(views.all.filter { $0 != "0" } == ["150"])
+        await cloud.snapshotsAreIdle()
     }
 
     /// Each request brings one frame and a piece of the next, and each is cut off once.
@@ -187,11 +209,12 @@ private final class SnapshotWire: CloudTransport {
     }
 
     @Test func assetsOfASnapshotAreDownloaded() async throws {
-        let (cloud, tablet) = try await Self.start()
+        let (cloud, tablet) = try await Self.start(isBuilt: false)
         try tablet.edit { context in
             for number in 1...3 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: 800_000)]) }
         }
         try await tablet.container.sync(timeout: .seconds(600))
+        try await Self.build(cloud, tablet)
         let (phone, wire) = try await Self.addPhone(cloud) { number, _, bytes in
             // One was replaced and one deleted since the snapshot.
             if number == 1 {
@@ -256,30 +279,28 @@ private final class SnapshotWire: CloudTransport {
 
     // MARK: Positions
 
-    @Test func aPositionIsReadAsItWasWritten() throws {
-        let offer = SnapshotOffer(
-            identifier: String(repeating: "a", count: 32), byteCount: 5000, recordCount: 3, digest: [UInt8](repeating: 7, count: 32),
-            syncToken: "01ab")
-        var position = try #require(SnapshotPosition(offer))
+    private static func offer(_ change: (inout SnapshotOffer) -> Void = { _ in }) -> SnapshotOffer {
+        var offer = SnapshotOffer(
+            identifier: String(repeating: "a", count: 32),
+            whole: SnapshotOffer.Whole(byteCount: 5000, recordCount: 3, digest: [UInt8](repeating: 7, count: 32), syncToken: "01ab"))
+        change(&offer)
+        return offer
+    }
+
+    @Test(arguments: [true, false]) func aPositionIsReadAsItWasWritten(isWhole: Bool) throws {
+        var position = try #require(SnapshotPosition(Self.offer { if !isWhole { $0.whole = nil } }))
         #expect(SnapshotPosition(position.text) == position)
         (position.offset, position.recordsRead, position.syncToken) = (4999, 12, "01ab")
         #expect(SnapshotPosition(position.text) == position)
-        for text: String? in [nil, "", "01ab", position.text + " ", position.text.replacing("4999", with: "5000"), "feed 01ab"] {
-            #expect(SnapshotPosition(text) == nil)
-        }
+        for text: String? in [nil, "", "01ab", position.text + " ", "feed 01ab"] { #expect(SnapshotPosition(text) == nil) }
+        #expect((SnapshotPosition(position.text.replacing("4999", with: "5000")) == nil) == isWhole)
     }
 
     @Test func anOfferThatCannotBeReadIsNoPosition() {
-        let good = SnapshotOffer(
-            identifier: String(repeating: "a", count: 32), byteCount: 1, recordCount: 3, digest: [UInt8](repeating: 7, count: 32),
-            syncToken: "01ab")
-        #expect(SnapshotPosition(good) != nil)
-        for change: (inout SnapshotOffer) -> Void in [
-            { $0.identifier = "../../etc/passwd" }, { $0.byteCount = 0 }, { $0.byteCount = .max }, { $0.digest = [] },
-        ] {
-            var bad = good
-            change(&bad)
-            #expect(SnapshotPosition(bad) == nil)
-        }
+        #expect(SnapshotPosition(Self.offer()) != nil)
+        let changes: [(inout SnapshotOffer) -> Void] = [
+            { $0.identifier = "../../etc/passwd" }, { $0.whole?.byteCount = 0 }, { $0.whole?.byteCount = .max }, { $0.whole?.digest = [] },
+        ]
+        for change in changes { #expect(SnapshotPosition(Self.offer(change)) == nil) }
     }
 }

@@ -126,7 +126,7 @@ extension Engine {
         let token = ChangeToken(
             subject: .zone(key: zone.key), epoch: state.epoch, number: isLast ? end : last, origin: try view.origin(of: state)
         ).sealed(for: subject.partition, by: sealer)
-        var page = ZoneChanges(zoneID: zoneID, records: [], syncToken: token, moreComing: true)
+        var page = ZoneChanges(zoneID: zoneID, records: [], syncToken: token, moreComing: !isLast)
         page.texts = texts
         return SnapshotPart(
             body: ZoneChangesResult.changes(page).encoded(), recordCount: texts.count, syncToken: token, lastChange: last, end: end,
@@ -141,7 +141,7 @@ extension Engine {
         let token = ChangeToken(subject: .zone(key: subject.zoneKey), epoch: subject.epoch, number: 0, origin: try view.origin(of: state))
         var page = ZoneChanges(
             zoneID: ZoneID(zoneName: subject.zoneName, ownerRecordName: subject.partition.owner), records: [],
-            remaining: call.capabilities.contains(.remainingCount) ? snapshot.recordCount : nil,
+            remaining: call.capabilities.contains(.remainingCount) ? snapshot.whole?.recordCount : nil,
             syncToken: token.sealed(for: subject.partition, by: sealer), moreComing: true)
         page.snapshot = snapshot
         return ZoneChangesResponse(zones: [.changes(page)])

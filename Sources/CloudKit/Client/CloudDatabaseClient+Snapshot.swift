@@ -28,8 +28,8 @@ extension CloudDatabaseClient {
                 let isContent = stream.status == 206 || stream.status == 200 && offset == 0
                 var body: [UInt8] = []
                 for try await chunk in stream.chunks {
+                    guard body.count < count else { break }
                     body += chunk.prefix(count - body.count)
-                    if body.count == count { break }
                 }
                 if isContent { return body.isEmpty ? nil : body }
                 let response = TransportResponse(status: stream.status, headers: stream.headers, body: body)

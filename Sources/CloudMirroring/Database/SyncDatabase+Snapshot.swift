@@ -49,6 +49,7 @@ extension SyncDatabase {
     private struct Unusable: Error {}
 
     private struct Frame {
+        /// `moreComing` is false for the last one.
         var changes: ZoneChanges
         var digest: [UInt8]
         /// The offset behind the frame.
@@ -72,7 +73,10 @@ extension SyncDatabase {
                 next.recordsRead += changes.records.count
             } else {
                 (next.offset, next.digest, next.recordsRead, next.syncToken) = (frame.end, frame.digest, 0, changes.syncToken)
-                if next.offset == position.byteCount { token = changes.syncToken }
+                if !changes.moreComing {
+                    token = changes.syncToken
+                    snapshots.clear()
+                }
             }
             changes.records = try await withAddresses(changes.records, in: zone.zone.id)
             changes.syncToken = token ?? next.text
@@ -88,12 +92,11 @@ extension SyncDatabase {
     }
 
     private func frame(at position: SnapshotPosition, of zone: ZoneID) async throws -> Frame {
-        let rest = position.byteCount - position.offset
+        let rest = (position.end?.byteCount ?? SnapshotPosition.bytesMax) - position.offset
         var bytes = snapshots.bytes(of: position.identifier, from: position.offset)
         func fetch(_ count: Int) async throws {
             try Task.checkCancellation()
-            let fetched = try await client.snapshotBytes(
-                position.identifier, from: position.offset, atMost: Int(min(Int64(count), rest)))
+            let fetched = try await client.snapshotBytes(position.identifier, from: position.offset, atMost: Int(min(Int64(count), rest)))
             guard let fetched else { throw Unusable() }
             snapshots.keep(fetched, of: position.identifier, from: position.offset)
             bytes = fetched[...]
@@ -109,14 +112,17 @@ extension SyncDatabase {
         hash.update(data: position.digest)
         hash.update(data: body)
         let end = position.offset + Int64(length)
-        guard hash.finalize().elementsEqual(head.digest), end < position.byteCount || head.digest == position.lastDigest,
-            case .changes(let changes)? = try? ZoneChangesResult(json: body), changes.zoneID.zoneName == zone.zoneName,
-            changes.records.allSatisfy({ !$0.isDeleted })
+        guard hash.finalize().elementsEqual(head.digest), case .changes(let changes)? = try? ZoneChangesResult(json: body),
+            changes.zoneID.zoneName == zone.zoneName, changes.records.allSatisfy({ !$0.isDeleted })
         else { throw Unusable() }
+        if let last = position.end {
+            let isLast = end == last.byteCount
+            guard isLast == !changes.moreComing, !isLast || head.digest == last.digest else { throw Unusable() }
+        }
         return Frame(changes: changes, digest: head.digest, end: end)
     }
 
-    /// Replaces records with assets by the present ones, whose assets have addresses.
+    /// Replaces records with assets by their present versions, which have addresses.
     ///
     /// A record that is newer than the snapshot comes again with the feed, and one that is missing was deleted, which the feed says as
     /// well.

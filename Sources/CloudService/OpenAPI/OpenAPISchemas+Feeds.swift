@@ -108,7 +108,7 @@ extension OpenAPISchemas {
                         "identifier": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "byteCount": ["type": "integer", "minimum": 1],
                         "recordCount": ["type": "integer", "minimum": 0],
                         "digest": ["type": "string", "contentEncoding": "base64"], "syncToken": string,
-                    ], required: ["identifier", "byteCount", "recordCount", "digest", "syncToken"])
+                    ], required: ["identifier"])
             ),
             (key: "NotificationInfo", value: notificationInfo),
             (

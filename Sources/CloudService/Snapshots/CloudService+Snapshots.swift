@@ -6,8 +6,8 @@ import CloudWire
 import SystemSupport
 
 extension CloudService {
-    /// How long a request waits for a snapshot that is being built, before it gets a change page.
-    private static let buildWait = Duration.seconds(10)
+    /// How long a request waits for the next frame of a snapshot that is being built.
+    private static let frameWait = Duration.seconds(10)
     /// Changes since a snapshot from which on another one is built, if they are more than a quarter of its records as well.
     private static let changesBehindMax = 1000
 
@@ -21,36 +21,39 @@ extension CloudService {
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, query) = (engine, request.zones[0])
         guard let subject = try? await read(call, isBrief: true, { try engine.snapshotSubject(of: query, in: $0, call) }),
-            let snapshot = await snapshot(of: subject, snapshots, call)
+            let offer = await offer(of: subject, snapshots, call)
         else { return nil }
-        snapshots.use(snapshot, at: call.now)
-        return try? await read(call, isBrief: true) { try engine.page(offering: snapshot.offer, of: subject, in: $0, call) }
+        return try? await read(call, isBrief: true) { try engine.page(offering: offer, of: subject, in: $0, call) }
     }
 
-    private func snapshot(of subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ call: Call) async -> StoredSnapshot? {
+    private func offer(of subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ call: Call) async -> SnapshotOffer? {
         let engine = engine
         var usable: StoredSnapshot?
         if let found = snapshots.snapshot(of: subject) {
-            let most = max(Self.changesBehindMax, found.offer.recordCount / 4)
+            let most = max(Self.changesBehindMax, found.whole.recordCount / 4)
             let behind = try? await read(call, isBrief: true) {
-                try engine.changes(since: found.offer.syncToken, of: subject, atMost: most + 1, in: $0)
+                try engine.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
             }
             if let behind, !snapshots.isTooOld(found, at: call.now) {
-                if behind <= most { return found }
+                snapshots.use(found, at: call.now)
+                if behind <= most { return found.offer }
                 usable = found
             } else {
                 await snapshots.remove(found)
             }
         }
-        snapshots.begin(subject, at: call.now) { try await self.build(subject, in: snapshots) }
-        return await snapshots.waited(for: subject, atMost: Self.buildWait) ?? usable
+        let identifier = Hex.text(surroundings.randomBytes(16))
+        snapshots.begin(subject, identifier: identifier, at: call.now) {
+            try await self.build(subject, identifier: identifier, in: snapshots)
+        }
+        return snapshots.building(subject).map { SnapshotOffer(identifier: $0) } ?? usable?.offer
     }
 
     /// Reads a zone into a file, a part at a time, in the background.
-    private func build(_ subject: SnapshotSubject, in snapshots: ZoneSnapshots) async throws -> StoredSnapshot {
+    private func build(_ subject: SnapshotSubject, identifier: String, in snapshots: ZoneSnapshots) async throws -> StoredSnapshot {
         let engine = engine
         let terms = WorkTerms(requester: "", milliseconds: nil, isBackground: true)
-        let draft = try await snapshots.storage.draft(identifier: Hex.text(surroundings.randomBytes(16)))
+        let draft = try await snapshots.storage.draft(identifier: identifier)
         do {
             var change: Int64 = 0
             var end: Int64?
@@ -62,7 +65,8 @@ extension CloudService {
                 }
                 let bytes = try await draft.append(part.body)
                 recordCount += part.recordCount
-                guard await snapshots.makeRoom(forBytes: bytes, of: subject) else {
+                snapshots.grow(subject, to: bytes)
+                guard await snapshots.makeRoom(for: subject) else {
                     throw StorageFailure(.full, "the snapshot is larger than all snapshots may be")
                 }
                 (change, end) = (part.lastChange, part.end)
@@ -79,38 +83,65 @@ extension CloudService {
 
     // MARK: Reading
 
-    /// Sends a snapshot, or a range of it.
+    /// Sends a snapshot, or a range of it. One that is being built is sent as far as it is, in ranges only.
     ///
     /// - Throws: `WireError` with `.notFound` for a snapshot that the caller may not read, or that was removed; `.throttled` while too many
-    ///   are sent.
+    ///   are sent; `.tryAgainLater` if no frame was built for a while.
     func zoneSnapshot(_ exchange: Exchange) async throws -> ServiceResponse {
         let (engine, call) = (engine, exchange.call)
-        let unknown = WireError(.notFound, "unknown snapshot: fetch the zone's changes again")
-        guard let snapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else { throw unknown }
-        await snapshots.load(serverIdentity: engine.serverIdentity)
-        guard let snapshot = snapshots.snapshot(identifier: identifier) else { throw unknown }
-        let isAllowed = { @Sendable () async throws -> Bool in
-            try await self.read(call, isBrief: true) { try engine.mayRead(snapshot.subject, in: $0, call) }
+        guard let snapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else {
+            throw Self.unknownSnapshot
         }
-        guard !snapshots.isTooOld(snapshot, at: call.now), try await isAllowed() else { throw unknown }
+        await snapshots.load(serverIdentity: engine.serverIdentity)
+        let subject = snapshots.subject(ofBuild: identifier)
+        guard let subject = subject ?? snapshots.snapshot(identifier: identifier)?.subject else { throw Self.unknownSnapshot }
+        let isAllowed = { @Sendable () async throws -> Bool in
+            try await self.read(call, isBrief: true) { try engine.mayRead(subject, in: $0, call) }
+        }
+        guard try await isAllowed() else { throw Self.unknownSnapshot }
+        let (size, isWhole) = try await size(ofSnapshot: identifier, subject, snapshots, exchange)
         guard let file = try await snapshots.storage.open(identifier: identifier) else {
-            await snapshots.remove(snapshot)
-            throw unknown
+            if let missing = snapshots.snapshot(identifier: identifier) { await snapshots.remove(missing) }
+            throw Self.unknownSnapshot
         }
         guard snapshots.beginStream(of: call.requester) else {
             throw WireError(.throttled, "too many snapshots are being sent", retryAfter: 2)
         }
         let credential = exchange.credentials.reference(hash: accounts.sha256)
         let audience = audience(of: call)
-        let reader = SnapshotReader(file, size: snapshot.offer.byteCount, snapshots, sender: call.requester) {
+        let reader = SnapshotReader(file, size: size, snapshots, sender: call.requester) {
             guard let credential, await self.mayListen(audience, credential) else { return false }
             return (try? await isAllowed()) ?? false
         }
-        snapshots.use(snapshot, at: call.now)
-        return Self.response(reader, tag: identifier, range: exchange.range, endpoint: exchange.operation.rawValue)
+        return Self.response(
+            reader, tag: identifier, range: exchange.range, total: isWhole ? "\(size)" : "*", endpoint: exchange.operation.rawValue)
     }
 
-    private static func response(_ reader: SnapshotReader, tag: String, range: String?, endpoint: String) -> ServiceResponse {
+    private static let unknownSnapshot = WireError(.notFound, "unknown snapshot: fetch the zone's changes again")
+
+    /// The bytes that a snapshot has, and whether they are all.
+    private func size(
+        ofSnapshot identifier: String, _ subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ exchange: Exchange
+    ) async throws -> (size: Int64, isWhole: Bool) {
+        if snapshots.subject(ofBuild: identifier) != nil {
+            let offset = exchange.range.flatMap(ByteRange.start)
+            let bytes = await snapshots.bytesBuilt(of: subject, beyond: offset ?? .max, atMost: Self.frameWait)
+            if let bytes {
+                guard let offset, bytes > offset else {
+                    throw WireError(.tryAgainLater, "the snapshot is being built: read a range of it", retryAfter: 1)
+                }
+                return (bytes, false)
+            }
+        }
+        guard let snapshot = snapshots.snapshot(identifier: identifier), !snapshots.isTooOld(snapshot, at: exchange.call.now) else {
+            throw Self.unknownSnapshot
+        }
+        snapshots.use(snapshot, at: exchange.call.now)
+        return (snapshot.whole.byteCount, true)
+    }
+
+    private static func response(_ reader: SnapshotReader, tag: String, range: String?, total: String, endpoint: String) -> ServiceResponse
+    {
         var headers = [
             (name: HeaderNames.contentType, value: HeaderNames.bytes), (name: "Accept-Ranges", value: "bytes"),
             (name: "ETag", value: "\"\(tag)\""), (name: "Cache-Control", value: "no-store"),
@@ -122,7 +153,7 @@ extension CloudService {
         guard let part = range.flatMap({ ByteRange.parse($0, size: reader.size) }) else {
             return ServiceResponse(headers: headers, body: .file(reader, 0..<reader.size), endpoint: endpoint)
         }
-        headers.append(("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(reader.size)"))
+        headers.append(("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total)"))
         return ServiceResponse(status: 206, headers: headers, body: .file(reader, part), endpoint: endpoint)
     }
 
@@ -148,7 +179,7 @@ extension CloudService {
         }
     }
 
-    /// Ends the build in progress, before the storage closes.
+    /// Ends the builds in progress, before the storage closes.
     package func closeSnapshots() async { await snapshots?.close() }
 
     /// Waits until no snapshot is being built.

@@ -5,22 +5,28 @@ import CloudEngine
 import CloudWire
 import Synchronization
 
-/// The snapshots of a server process: which there are, the one that is being built, and the streams that read them.
+/// The snapshots of a server process: those that are complete, those that are being built, and the streams that read them.
 ///
 ///     none ── begin ── building ── end ── complete ── begin ── building …
-///                                         └ readable until it is replaced, removed, or too old
-///
-/// One snapshot is built at a time. Requests wait for it a while, and get change pages if it is not complete by then.
+///                      └ read as far   └ read until it is replaced, removed, or too old
+///                        as it is
 final class ZoneSnapshots: Sendable {
+    private struct Build {
+        var identifier: String
+        /// Bytes of the frames so far.
+        var byteCount: Int64 = 0
+        var task: Task<Void, Never>?
+    }
+
     private struct State {
         /// Whether the files of an earlier process were looked up.
         var isLoaded = false
         var complete: [SnapshotSubject: StoredSnapshot] = [:]
         /// When snapshots were last used, in milliseconds since 1970 UTC, by identifier.
         var used: [String: Int64] = [:]
-        var building: SnapshotSubject?
-        var task: Task<Void, Never>?
+        var builds: [SnapshotSubject: Build] = [:]
         var isClosed = false
+        /// Requests that wait for a build's next frame.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter = 0
         /// When a build of a subject began last, in milliseconds since 1970 UTC.
@@ -30,8 +36,9 @@ final class ZoneSnapshots: Sendable {
         var counts = SnapshotCounts()
     }
 
-    /// Requests that wait for a build.
-    static let waitersMax = 8
+    /// Concurrent builds.
+    static let buildsMax = 2
+    static let waitersMax = 64
     /// Least milliseconds between the beginnings of two builds of a subject.
     static let rebuildMilliseconds: Int64 = 60_000
 
@@ -48,7 +55,7 @@ final class ZoneSnapshots: Sendable {
         state.withLock { state in
             var counts = state.counts
             counts.stored = state.complete.count
-            counts.storedBytes = state.complete.values.reduce(0) { $0 + $1.offer.byteCount }
+            counts.storedBytes = state.complete.values.reduce(0) { $0 + $1.whole.byteCount }
             return counts
         }
     }
@@ -73,7 +80,7 @@ final class ZoneSnapshots: Sendable {
                 if let older = state.complete.updateValue(snapshot, forKey: snapshot.subject) { surplus.append(older) }
             }
         }
-        for snapshot in surplus { await storage.remove(identifier: snapshot.offer.identifier) }
+        for snapshot in surplus { await storage.remove(identifier: snapshot.identifier) }
     }
 
     var all: [StoredSnapshot] { state.withLock { Array($0.complete.values) } }
@@ -81,7 +88,7 @@ final class ZoneSnapshots: Sendable {
     func snapshot(of subject: SnapshotSubject) -> StoredSnapshot? { state.withLock { $0.complete[subject] } }
 
     func snapshot(identifier: String) -> StoredSnapshot? {
-        state.withLock { $0.complete.values.first { $0.offer.identifier == identifier } }
+        state.withLock { $0.complete.values.first { $0.identifier == identifier } }
     }
 
     func isTooOld(_ snapshot: StoredSnapshot, at now: Int64) -> Bool {
@@ -89,30 +96,31 @@ final class ZoneSnapshots: Sendable {
         !(0..<Int64(limits.snapshotSeconds) * 1000).contains(now - snapshot.created)
     }
 
-    func use(_ snapshot: StoredSnapshot, at now: Int64) { state.withLock { $0.used[snapshot.offer.identifier] = now } }
+    func use(_ snapshot: StoredSnapshot, at now: Int64) { state.withLock { $0.used[snapshot.identifier] = now } }
 
     func remove(_ snapshot: StoredSnapshot) async {
         state.withLock { state in
             if state.complete[snapshot.subject] == snapshot { state.complete[snapshot.subject] = nil }
-            state.used[snapshot.offer.identifier] = nil
+            state.used[snapshot.identifier] = nil
         }
-        await storage.remove(identifier: snapshot.offer.identifier)
+        await storage.remove(identifier: snapshot.identifier)
     }
 
-    /// Removes the snapshots that were not used for longest until there is room.
+    /// Removes the snapshots that were not used for longest until all and the builds fit.
     ///
     /// - Parameter subject: Keeps its snapshot, which is being replaced, for last.
-    /// - Returns: `false` if there is no room without any snapshot.
-    func makeRoom(forBytes bytes: Int64, of subject: SnapshotSubject) async -> Bool {
+    /// - Returns: `false` if the builds alone do not fit.
+    func makeRoom(for subject: SnapshotSubject) async -> Bool {
         while true {
             let (fits, oldest) = state.withLock { state -> (Bool, StoredSnapshot?) in
-                let stored = state.complete.values.reduce(0) { $0 + $1.offer.byteCount }
+                let stored = state.complete.values.reduce(0) { $0 + $1.whole.byteCount }
+                let building = state.builds.values.reduce(0) { $0 + $1.byteCount }
                 let oldest = state.complete.values.min { first, second in
                     if (first.subject == subject) != (second.subject == subject) { return second.subject == subject }
-                    return (state.used[first.offer.identifier] ?? first.created, first.offer.identifier)
-                        < (state.used[second.offer.identifier] ?? second.created, second.offer.identifier)
+                    return (state.used[first.identifier] ?? first.created, first.identifier)
+                        < (state.used[second.identifier] ?? second.created, second.identifier)
                 }
-                return (stored + bytes <= Int64(limits.snapshotBytes), oldest)
+                return (stored + building <= Int64(limits.snapshotBytes), oldest)
             }
             if fits { return true }
             guard let oldest else { return false }
@@ -122,30 +130,51 @@ final class ZoneSnapshots: Sendable {
 
     // MARK: Builds
 
-    /// Begins to build a snapshot, unless one is being built, or one of the subject was begun a moment ago.
-    func begin(_ subject: SnapshotSubject, at now: Int64, _ build: @escaping @Sendable () async throws -> StoredSnapshot) {
+    /// The identifier of the snapshot of a subject that is being built.
+    func building(_ subject: SnapshotSubject) -> String? { state.withLock { $0.builds[subject]?.identifier } }
+
+    /// The subject of a snapshot that is being built.
+    func subject(ofBuild identifier: String) -> SnapshotSubject? {
+        state.withLock { $0.builds.first { $0.value.identifier == identifier }?.key }
+    }
+
+    /// Begins to build a snapshot, unless too many are being built, or one of the subject was begun a moment ago.
+    func begin(
+        _ subject: SnapshotSubject, identifier: String, at now: Int64, _ build: @escaping @Sendable () async throws -> StoredSnapshot
+    ) {
         state.withLock { state in
-            guard !state.isClosed, state.building == nil, limits.snapshotBytes > 0 else { return }
+            guard !state.isClosed, state.builds[subject] == nil, state.builds.count < Self.buildsMax, limits.snapshotBytes > 0 else {
+                return
+            }
             state.begun = state.begun.filter { (0..<Self.rebuildMilliseconds).contains(now - $0.value) }
             guard state.begun[subject] == nil else { return }
             state.begun[subject] = now
-            state.building = subject
-            state.task = Task {
+            let task = Task {
                 let built = try? await build()
                 await self.end(subject, built)
             }
+            state.builds[subject] = Build(identifier: identifier, task: task)
         }
+    }
+
+    /// Takes over that a build has so many bytes of frames in its file.
+    func grow(_ subject: SnapshotSubject, to byteCount: Int64) {
+        let waiters = state.withLock { state in
+            state.builds[subject]?.byteCount = byteCount
+            defer { state.waiters = [:] }
+            return state.waiters.values
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     private func end(_ subject: SnapshotSubject, _ built: StoredSnapshot?) async {
         let (replaced, waiters) = state.withLock { state in
-            state.building = nil
-            state.task = nil
+            state.builds[subject] = nil
             var replaced: StoredSnapshot?
             if let built {
                 state.counts.built += 1
                 replaced = state.complete.updateValue(built, forKey: subject)
-                if let replaced { state.used[replaced.offer.identifier] = nil }
+                if let replaced { state.used[replaced.identifier] = nil }
             } else {
                 state.counts.failed += 1
             }
@@ -153,51 +182,64 @@ final class ZoneSnapshots: Sendable {
             return (replaced, state.waiters.values)
         }
         for waiter in waiters { waiter.resume() }
-        if let replaced { await storage.remove(identifier: replaced.offer.identifier) }
+        if let replaced { await storage.remove(identifier: replaced.identifier) }
     }
 
-    /// Waits until the build of a subject ends, or the time is up.
+    /// Waits until a build has more bytes of frames than an offset, ends, or the time is up.
     ///
-    /// - Returns: The snapshot of the subject.
-    func waited(for subject: SnapshotSubject, atMost limit: Duration) async -> StoredSnapshot? {
+    /// - Returns: Bytes of frames; nil if the snapshot is not being built any more.
+    func bytesBuilt(of subject: SnapshotSubject, beyond offset: Int64, atMost limit: Duration) async -> Int64? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            guard let bytes = state.withLock({ $0.builds[subject]?.byteCount }) else { return nil }
+            if bytes > offset || ContinuousClock.now >= deadline || Task.isCancelled { return bytes }
+            guard await wait(for: subject, beyond: offset, until: deadline) else { return bytes }
+        }
+    }
+
+    /// - Returns: `false` if too many requests wait.
+    private func wait(for subject: SnapshotSubject, beyond offset: Int64, until deadline: ContinuousClock.Instant) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
         let timer = Task {
-            try? await Task.sleep(for: limit)
+            try? await Task.sleep(until: deadline, clock: .continuous)
             resume(number)
         }
         defer { timer.cancel() }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
+            let isFull = state.withLock { $0.waiters.count >= Self.waitersMax }
+            if isFull { return false }
             await withCheckedContinuation { continuation in
                 let waits = state.withLock { state in
-                    guard state.building == subject, state.waiters.count < Self.waitersMax, !Task.isCancelled else { return false }
+                    guard let build = state.builds[subject], build.byteCount <= offset, !Task.isCancelled else { return false }
                     state.waiters[number] = continuation
                     return true
                 }
                 if !waits { continuation.resume() }
             }
+            return true
         } onCancel: {
             resume(number)
         }
-        return snapshot(of: subject)
     }
 
     private func resume(_ waiter: Int) { state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume() }
 
-    /// Ends the build in progress, and begins no other.
+    private var tasks: [Task<Void, Never>] { state.withLock { $0.builds.values.compactMap(\.task) } }
+
+    /// Ends the builds in progress, and begins no other.
     func close() async {
-        let task = state.withLock { state in
-            state.isClosed = true
-            return state.task
+        state.withLock { $0.isClosed = true }
+        for task in tasks {
+            task.cancel()
+            await task.value
         }
-        task?.cancel()
-        await task?.value
     }
 
     /// Waits until no build is in progress.
-    func idle() async { await state.withLock { $0.task }?.value }
+    func idle() async { for task in tasks { await task.value } }
 
     // MARK: Streams
 

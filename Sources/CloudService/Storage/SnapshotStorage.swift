@@ -7,18 +7,22 @@ package import CloudWire
 /// A complete snapshot of a zone in a file.
 package struct StoredSnapshot: Hashable, Sendable {
     package var subject: SnapshotSubject
-    package var offer: SnapshotOffer
+    package var identifier: String
+    package var whole: SnapshotOffer.Whole
     /// Milliseconds since 1970 UTC.
     package var created: Int64
     /// The identity of the server's data that it was made from.
     package var serverIdentity: String
 
-    package init(subject: SnapshotSubject, offer: SnapshotOffer, created: Int64, serverIdentity: String) {
+    package init(subject: SnapshotSubject, identifier: String, whole: SnapshotOffer.Whole, created: Int64, serverIdentity: String) {
         self.subject = subject
-        self.offer = offer
+        self.identifier = identifier
+        self.whole = whole
         self.created = created
         self.serverIdentity = serverIdentity
     }
+
+    package var offer: SnapshotOffer { SnapshotOffer(identifier: identifier, whole: whole) }
 }
 
 /// The files of snapshots. They are a cache of one server process: any of them may be removed at any time.
@@ -27,7 +31,7 @@ package protocol SnapshotStorage: Sendable {
     func snapshots() async throws -> [StoredSnapshot]
     /// Begins a snapshot, which exists once it is finished.
     func draft(identifier: String) async throws -> any SnapshotDraft
-    /// Opens a complete snapshot; nil if it was removed. It can be read to its end even if it is removed concurrently.
+    /// Opens a snapshot, complete or not; nil if it was removed. It can be read to its end even if it is removed concurrently.
     func open(identifier: String) async throws -> (any AssetReader)?
     func remove(identifier: String) async
 }

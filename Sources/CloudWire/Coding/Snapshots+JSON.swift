@@ -19,21 +19,20 @@ extension SnapshotOffer: WireMessage {
             default: try reader.skipValue()
             }
         }
-        self.init(
-            identifier: try identifier.required("the snapshot has no identifier", at: start),
-            byteCount: try byteCount.required("the snapshot has no byteCount", at: start), recordCount: recordCount,
-            digest: try digest.required("the snapshot has no digest", at: start),
-            syncToken: try syncToken.required("the snapshot has no syncToken", at: start))
+        self.init(identifier: try identifier.required("the snapshot has no identifier", at: start))
+        guard let byteCount, let digest, let syncToken else { return }
+        whole = Whole(byteCount: byteCount, recordCount: recordCount, digest: digest, syncToken: syncToken)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("identifier", identifier)
-            writer.member("byteCount", byteCount)
-            writer.member("recordCount", recordCount)
+            guard let whole else { return }
+            writer.member("byteCount", whole.byteCount)
+            writer.member("recordCount", whole.recordCount)
             writer.key("digest")
-            writer.base64(digest)
-            writer.member("syncToken", syncToken)
+            writer.base64(whole.digest)
+            writer.member("syncToken", whole.syncToken)
         }
     }
 }

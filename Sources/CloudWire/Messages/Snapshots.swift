@@ -3,24 +3,35 @@
 
 /// A snapshot of a zone that a device without a token may read instead of change pages.
 ///
-/// It is read by `GET {database}/changes/snapshot?id={identifier}`, with a `Range`: a sequence of frames. See ``SnapshotFrame``.
+/// It is read by `GET {database}/changes/snapshot?id={identifier}`, with a `Range`: a sequence of frames. See ``SnapshotFrame``. It may be
+/// read while it is being built.
 package struct SnapshotOffer: Hashable, Sendable {
+    /// What is known of a snapshot that is complete.
+    package struct Whole: Hashable, Sendable {
+        /// Bytes of all frames.
+        package var byteCount: Int64
+        package var recordCount: Int
+        /// The digest in the last frame, which covers all frames.
+        package var digest: [UInt8]
+        /// The change token behind the snapshot.
+        package var syncToken: String
+
+        package init(byteCount: Int64, recordCount: Int, digest: [UInt8], syncToken: String) {
+            self.byteCount = byteCount
+            self.recordCount = recordCount
+            self.digest = digest
+            self.syncToken = syncToken
+        }
+    }
+
     /// 32 hexadecimal digits.
     package var identifier: String
-    /// Bytes of all frames.
-    package var byteCount: Int64
-    package var recordCount: Int
-    /// The digest in the last frame, which covers all frames.
-    package var digest: [UInt8]
-    /// The change token behind the snapshot.
-    package var syncToken: String
+    /// Nil while the snapshot is being built.
+    package var whole: Whole?
 
-    package init(identifier: String, byteCount: Int64, recordCount: Int, digest: [UInt8], syncToken: String) {
+    package init(identifier: String, whole: Whole? = nil) {
         self.identifier = identifier
-        self.byteCount = byteCount
-        self.recordCount = recordCount
-        self.digest = digest
-        self.syncToken = syncToken
+        self.whole = whole
     }
 
     /// Whether a text may be an identifier, so that it needs no encoding in an address or a file name.
@@ -33,9 +44,10 @@ package struct SnapshotOffer: Hashable, Sendable {
 ///
 ///     4 bytes   length of the body, big endian
 ///     32 bytes  SHA-256 of the digest of the frame before and the body; the first frame follows 32 zero bytes
-///     body      one ``ZoneChangesResult`` as JSON: a change page, with a token
+///     body      one ``ZoneChangesResult`` as JSON: a change page, with a token; `moreComing` is false in the last frame
 ///
-/// The token of a frame is a change token of the zone, so that a client may go on with change pages behind any frame.
+/// The token of a frame is a change token of the zone, so that a client may go on with change pages behind any frame. A sequence that ends
+/// with another frame than the last is incomplete.
 package enum SnapshotFrame {
     package static let digestBytes = 32
     package static let headBytes = 4 + digestBytes
