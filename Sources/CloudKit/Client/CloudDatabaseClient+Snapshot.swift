@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
+import CloudWire
 
 extension CloudDatabaseClient {
     /// The slowest connection on which a part of a snapshot arrives, in bytes per second.
