@@ -283,6 +283,7 @@ import Testing
         #expect(page.snapshot == nil)
         #expect(Self.files(village).isEmpty)
         #expect(try await Self.changes(mia).snapshot != nil)
+        await village.service.snapshotsAreIdle()
     }
 
     /// Not to other users, not to participants, not to the owner while the zone is shared.

@@ -46,7 +46,8 @@ extension CloudService {
         snapshots.begin(subject, identifier: identifier, at: call.now) {
             try await self.build(subject, identifier: identifier, in: snapshots)
         }
-        return snapshots.building(subject).map { SnapshotOffer(identifier: $0) } ?? usable?.offer
+        // A short build may have ended by now.
+        return snapshots.building(subject).map { SnapshotOffer(identifier: $0) } ?? snapshots.snapshot(of: subject)?.offer ?? usable?.offer
     }
 
     /// Reads a zone into a file, a part at a time, in the background.

@@ -71,6 +71,7 @@ final class MatrixWorld: Sendable {
         var limits = Limits()
         limits.requestsPerMinute = 0
         limits.snapshotRecordsMin = 1
+        limits.snapshotStreamsPerUser = limits.snapshotStreams
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: storage, accounts: store, assets: store, push: PushHub(),
             surroundings: CloudService.Surroundings(
