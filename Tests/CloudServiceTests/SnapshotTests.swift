@@ -148,7 +148,8 @@ import Testing
         let offer = try await Self.offer(mia)
         let read = try await Self.read(offer, mia)
         let pages = try await Self.feed(mia, since: nil)
-        #expect(read.records == pages)
+        // Pages behind the first one list deletions.
+        #expect(read.records == pages.filter { !$0.isDeleted })
         #expect(read.records.count == 34)
         #expect(read.tokens.count == 4)
         #expect(try await Self.feed(mia, since: offer.whole?.syncToken).isEmpty)
