@@ -196,7 +196,9 @@ let package = Package(
         // MARK: Test support
         .target(
             name: "CloudInProcess",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire", "SystemSupport"]),
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudStorageSupport", "CloudWire", "SystemSupport",
+            ]),
 
         // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
         .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -247,7 +249,9 @@ let package = Package(
         // The service with users and browsers, without sockets.
         .target(
             name: "ServiceFixtures",
-            dependencies: ["CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "TestBasics"],
+            dependencies: [
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "TestBasics",
+            ],
             path: "Sources/TestSupport/ServiceFixtures"),
         // Counts what a thread takes from the heap.
         .target(name: "CAllocationCounter", path: "Sources/TestSupport/CAllocationCounter"),
@@ -300,7 +304,7 @@ let package = Package(
         .testTarget(
             name: "CloudServiceTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "ServiceFixtures", "TestBasics",
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures", "TestBasics",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

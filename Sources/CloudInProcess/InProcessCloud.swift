@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 package import CloudService
+import CloudStorageSupport
 package import CloudWire
 import Foundation
 import Synchronization
@@ -29,6 +30,7 @@ package final class InProcessCloud: Sendable {
     private let offered: Mutex<Set<Capability>>
     private let random: SeededBytes
     private let firstKey: [UInt8]?
+    private let hasSnapshots: Bool
     private let running: Mutex<Running?>
 
     private struct Running: Sendable {
@@ -44,11 +46,14 @@ package final class InProcessCloud: Sendable {
     ///   - start: Milliseconds since 1970 UTC.
     ///   - offered: The extensions of the documented protocol. A server of another vendor offers none.
     ///   - profile: `.apple` for a server that has only what Apple documents.
+    ///   - hasSnapshots: Whether the server builds snapshots of zones, by tasks whose order no seed determines.
     package init(
         limits: Limits = Limits(), seed: UInt64 = 1, firstKey: [UInt8]? = nil, start: Int64 = 1_900_000_000_000,
-        offered: Set<Capability> = Set(Capability.allCases), profile: ServiceProfile = .tarn
+        offered: Set<Capability> = Set(Capability.allCases), profile: ServiceProfile = .tarn,
+        hasSnapshots: Bool = false
     ) throws {
         self.profile = profile
+        self.hasSnapshots = hasSnapshots
         self.offered = Mutex(offered)
         clock = HandDrivenClock(milliseconds: start)
         folder = ScratchFolder("tarn-cloud")
@@ -239,7 +244,7 @@ package final class InProcessCloud: Sendable {
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store,
             push: hub,
             surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }),
-            offered: offered, profile: profile)
+            offered: offered, profile: profile, snapshots: hasSnapshots ? try SnapshotFolder(data: folder.path) : nil)
         let previous = running.withLock { running in
             defer { running = Running(store: store, hub: hub, service: service) }
             return running
@@ -275,6 +280,9 @@ package final class InProcessCloud: Sendable {
         ended?.hub.close()
         try ended?.store.close()
     }
+
+    /// Waits until no snapshot of a zone is being built.
+    package func snapshotsAreIdle() async { await service?.snapshotsAreIdle() }
 
     /// Stops the server permanently and removes its data, even if references to this object remain.
     package func discard() throws {

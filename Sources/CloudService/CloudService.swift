@@ -46,11 +46,14 @@ package struct CloudService: Sendable {
     package let admission: AdmissionGate
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
+    /// Nil for a service that makes no snapshots.
+    let snapshots: ZoneSnapshots?
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
         push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases),
         profile: ServiceProfile = .tarn, containerRules: ContainerRules = ContainerRules(), identitySignIn: IdentitySignIn? = nil,
+        snapshots: (any SnapshotStorage)? = nil,
         auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
         self.profile = profile
@@ -62,7 +65,9 @@ package struct CloudService: Sendable {
         self.assets = assets
         self.push = push
         self.surroundings = surroundings
-        self.offered = profile.offered(offered)
+        let offers = profile.offered(offered)
+        self.offered = snapshots == nil ? offers.subtracting([.snapshots]) : offers
+        self.snapshots = offers.contains(.snapshots) ? snapshots.map { ZoneSnapshots($0, engine.limits) } : nil
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)

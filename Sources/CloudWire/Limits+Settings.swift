@@ -72,6 +72,11 @@ extension Limits {
         Setting("requestsPerMinute", \.requestsPerMinute, "requests of one user per minute; 0 for no limit", least: 0, most: 10_000_000),
         Setting("responseRecordBytes", \.responseRecordBytes, "bytes of records after which a change page ends", most: 16_000_000),
         Setting("shortBodyBytes", \.shortBodyBytes, "bytes of one request without records", most: messageBytes),
+        Setting(
+            "snapshotBytes", \.snapshotBytes, "bytes of all snapshots of zones on the disk of a server process; 0 makes none", least: 0,
+            most: 1 << 50),
+        Setting("snapshotRecordsMin", \.snapshotRecordsMin, "records of the smallest zone that gets a snapshot", most: 100_000_000),
+        Setting("snapshotSeconds", \.snapshotSeconds, "seconds after which a snapshot of a zone is removed", least: 60, most: 31 * 86_400),
         Setting("sortsPerQuery", \.sortsPerQuery, "sort keys of one query", most: 32),
         Setting("stopSeconds", \.stopSeconds, "seconds for requests in flight to finish when the server stops", most: 86_400),
         Setting("subscriptionBytes", \.subscriptionBytes, "bytes of one subscription", most: 16_000_000),

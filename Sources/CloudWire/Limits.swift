@@ -13,6 +13,15 @@ package struct Limits: Hashable, Sendable {
     package var recordsPerResponse = 200
     /// Records of one change page, for clients that request ``Capability/largePages``.
     package var recordsPerLargePage = 1000
+    /// Bytes of all snapshots of a server process; 0 makes none.
+    package var snapshotBytes = 4_000_000_000
+    /// Seconds after which a snapshot is removed.
+    package var snapshotSeconds = 86_400
+    /// Records of the smallest zone that gets a snapshot.
+    package var snapshotRecordsMin = 500
+    /// Snapshots that a server process sends concurrently: to one sender, and to all.
+    package var snapshotStreamsPerUser = 4
+    package var snapshotStreams = 64
     package var assetTokensPerRequest = 200
     /// Bytes of one record without assets.
     package var recordBytes = 1_000_000

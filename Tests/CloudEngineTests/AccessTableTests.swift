@@ -97,6 +97,7 @@ import Testing
         (.modifyRecords, "ayy ayf ayf"), (.queryRecords, "yyy ayf ayf"), (.lookupRecords, "yyy ayf ayf"),
         (.uploadAssets, "ayy ayf ayf"), (.listZones, "yyy ayf ayf"), (.lookupZones, "yyy ayf ayf"),
         (.modifyZones, "--- ayf ---"), (.databaseChanges, "--- ayf ayf"), (.zoneChanges, "--- ayf ayf"),
+        (.zoneSnapshot, "--- ayf ---"),
         (.listSubscriptions, "ayy ayf ayf"), (.lookupSubscriptions, "ayy ayf ayf"),
         (.modifySubscriptions, "ayy ayf ayf"), (.caller, "ayf ayf ---"),
         (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),

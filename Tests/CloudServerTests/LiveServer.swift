@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Foundation
 import Hummingbird
@@ -96,14 +97,15 @@ struct LiveServer: Sendable {
     static func run(
         limits: Limits = Limits(), folder: TemporaryFolder = TemporaryFolder(), access: OperationsAccess = OperationsAccess(),
         proxies: TrustedProxies = TrustedProxies(), publicAddress: PublicAddress? = nil, pages: (any PageResponder)? = nil,
-        _ body: @Sendable (LiveServer) async throws -> Void
+        hasSnapshots: Bool = false, _ body: @Sendable (LiveServer) async throws -> Void
     ) async throws {
         let parts = try LiveServer(folder: folder)
         let surroundings = CloudService.Surroundings(
             now: { [clock = parts.clock] in clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: parts.store.sealer), storage: parts.store, accounts: parts.store,
-            assets: parts.store, push: parts.hub, surroundings: surroundings)
+            assets: parts.store, push: parts.hub, surroundings: surroundings,
+            snapshots: hasSnapshots ? try SnapshotFolder(data: folder.path) : nil)
         parts.box.put(service)
         let application = try CloudServer.application(
             service: service, pages: pages, host: "127.0.0.1", port: 0, access: access, proxies: proxies, publicAddress: publicAddress,

@@ -93,7 +93,12 @@ import Testing
         #expect(refused?.contains("--yes") == true)
         #expect(await run(UserCommand.Remove.self, "amaryllis", "--yes", "--data", data)?.contains("--public-records") == true)
         #expect(try await server.device(forToken: token, now: 2) != nil)
+        // Of a server that runs; the command does not know its zone.
+        let snapshots = "\(data)/snapshots/0"
+        try FileManager.default.createDirectory(atPath: snapshots, withIntermediateDirectories: true)
+        try Data("amaryllis".utf8).write(to: URL(fileURLWithPath: "\(snapshots)/0123.snapshot"))
         let removed = await CommandRun("user", "remove", "amaryllis", "--public-records", "remove", "--yes", "--json", "--data", data)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: snapshots).isEmpty)
         #expect(removed.status == 0, "\(removed.notes)")
         #expect(removed.output.hasPrefix(#"{"name":"amaryllis","zones":"#), "\(removed.output)")
         // A running server refuses the token immediately.

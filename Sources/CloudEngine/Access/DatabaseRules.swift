@@ -42,6 +42,9 @@ package enum DatabaseRules {
             .notApplicable
         case (.modifyZones, .shared):
             .notApplicable
+        // A participant sees a part of a zone, and a public record may be hidden from a user.
+        case (.zoneSnapshot, .public), (.zoneSnapshot, .shared):
+            .notApplicable
         // The service in use answers about the caller below `private`, too.
         case (.caller, .public), (.caller, .private), (.currentUser, .public), (.discoverUsers, .public),
             (.lookupUsersByEmail, .public), (.lookupUsersByID, .public), (.lookupUsersByContacts, .public),
@@ -55,7 +58,7 @@ package enum DatabaseRules {
             .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),
             (.rereferenceAssets, _), (.recordChanges, _), (.changedZones, _),
-            (.lookupZones, _), (.modifyZones, _), (.databaseChanges, _), (.zoneChanges, _), (.listSubscriptions, _),
+            (.lookupZones, _), (.modifyZones, _), (.databaseChanges, _), (.zoneChanges, _), (.zoneSnapshot, _), (.listSubscriptions, _),
             (.lookupSubscriptions, _), (.modifySubscriptions, _):
             .users
         }

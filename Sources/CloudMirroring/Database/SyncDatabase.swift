@@ -12,6 +12,7 @@ struct SyncDatabase: Sendable {
     let mapping: RecordMapping
     let sealer: RecordSealer
     let traits: ServerTraits
+    let snapshots: SnapshotBuffer
     /// The limits of the server's requests.
     var limits = Limits()
 
@@ -103,30 +104,53 @@ struct SyncDatabase: Sendable {
         }
     }
 
+    /// Returns the next page of a zone: of a snapshot at the beginning of a large zone, if the server offers one, else of its changes.
+    ///
     /// - Parameter isCounting: Whether the server counts the changes behind the page, which costs it time.
     func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax, isCounting: Bool = false) async throws -> ImportPage {
+        if client.scope == .public {
+            let generation = zone.isFullFetch ? zone.generation : nil
+            return try await publicPage(after: zone.token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
+        }
+        var next = zone
+        if let position = SnapshotPosition(zone.token) {
+            if let page = try await snapshotPage(at: position, of: zone, recordsMax: recordsMax) { return page }
+            next.token = position.syncToken
+        } else if zone.token == nil, zone.isFullFetch, recordsMax == Self.pageRecordsMax {
+            let (page, offer) = try await changePage(of: zone, recordsMax, isCounting, asking: [.snapshots])
+            guard let offer else { return page }
+            if let start = SnapshotPosition(offer), var first = try await snapshotPage(at: start, of: zone, recordsMax: recordsMax) {
+                first.remaining = page.remaining.map { max(0, $0 - first.records.count) }
+                return first
+            }
+        }
+        var page = try await changePage(of: next, recordsMax, isCounting).page
+        page.askedWith = zone.token
+        return page
+    }
+
+    private func changePage(
+        of zone: ZoneTable.Row, _ recordsMax: Int, _ isCounting: Bool, asking capabilities: Set<Capability> = []
+    ) async throws -> (page: ImportPage, snapshot: SnapshotOffer?) {
         let token = zone.token
         let generation = zone.isFullFetch ? zone.generation : nil
-        if client.scope == .public {
-            return try await publicPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
-        }
         var query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
         query.savedSyncToken = zone.exportedToken
         let answer = try await client.zoneChanges(
             ZoneChangesRequest(zones: [query]),
-            asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
+            asking: capabilities.union(isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory]))
         switch answer.zones.first {
         case .changes(let changes):
             var page = try page(changes, of: zone.zone.id, askedWith: token, generation: generation)
             page.exportedToken = zone.exportedToken
-            return page
+            return (page, changes.snapshot)
         case .failure(_, let error):
             throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
         case nil: throw CloudFailure(.internalError, "the server said nothing about the zone that was asked for")
         }
     }
 
-    private func page(_ changes: ZoneChanges, of zone: ZoneID, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
+    func page(_ changes: ZoneChanges, of zone: ZoneID, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
         var page = ImportPage(
             records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping, in: place(zone)) },
             deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
@@ -344,11 +368,12 @@ struct CloudAccess: Sendable {
     let sealer: RecordSealer
     var limits = Limits()
     let traits = ServerTraits()
+    let snapshots = SnapshotBuffer()
 
     func open() throws -> SyncDatabase {
         let client = try connect()
         return SyncDatabase(
-            client: client, mapping: mapping, sealer: sealer, traits: traits,
+            client: client, mapping: mapping, sealer: sealer, traits: traits, snapshots: snapshots,
             limits: client.dialect.limits(limits))
     }
 }

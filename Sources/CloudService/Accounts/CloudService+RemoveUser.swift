@@ -55,6 +55,7 @@ extension CloudService {
         try await willRun()
         try await deliverPendingNews()
         try await removals.removeRows(of: removal, willRun)
+        await removeStaleSnapshots()
         try await willRun()
         try await removals.endRemoval(removal)
         return report

@@ -146,6 +146,12 @@ enum ByteRange {
         return first >= size && (parts[1].isEmpty || (Int64(parts[1]) ?? -1) >= first)
     }
 
+    /// The first byte of a range that begins at an offset; nil for another.
+    static func start(_ header: String) -> Int64? {
+        guard header.hasPrefix("bytes="), !header.contains(",") else { return nil }
+        return header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).first.flatMap { Int64($0) }
+    }
+
     /// - Returns: Nil where the whole file is the right answer: several ranges, another unit, a range outside the file.
     ///
     /// Source: RFC 9110, section 14.2: a server may ignore the header.

@@ -51,6 +51,7 @@ package enum OpenAPIDocument {
                     "schema": ["type": "string", "enum": JSONTree(scopes.map(\.rawValue))],
                 ],
             ]
+            if operation == .zoneSnapshot { parameters += [reference("parameters", "snapshot"), reference("parameters", "range")] }
             if operation.answersSyncToken { parameters.append(reference("parameters", "getCurrentSyncToken")) }
             let methods = ["GET", "POST"].filter { operation.accepts(method: $0) }
             return (
@@ -77,7 +78,7 @@ package enum OpenAPIDocument {
         return described.with(
             ("x-without-account", everyone.isEmpty ? nil : JSONTree(everyone.map(\.rawValue))),
             ("requestBody", method == "POST" ? shape.request.map { body($0) } : nil),
-            ("responses", responses(shape.response)))
+            ("responses", shape.response.map(responses) ?? withErrors(bytes("The snapshot.", "The range that was asked for."))))
     }
 
     // MARK: Devices
@@ -88,7 +89,7 @@ package enum OpenAPIDocument {
             let answer: JSONTree =
                 operation == .pushStream
                 ? success("One notification a line; an empty line is a heartbeat.", "PushNotification", HeaderNames.jsonLines)
-                : success("The answer.", shape.response, "application/json")
+                : success("The answer.", shape.response ?? "Nothing", "application/json")
             let head: JSONTree = [
                 "operationId": .text("\(operation)"), "tags": ["devices"], "summary": .text(shape.summary),
                 "security": operation == .webAuthToken ? [["deviceToken": []]] : security(everyone: false, keys: false),
@@ -107,7 +108,6 @@ package enum OpenAPIDocument {
     // MARK: The rest
 
     private static var otherPaths: [(key: String, value: JSONTree)] {
-        let bytes: JSONTree = ["application/octet-stream": ["schema": ["type": "string", "format": "binary"]]]
         func plain(_ summary: String, _ type: String, _ schema: JSONTree) -> JSONTree {
             [
                 "get": [
@@ -124,16 +124,13 @@ package enum OpenAPIDocument {
                     "parameters": [["name": "address", "in": "path", "required": true, "schema": ["type": "string"]]],
                     "post": [
                         "tags": ["assets"], "summary": "Sends the bytes of a file to an address of assets/upload.",
-                        "security": [[:]], "requestBody": ["required": true, "content": bytes],
+                        "security": [[:]], "requestBody": ["required": true, "content": binary],
                         "responses": withErrors(success("What arrived.", "AssetUploadReceipt", "application/json")),
                     ],
                     "get": [
                         "tags": ["assets"], "summary": "Fetches the bytes of a file, or a range of them, from its downloadURL.",
                         "security": [[:]],
-                        "responses": withErrors([
-                            "200": ["description": "The file.", "content": bytes],
-                            "206": ["description": "The range that was asked for.", "content": bytes],
-                        ]),
+                        "responses": withErrors(bytes("The file.", "The range that was asked for.")),
                     ],
                 ]
             ),
@@ -156,6 +153,12 @@ package enum OpenAPIDocument {
     }
 
     // MARK: Parts
+
+    private static let binary: JSONTree = ["application/octet-stream": ["schema": ["type": "string", "format": "binary"]]]
+
+    private static func bytes(_ whole: String, _ range: String) -> JSONTree {
+        ["200": ["description": .text(whole), "content": binary], "206": ["description": .text(range), "content": binary]]
+    }
 
     private static func reference(_ kind: String, _ name: String) -> JSONTree { ["$ref": "#/components/\(kind)/\(name)"] }
 
@@ -221,6 +224,20 @@ package enum OpenAPIDocument {
             value: [
                 "name": "getCurrentSyncToken", "in": "query", "schema": ["type": "boolean"],
                 "description": "Whether the response contains the current point of the zone's history.",
+            ]
+        ),
+        (
+            key: "snapshot",
+            value: [
+                "name": "id", "in": "query", "required": true, "schema": ["type": "string", "pattern": "^[0-9a-f]{32}$"],
+                "description": "The identifier of a snapshot that changes/zone offered.",
+            ]
+        ),
+        (
+            key: "range",
+            value: [
+                "name": .text(HeaderNames.range), "in": "header", "schema": ["type": "string"],
+                "description": "Bytes of the snapshot, such as bytes=4096-; all without it.",
             ]
         ),
     ]

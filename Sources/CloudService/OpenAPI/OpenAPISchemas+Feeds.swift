@@ -96,9 +96,19 @@ extension OpenAPISchemas {
                                         "zoneID": ref("ZoneID"), "syncToken": string, "moreComing": flag,
                                         "records": list(ref("Record")), "remaining": ["type": "integer", "minimum": 0],
                                         "clientChangeToken": ["type": "string", "contentEncoding": "base64"],
+                                        "snapshot": ref("SnapshotOffer"),
                                     ], required: ["zoneID", "syncToken", "moreComing", "records"]),
                                 failed(["zoneID": ref("ZoneID")])))
                     ], required: ["zones"])
+            ),
+            (
+                key: "SnapshotOffer",
+                value: object(
+                    [
+                        "identifier": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "byteCount": ["type": "integer", "minimum": 1],
+                        "recordCount": ["type": "integer", "minimum": 0],
+                        "digest": ["type": "string", "contentEncoding": "base64"], "syncToken": string,
+                    ], required: ["identifier"])
             ),
             (key: "NotificationInfo", value: notificationInfo),
             (

@@ -12,7 +12,8 @@ enum OpenAPISchemas {
         var summary: String
         /// Names of schemas; nil for a request without a body.
         var request: String?
-        var response: String
+        /// Name of the schema; nil for bytes.
+        var response: String?
     }
 
     static func shape(of operation: ServicePath.Operation) -> Shape {
@@ -43,6 +44,8 @@ enum OpenAPISchemas {
             Shape(summary: "Which zones changed since a token.", request: "DatabaseChangesRequest", response: "DatabaseChangesResponse")
         case .zoneChanges:
             Shape(summary: "What changed in zones since a token of each.", request: "ZoneChangesRequest", response: "ZoneChangesResponse")
+        case .zoneSnapshot:
+            Shape(summary: "Bytes of a snapshot that changes/zone offered; Tarn's addition.", request: nil, response: nil)
         case .listSubscriptions: Shape(summary: "All subscriptions of the caller.", request: nil, response: "SubscriptionsResponse")
         case .lookupSubscriptions:
             Shape(summary: "Subscriptions by their identifiers.", request: "SubscriptionsLookupRequest", response: "SubscriptionsResponse")

@@ -37,7 +37,7 @@ package enum ServiceProfile: String, Hashable, Sendable, CaseIterable {
 
     /// - Throws: `WireError` with `.notFound` for an operation that Apple's documents don't have.
     func check(_ operation: ServicePath.Operation) throws(WireError) {
-        if self == .apple, operation == .requestAccess { throw Self.noHandler }
+        if self == .apple, operation == .requestAccess || operation == .zoneSnapshot { throw Self.noHandler }
     }
 
     /// - Throws: `WireError` with `.notFound` for an operation that Apple's documents don't have.

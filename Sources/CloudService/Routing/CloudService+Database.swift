@@ -46,10 +46,14 @@ extension CloudService {
             try admission.checkRoom(for: call.requester)
             let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)
             let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
-            let exchange = Exchange(
+            var exchange = Exchange(
                 operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
                 key: try profile.acceptsIdempotencyKeys ? idempotencyKey(request) : nil, credentials: credentials)
-            response = try await admission.run(call.requester) { try await respond(to: exchange) }
+            if path.operation == .zoneSnapshot {
+                (exchange.query, exchange.range) = (QueryItems(request.query), request.header(HeaderNames.range))
+            }
+            let asked = exchange
+            response = try await admission.run(call.requester) { try await respond(to: asked) }
         } catch let error as WireError {
             response = self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {

@@ -22,6 +22,7 @@ extension CloudService {
         case .changedZones: try await changedZones(exchange)
         case .databaseChanges: try await databaseChanges(exchange)
         case .zoneChanges: try await zoneChanges(exchange)
+        case .zoneSnapshot: try await zoneSnapshot(exchange)
         case .recordChanges: try await recordChanges(exchange)
         case .listSubscriptions: try await listSubscriptions(exchange)
         case .lookupSubscriptions: try await lookupSubscriptions(exchange)

@@ -8,7 +8,8 @@ extension CloudService {
     /// Whether a request may take long and changes nothing that its client needs to know, so that it is cancelled when the client
     /// disconnects.
     package static func endsWithItsClient(_ request: ServiceRequest) -> Bool {
-        request.path.hasPrefix(CourierAddress.prefix) || request.path.hasSuffix("/\(ServicePath.Operation.queryRecords.rawValue)")
+        request.path.hasPrefix(CourierAddress.prefix)
+            || [ServicePath.Operation.queryRecords, .zoneSnapshot].contains { request.path.hasSuffix("/\($0.rawValue)") }
     }
 
     /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
@@ -80,7 +81,8 @@ extension ServicePath.Operation {
     package var repetition: Repetition {
         switch self {
         case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
-            .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail, .lookupUsersByID,
+            .zoneSnapshot, .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail,
+            .lookupUsersByID,
             .lookupUsersByContacts:
             .harmless
         case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions: .answeredAsBefore

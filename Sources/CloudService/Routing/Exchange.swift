@@ -14,6 +14,9 @@ struct Exchange: Sendable {
     var body: [UInt8]
     var key: String?
     var credentials: Credentials
+    /// The items of the address, and the requested range, for operations that send files.
+    var query = QueryItems("")
+    var range: String?
 
     /// The key as it is stored. In a partition that several users write to, each has keys of their own.
     var storedKey: String? {

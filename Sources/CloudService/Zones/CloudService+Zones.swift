@@ -23,7 +23,11 @@ extension CloudService {
     func modifyZones(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZonesModifyRequest(json: exchange.body)
         let engine = engine
-        return try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+        let response = try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+        if message.operations.contains(where: { if case .delete = $0 { true } else { false } }) {
+            await removeStaleSnapshots(of: exchange.call.partition)
+        }
+        return response
     }
 
     // MARK: Change feeds
@@ -41,6 +45,9 @@ extension CloudService {
             let response = try await sharedZoneChanges(message, exchange.call)
             return .json(
                 response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form), endpoint: exchange.operation.rawValue)
+        }
+        if let offer = await snapshotOffer(message, exchange.call) {
+            return .json(offer.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
         }
         let engine = engine
         // Stored texts of deleted records have their types.

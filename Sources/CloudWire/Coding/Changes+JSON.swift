@@ -157,6 +157,7 @@ extension ZoneChangesResult: WireMessage {
         var moreComing = false
         var remaining: Int?
         var clientChangeToken: [UInt8]?
+        var snapshot: SnapshotOffer?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             if try zone.decode(key, from: &reader) { continue }
@@ -166,6 +167,7 @@ extension ZoneChangesResult: WireMessage {
             case "moreComing": moreComing = try reader.readFlag()
             case "remaining": remaining = Int(try reader.readCount())
             case "clientChangeToken": clientChangeToken = try reader.readBase64()
+            case "snapshot": snapshot = try SnapshotOffer(from: &reader)
             default: try reader.skipValue()
             }
         }
@@ -178,6 +180,7 @@ extension ZoneChangesResult: WireMessage {
         var changes = ZoneChanges(
             zoneID: zoneID, records: records, remaining: remaining, syncToken: token, moreComing: moreComing)
         changes.clientChangeToken = clientChangeToken
+        changes.snapshot = snapshot
         self = .changes(changes)
     }
 
@@ -193,6 +196,7 @@ extension ZoneChangesResult: WireMessage {
                     writer.key("clientChangeToken")
                     writer.base64(token)
                 }
+                writer.member("snapshot", changes.snapshot)
                 if let texts = changes.texts {
                     writer.key("records")
                     writer.array(written: texts.bytes)

@@ -65,6 +65,8 @@ package struct ZoneChanges: Hashable, Sendable {
     package var remaining: Int?
     /// The client token of this device's last `records/modify`, for clients that request the capability.
     package var clientChangeToken: [UInt8]?
+    /// A snapshot to read instead of pages, for clients that request the capability. The page has no records then.
+    package var snapshot: SnapshotOffer?
 
     package init(zoneID: ZoneID, records: [Record], remaining: Int? = nil, syncToken: String, moreComing: Bool) {
         self.zoneID = zoneID

@@ -20,6 +20,8 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// A page of `changes/zone` has as many records as `resultsLimit` requests, beyond the 200 that Apple documents, so
     /// that a new device needs fewer round trips.
     case largePages = "large-pages"
+    /// `changes/zone` without a token may offer a snapshot of the zone, ``SnapshotOffer``, instead of its first page.
+    case snapshots
     /// Each response has the server's time in ``HeaderNames/serverTime``.
     case serverTime = "server-time"
     /// Responses have `RateLimit-Limit`, `-Remaining` and `-Reset` if the operator limits requests. Clients that do not

@@ -20,6 +20,8 @@ package struct ServicePath: Hashable, Sendable {
         case modifyZones = "zones/modify"
         case databaseChanges = "changes/database"
         case zoneChanges = "changes/zone"
+        /// Tarn's addition. GET: bytes of a snapshot that ``zoneChanges`` offered; see ``SnapshotOffer``.
+        case zoneSnapshot = "changes/snapshot"
         case listSubscriptions = "subscriptions/list"
         case lookupSubscriptions = "subscriptions/lookup"
         case modifySubscriptions = "subscriptions/modify"
@@ -41,7 +43,7 @@ package struct ServicePath: Hashable, Sendable {
         /// The HTTP method of the operation.
         package var method: String {
             switch self {
-            case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
+            case .listZones, .listSubscriptions, .caller, .currentUser, .zoneSnapshot: "GET"
             case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets,
                 .lookupZones, .modifyZones, .databaseChanges,
                 .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .requestAccess,

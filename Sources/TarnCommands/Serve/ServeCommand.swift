@@ -274,10 +274,11 @@ struct LocalServer {
         self.objects = objects
         hub = PushHub()
         (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub, logger)
+        let snapshots = limits.snapshotBytes > 0 && profile == .tarn ? try SnapshotFolder(data: data) : nil
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: push,
             surroundings: .system, offered: offered, profile: profile, containerRules: containerRules, identitySignIn: identitySignIn,
-            auditLog: Self.auditLog(logger))
+            snapshots: snapshots, auditLog: Self.auditLog(logger))
         let scheme = identity == nil ? "http" : "https"
         let consoleText = consoleAddress.map { "\(scheme)://\($0.shown(port: $0.port))" } ?? "the server's own"
         let providerText = identitySignIn.map { "\($0.provider.name), \($0.provider.issuer), accounts: \($0.accounts.rawValue)" } ?? "none"
@@ -289,7 +290,9 @@ struct LocalServer {
             ("console public address", consolePublicAddress?.text ?? "addresses without a DNS name, and localhost"),
             ("identity provider", providerText), ("containers", containersText), ("development", containerRules.development.rawValue),
             ("profile", profile.rawValue),
-        ].filter { profile.isShownInSettings || $0.name != "profile" }.filter { consoleAddress != nil || $0.name != "console public address" }
+        ].filter { profile.isShownInSettings || $0.name != "profile" }.filter {
+            consoleAddress != nil || $0.name != "console public address"
+        }
         // A console of its own does not have the protocol's operations.
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"
@@ -374,6 +377,7 @@ struct LocalServer {
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
             let requests = service.admission.counts
+            let snapshots = service.snapshotCounts ?? SnapshotCounts()
             return [
                 ("tarn_requests_running", "Requests to databases that run now.", requests.running),
                 ("tarn_requests_waiting", "Requests to databases that wait to run.", requests.waiting),
@@ -384,6 +388,12 @@ struct LocalServer {
                 ("tarn_spans_dropped", "Spans of traces that could not be sent.", spans?.dropped ?? 0),
                 ("tarn_record_bytes", "Bytes of records that count for quotas.", Int(usage.records)),
                 ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
+                ("tarn_snapshots", "Snapshots of zones that are stored.", snapshots.stored),
+                ("tarn_snapshot_bytes", "Bytes of the snapshots that are stored.", Int(snapshots.storedBytes)),
+                ("tarn_snapshots_built", "Snapshots built since the server started.", snapshots.built),
+                ("tarn_snapshots_failed", "Snapshots that could not be built since the server started.", snapshots.failed),
+                ("tarn_snapshots_served", "Requests that read a snapshot since the server started.", snapshots.served),
+                ("tarn_snapshot_bytes_served", "Bytes of snapshots sent since the server started.", Int(snapshots.servedBytes)),
             ]
         }
         var services: [any ServiceLifecycle.Service] = []

@@ -45,6 +45,7 @@ struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await exchangeBudgets() }
             group.addTask { await storeCredentialUses() }
             group.addTask { await measure() }
+            group.addTask { await removeStaleSnapshots() }
             group.addTask { await push.followOtherProcesses() }
             if let spans { group.addTask { await spans.run() } }
             if let identity { group.addTask { await identity.followFiles(logger: logger) } }
@@ -52,6 +53,7 @@ struct Housekeeping: ServiceLifecycle.Service {
             hub.close()
             group.cancelAll()
             try? await service.storeCredentialUses()
+            await service.closeSnapshots()
         }
     }
 
@@ -89,6 +91,13 @@ struct Housekeeping: ServiceLifecycle.Service {
     private func measure() async {
         while !Task.isCancelled {
             await console.measure()
+            try? await Task.sleep(for: .seconds(60))
+        }
+    }
+
+    private func removeStaleSnapshots() async {
+        while !Task.isCancelled {
+            await service.removeStaleSnapshots()
             try? await Task.sleep(for: .seconds(60))
         }
     }

@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudServer
 import CloudService
+import CloudStorageSupport
 import Foundation
 
 extension UserCommand {
@@ -40,7 +41,10 @@ extension UserCommand {
                 mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)"),
                 needsFiles: true
             ) { store in
-                try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
+                let report = try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
+                // A running server does not know of the removal, and its snapshots may have the user's records.
+                SnapshotFolder.removeAll(data: options.folder.data)
+                return report
             }
             output.print(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "

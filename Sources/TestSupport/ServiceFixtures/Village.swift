@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudService
+import CloudStorageSupport
 package import CloudWire
 package import TestBasics
 
@@ -17,10 +18,12 @@ package final class Village: Sendable {
     package let clock = HandClock()
     package let service: CloudService
 
-    /// - Parameter place: Where the data is; nil for a new folder.
+    /// - Parameters:
+    ///   - place: Where the data is; nil for a new folder.
+    ///   - hasSnapshots: Whether the service builds snapshots of zones.
     package init(
         limits: Limits = Limits(), profile: ServiceProfile = .tarn, containerRules: ContainerRules = ContainerRules(),
-        identitySignIn: IdentitySignIn? = nil, place: ServerPlace? = nil
+        identitySignIn: IdentitySignIn? = nil, place: ServerPlace? = nil, hasSnapshots: Bool = false
     ) throws {
         self.place = try place ?? ServerPlace(.sqlite)
         store = try self.place.open()
@@ -29,7 +32,8 @@ package final class Village: Sendable {
             engine: Engine(limits: profile.limits(limits), sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: CloudService.Surroundings(
                 now: { clock.now }, randomBytes: { bytes.next($0) }),
-            profile: profile, containerRules: containerRules, identitySignIn: identitySignIn)
+            profile: profile, containerRules: containerRules, identitySignIn: identitySignIn,
+            snapshots: hasSnapshots ? try SnapshotFolder(data: self.place.folder.path) : nil)
     }
 
     deinit {

@@ -58,7 +58,7 @@ extension Matrix {
         case .discoverUsers: return DiscoverUsersRequest(lookupInfos: [.emailAddress(MatrixWorld.ownerAddress)]).encoded()
         case .lookupUsersByEmail: return LookupUsersRequest(users: [.emailAddress(MatrixWorld.ownerAddress)]).encoded()
         case .lookupUsersByID: return LookupUsersRequest(users: [.userRecordName(world.ownerName)]).encoded()
-        case .listZones, .listSubscriptions, .caller, .currentUser: return []
+        case .listZones, .listSubscriptions, .caller, .currentUser, .zoneSnapshot: return []
         case .lookupUsersByContacts, .restrictUser, .unrestrictUser: return Array("{}".utf8)
         }
     }

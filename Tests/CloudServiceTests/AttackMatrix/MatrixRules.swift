@@ -33,6 +33,8 @@ extension Matrix {
             case .uploadAssets, .rereferenceAssets: Row(target: .zone, callers: (.signedIn, .users, .users), probes: [.asset])
             // Needs a capability in the public database, which these requests do not ask for.
             case .recordChanges, .zoneChanges: Row(target: .zone, callers: (.absent, .users, .users), probes: [.read])
+            // Snapshots were built of all zones before these were shared.
+            case .zoneSnapshot: Row(target: .zone, callers: (.absent, .users, .absent), probes: [.read])
             case .changedZones, .databaseChanges: Row(target: .none, callers: (.absent, .users, .users), probes: [.read])
             case .modifyZones: Row(target: .zone, callers: (.absent, .users, .absent), probes: [.createZone, .deleteZone])
             case .listSubscriptions, .lookupSubscriptions: Row(target: .none, callers: (.signedIn, .users, .users), probes: [.read])

@@ -104,6 +104,7 @@ extension Matrix {
     private static func privateZone(_ cell: Cell) -> Verdict {
         // Kept in the caller's own database, where no zone of another user is.
         if cell.operation == .modifySubscriptions { return .changed }
+        if cell.operation == .zoneSnapshot { return snapshot(cell) }
         if cell.zone == .defaultZone, cell.operation.isChangeFeed { return .refused(.badRequest) }
         guard cell.sender.role == .owner else { return .refused(.zoneNotFound) }
         switch cell.probe {
@@ -117,6 +118,15 @@ extension Matrix {
         case .readHidden: return .discloses("hidden")
         case .read: return readable(cell, isOwner: true)
         case .createZone, .subscribe, .asset: return .ok
+        }
+    }
+
+    /// The owner reads the snapshot of a zone without shares. To all others it is as if it were absent.
+    private static func snapshot(_ cell: Cell) -> Verdict {
+        switch cell.zone {
+        case .defaultZone, .missing: return .refused(.notFound)
+        case _ where cell.zone.hasShare || cell.sender.role != .owner: return .refused(.notFound)
+        default: return .discloses(cell.zone.rawValue)
         }
     }
 

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import Crypto
 import Foundation
@@ -41,6 +42,7 @@ final class MatrixWorld: Sendable {
         var links: [Matrix.ZoneKind: String] = [:]
         var credentials: [Matrix.Sender: String] = [:]
         var apiToken = ""
+        var snapshots: [Matrix.ZoneKind: String] = [:]
     }
 
     private struct Key: Sendable {
@@ -68,10 +70,12 @@ final class MatrixWorld: Sendable {
         let (clock, bytes) = (ClockReference(), SeededBytes())
         var limits = Limits()
         limits.requestsPerMinute = 0
+        limits.snapshotRecordsMin = 1
+        limits.snapshotStreamsPerUser = limits.snapshotStreams
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: storage, accounts: store, assets: store, push: PushHub(),
             surroundings: CloudService.Surroundings(
-                now: { clock.now }, randomBytes: { bytes.next($0) }))
+                now: { clock.now }, randomBytes: { bytes.next($0) }), snapshots: try SnapshotFolder(data: path))
         try await addUsers()
         try await addRecords(planted)
         try await addCredentials(clock)
@@ -112,6 +116,10 @@ final class MatrixWorld: Sendable {
         let body = cell.operation.method == "GET" ? [] : Matrix.body(cell, self)
         var request = ServiceRequest(method: cell.operation.method, path: path, body: .bytes(body), baseURL: Self.baseURL)
         try authorize(&request, body, cell.sender)
+        if cell.operation == .zoneSnapshot {
+            let item = "id=" + data.withLock { $0.snapshots[cell.zone] ?? String(repeating: "0", count: 32) }
+            request.query = request.query.isEmpty ? item : "\(request.query)&\(item)"
+        }
         return await answer(to: request)
     }
 
@@ -159,7 +167,11 @@ final class MatrixWorld: Sendable {
     private func answer(to request: ServiceRequest) async -> Answer {
         let response = await service.respond(to: request)
         var body: [UInt8] = []
-        if case .bytes(let bytes) = response.body { body = bytes }
+        switch response.body {
+        case .bytes(let bytes): body = bytes
+        case .file(let file, let range): body = (try? await file.read(at: range.lowerBound, count: range.count)) ?? []
+        case .events: break
+        }
         let code = Answer.end(of: #""serverErrorCode":""#, in: body).map {
             String(decoding: body[$0...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
         }
@@ -242,6 +254,7 @@ final class MatrixWorld: Sendable {
         for zone in zones {
             try await addRecords(
                 to: zone, .private, hiddenParent: planted == .hiddenIsShared && zone == .hierarchy ? Matrix.Names.visible : nil)
+            if zone != .defaultZone { try await buildSnapshot(of: zone) }
             if zone.hasShare || zone == .stopped { try await share(zone, planted) }
         }
         let subscription = Subscription(
@@ -282,6 +295,17 @@ final class MatrixWorld: Sendable {
             scope)
         guard zone == .hierarchy else { return }
         try await modify(.owner, [RecordOperation(.create, record(Matrix.Names.hidden, "hidden", under: hiddenParent))], in: zone, scope)
+    }
+
+    private func buildSnapshot(of zone: Matrix.ZoneKind) async throws {
+        let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: ZoneID(zoneName: zone.name))])
+        let answer = try await sendAsOwner(.zoneChanges, String(decoding: request.encoded(), as: UTF8.self), key: zone.name)
+        guard let start = Answer.end(of: "\n{", in: answer.bytes).map({ $0 - 1 }),
+            case .changes(let page)? = try ZoneChangesResponse(json: Array(answer.bytes[start...])).zones.first,
+            let snapshot = page.snapshot
+        else { throw WireError(.internalError, "no snapshot of \(zone.name) is offered") }
+        await service.snapshotsAreIdle()
+        data.withLock { $0.snapshots[zone] = snapshot.identifier }
     }
 
     private func upload(to zone: Matrix.ZoneKind, _ scope: DatabaseScope) async throws -> AssetValue {
