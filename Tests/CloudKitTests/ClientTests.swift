@@ -144,6 +144,7 @@ private let empty = ModifyRecordsRequest(operations: [])
         let transport = RecordingTransport(
             .pieces(status: 200, [Array("hel".utf8), Array("lo".utf8)], endless: false),
             .pieces(status: 200, [Array("hel".utf8)], endless: false), .pieces(status: 206, [], endless: false),
+            .pieces(status: 206, [], endless: false),
             .pieces(status: 200, [Array("hello and more".utf8)], endless: true),
             .pieces(status: 404, [], endless: false))
         let client = CloudDatabaseClient(transport)
@@ -160,14 +161,15 @@ private let empty = ModifyRecordsRequest(operations: [])
         let asset = AssetValue(fileChecksum: "x", size: 5, downloadURL: "/a/1")
         let transport = RecordingTransport(
             .pieces(status: 200, [Array("he".utf8)], endless: false), .pieces(status: 206, [Array("l".utf8)], endless: false),
-            .pieces(status: 206, [Array("lo".utf8)], endless: false))
+            .pieces(status: 206, [], endless: false), .pieces(status: 206, [Array("lo".utf8)], endless: false))
         let client = CloudDatabaseClient(transport)
         #expect(text(try await client.downloadAsset(asset)) == "hello")
-        #expect(transport.requests.map { $0.headers["Range"] } == [nil, "bytes=2-", "bytes=3-"])
+        #expect(transport.requests.map { $0.headers["Range"] } == [nil, "bytes=2-", "bytes=3-", "bytes=3-"])
         let stuck = RecordingTransport(
-            .pieces(status: 200, [Array("he".utf8)], endless: false), .pieces(status: 206, [], endless: false))
+            .pieces(status: 200, [Array("he".utf8)], endless: false), .pieces(status: 206, [], endless: false),
+            .pieces(status: 206, [], endless: false))
         let error = await failure { try await CloudDatabaseClient(stuck).downloadAsset(asset) }
         #expect(error?.code == .networkFailure)
-        #expect(stuck.requests.count == 2)
+        #expect(stuck.requests.count == 3)
     }
 }

@@ -149,14 +149,15 @@ extension CloudDatabaseClient {
     }
 
     /// Downloads the content in one or more attempts. Each attempt resumes after the bytes received so far. Stops when
-    /// an attempt makes no progress.
+    /// two attempts in a row make no progress. One may: a kept connection was closed already, or it broke before the
+    /// received bytes were read, and the HTTP client drops those.
     private func download<C: Clock<Duration>>(_ asset: AssetValue, _ sink: AssetSink, clock: C) async throws(CKError) {
         guard let address = asset.downloadURL else {
             throw CKError(.assetNotAvailable, "the record has no download address for the asset; fetch the record again")
         }
         let limit = transport.needsIdleTimeout ? Self.idleTimeout : nil
         let silence = CKError(.networkFailure, "the download of an asset timed out; fetch the record again")
-        var failure: CKError?
+        var isStuck = false
         while true {
             let start = sink.received
             do {
@@ -168,8 +169,8 @@ extension CloudDatabaseClient {
                 let broken = CKError(transportFailure: error)
                 let received = sink.received
                 guard broken.code == .networkFailure, received < asset.size else { throw broken }
-                guard received > start else { throw failure ?? broken }
-                failure = broken
+                guard received > start || !isStuck else { throw broken }
+                isStuck = received <= start
             }
         }
     }
