@@ -178,10 +178,11 @@ extension MirrorFile {
                 }
                 continue
             }
-            let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
                 link, as: pair, mark: mark, keepsSource: scope == .private,
-                hasBothEndsAtSource: try scope != .private || ends.allSatisfy { try home.reader.hasRecord(named: $0) })
+                hasBothEndsAtSource: try scope != .private
+                    || RelocatedLink.hasBothEnds(
+                        link, hasRecord: { try home.reader.hasRecord(named: $0) }, isWithheld: { try home.reader.isWithheld($0) }))
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]

@@ -124,7 +124,7 @@ extension Replica {
             }
             let relocated = RelocatedLink(
                 link, as: pair, mark: lastTransaction, keepsSource: true,
-                hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records.contains($0) })
+                hasBothEndsAtSource: RelocatedLink.hasBothEnds(link, hasRecord: { home.records.contains($0) }) { home.withheld[$0] != nil })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]

@@ -210,6 +210,19 @@ private typealias Fixture = RelocationFixture
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).isLinkedOnArrival)
     }
 
+    private func hasBothEnds(_ records: Set<String>, withheld: Set<String> = []) -> Bool {
+        RelocatedLink.hasBothEnds(Fixture.link(), hasRecord: { records.contains($0) }, isWithheld: { withheld.contains($0) })
+    }
+
+    @Test func aPairWithTheRecordsOfBothObjectsWasShown() {
+        #expect(hasBothEnds(["post-1", "tag-1"]))
+        #expect(!hasBothEnds(["post-1"]))
+    }
+
+    /// A tag was relocated, and another device had linked another tag of its name in the home zone: the device that relocated the post with
+    /// that link never showed the pair.
+    @Test func aPairWithAWithheldRecordWasNotShown() { #expect(!hasBothEnds(["post-1", "tag-1"], withheld: ["tag-1"])) }
+
     @Test func rowsOfASharedStoreAreNotLinkedOnArrival() {
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
     }
