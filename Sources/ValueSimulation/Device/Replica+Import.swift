@@ -39,6 +39,7 @@ extension Replica {
         if zone == MirrorZone.home, zones.count > 1 {
             page = withoutRelocated(page)
             undoRelocations(of: page.deletions)
+            forwardAwaited(after: page)
         }
         if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
         if !isVoid(page, zone) { importRecords(of: page, server, zone, resumed) }

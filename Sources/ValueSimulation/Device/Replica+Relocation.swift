@@ -306,6 +306,20 @@ extension Replica {
         }
     }
 
+    /// Sends edits of source records that the relocating device did not forward.
+    mutating func forwardAwaited(after page: ImportPage) {
+        for zone in zones.shares {
+            for name in page.deletions {
+                guard let state = zones[zone].records[name] else { continue }
+                if let forwarding = state.forwardingAwaited(ofDeleted: name, mapping: mapping) { zones[zone].put(forwarding) }
+            }
+            if page.moreComing || page.generation == nil { continue }
+            for state in zones[zone].records.values {
+                if let forwarding = state.forwardingAwaited(ofDeleted: nil, mapping: mapping) { zones[zone].put(forwarding) }
+            }
+        }
+    }
+
     func loadTargetsElsewhere(_ needs: ImportNeeds, _ loaded: inout ImportPlan.Loaded) {
         guard loaded.records.values.contains(where: \.isRelocated) else { return }
         for name in needs.names where loaded.records[name] == nil {
@@ -343,7 +357,7 @@ extension Replica {
 
     /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
     func stamp(of row: Row, for state: RecordState) -> RelocationStamp? {
-        guard let (number, source) = source(of: row.key) else { return nil }
+        guard let (number, source) = source(of: row.key) else { return RelocationStamp.forwardingAwaited(to: state) }
         if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
         if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number].names[row.key] != nil {

@@ -151,7 +151,9 @@ struct RecordPass {
     private static func adopt(
         _ record: Record, into state: inout RecordState, entity: EntityMapping, digests: [String: ContentDigest], _ page: ImportPage
     ) {
+        let former = state.ancestor.unapplied
         state.ancestor = entity.ancestor(of: record.fields)
+        if !former.isEmpty { state.ancestor.keepStored(from: former, with: record) }
         state.ancestor.digests = digests
         state.modified = record.modified
         adoptVersion(of: record, into: &state, page)
