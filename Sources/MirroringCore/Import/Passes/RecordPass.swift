@@ -52,8 +52,8 @@ struct RecordPass {
         }
         // Merged here as a duplicate, which it no longer is: it is an object again.
         if work.isSeparate(record, state) {
-            separate(record.recordName, &work)
-            return insert(record, named, &work)
+            let survivor = separate(record.recordName, &work)
+            return insert(record, named, separatedFrom: survivor, &work)
         }
         guard
             state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted
@@ -131,7 +131,10 @@ struct RecordPass {
         work.objects.put(state)
     }
 
-    private mutating func insert(_ record: Record, _ entity: EntityMapping, _ work: inout ImportWorkspace) {
+    /// - Parameter survivor: The record into which the object was merged here, by mistake.
+    private mutating func insert(
+        _ record: Record, _ entity: EntityMapping, separatedFrom survivor: String? = nil, _ work: inout ImportWorkspace
+    ) {
         work.recordsApplied += 1
         let new = work.page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: work.loaded.assets)
         let key = work.rows.insert(entity: entity.entity, values: new.values)
@@ -139,6 +142,7 @@ struct RecordPass {
         state.adopt(new.own)
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
+        if let survivor { state.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string(survivor)) }
         if let encrypted { state.encrypted = encrypted }
         work.objects.insert(state)
         for (property, target) in new.references {
@@ -192,10 +196,13 @@ struct RecordPass {
     }
 
     /// Ends the redirect of an object that turned out not to be a duplicate.
-    private func separate(_ name: String, _ work: inout ImportWorkspace) {
-        guard let survivor = work.redirects.removeValue(forKey: name), var state = work.objects[survivor] else { return }
+    ///
+    /// - Returns: The record that had superseded it.
+    private func separate(_ name: String, _ work: inout ImportWorkspace) -> String? {
+        guard let survivor = work.redirects.removeValue(forKey: name), var state = work.objects[survivor] else { return nil }
         state.merged.remove(name)
         work.markChanged(state)
+        return survivor
     }
 }
 
