@@ -119,6 +119,36 @@ import Testing
         #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == [])
     }
 
+    /// The page deletes another object with the name of one that was never sent, which lives on under the record that was merged into it. A
+    /// full fetch returns the note in its known version: other devices have to learn of its new target.
+    @Test func aReferenceToAReKeyedObjectIsSent() throws {
+        var kept = RecordState(recordName: "a", key: key(tag, 1), stage: .needsUpload)
+        kept.merged = MergedNames(["b"])
+        var merged = RecordState(recordName: "b", key: key(tag, 2), stage: .needsDelete)
+        merged.changeTag = "2"
+        let trips = try row(tag, 1, "name", .string("trips"))
+        let shared = try #require(mapping.uniqueValues(of: trips).first)
+        merged.ancestor = Ancestor(
+            fields: ["CD_name": Field(.string("trips"))],
+            unapplied: [MirrorNames.mergedFor: Field(.string(mapping.recordName(for: shared)))])
+        var state = RecordState(recordName: "n", key: key(note, 3), stage: .uploaded)
+        state.changeTag = "4"
+        state.ancestor.fields = ["CD_tag": Field(.string("a")), MirrorNames.entityNameField: Field(.string("Note"))]
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": kept, "b": merged, "n": state]
+        for row in [trips, try row(note, 3, "tag", .reference(key(tag, 1)))] { loaded.rows[row.key] = row }
+        loaded.existing = Set(loaded.rows.keys)
+        loaded.names = [key(tag, 1): "a", key(note, 3): "n"]
+        loaded.referrers = [key(tag, 1): [key(note, 3)]]
+        loaded.successors = ["b": "a"]
+        var record = Record(recordName: "n", recordType: "CD_Note", recordChangeTag: "4")
+        record.fields = state.ancestor.fields
+        let page = ImportPage(records: [record], deletions: ["a"], askedWith: nil, token: "2", moreComing: true, generation: 1)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        #expect(plan.bookkeeping.records.first { $0.recordName == "b" }?.key == key(tag, 1))
+        #expect(plan.bookkeeping.records.first { $0.recordName == "n" }?.stage == .needsUpload)
+    }
+
     @Test func aLaterVersionOfASeparatedObjectStillNamesTheRecord() throws {
         var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
         record.fields = ["CD_name": Field(.string("rides")), MirrorNames.entityNameField: Field(.string("Tag"))]

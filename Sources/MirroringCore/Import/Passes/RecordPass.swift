@@ -90,7 +90,8 @@ struct RecordPass {
         _ record: Record, _ merge: RecordMerge, into row: Row, _ state: inout RecordState, _ work: inout ImportWorkspace
     ) {
         // In the destination zone, relocated objects have the names that they had here.
-        let names = state.isRelocated ? work.loaded.names.merging(work.loaded.namesElsewhere) { here, _ in here } : work.loaded.names
+        let present = work.presentNames
+        let names = state.isRelocated ? present.merging(work.loaded.namesElsewhere) { here, _ in here } : present
         let local = work.localRecord(row, of: merge.entity, state, names: names)
         // A record that this device created, and that is unchanged since: the response to the first attempt was lost, and the "losing"
         // values are older ones of this device. An object whose name follows from its values may be another device's. So may a record

@@ -131,6 +131,13 @@ struct ImportWorkspace {
         return recordIndices?[name].map { page.records[$0] }
     }
 
+    /// Record names of the to-one targets of rows: those that were loaded, or those under which objects were re-keyed since.
+    var presentNames: [RowKey: String] {
+        var names = loaded.names
+        for name in objects.renamed.values { if let key = objects[name]?.key { names[key] = name } }
+        return names
+    }
+
     func localRecord(_ row: Row, of entity: EntityMapping, _ state: RecordState, names: [RowKey: String]? = nil) -> LocalRecord {
         LocalRecord(row: row, of: entity, names: names ?? loaded.names, parked: deferred.targets(of: state.recordName), state: state)
     }
