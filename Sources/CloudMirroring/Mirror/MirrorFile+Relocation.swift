@@ -168,7 +168,7 @@ extension MirrorFile {
                 if let name = renamed[name] { return name }
                 return try RelocatedLink.destinationName(
                     of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.hasRecord(named: $0) },
-                    nameOf: { try destination.reader.name(of: $0) })
+                    isWithheld: { try destination.reader.isWithheld($0) }, nameOf: { try destination.reader.name(of: $0) })
             }
             guard let pair else {
                 if let deletion = RelocatedLink.deletion(ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer)) {

@@ -102,12 +102,14 @@ package struct RelocatedLink: Hashable, Sendable {
     ///   - name: Its name in the source zone.
     ///   - source: The record of that name in the source zone.
     ///   - hasRecord: Whether the destination zone has a record of a name.
+    ///   - isWithheld: Whether the destination zone withholds a record of a name: its object is there, though no row shows it.
     ///   - nameOf: Returns the name of a row's record in the destination zone.
     package static func destinationName(
-        of name: String, source: RecordState?, hasRecord: (String) throws -> Bool, nameOf: (RowKey) throws -> String?
+        of name: String, source: RecordState?, hasRecord: (String) throws -> Bool, isWithheld: (String) throws -> Bool,
+        nameOf: (RowKey) throws -> String?
     ) rethrows -> String? {
         if let source { return source.isRelocated ? try nameOf(source.key) : nil }
-        return try hasRecord(name) ? name : nil
+        return try hasRecord(name) || isWithheld(name) ? name : nil
     }
 }
 

@@ -112,6 +112,7 @@ extension Replica {
             let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
                 RelocatedLink.destinationName(
                     of: name, source: home.records[name], hasRecord: { zones[zone].records.contains($0) },
+                    isWithheld: { zones[zone].withheld[$0] != nil },
                     nameOf: { zones[zone].names[$0] })
             }
             guard let pair else {
