@@ -23,7 +23,9 @@ import Testing
         self.note = try #require(mapping.model.entity(named: "Note"))
     }
 
-    private func key(_ entity: ResolvedEntity, _ primaryKey: Int64) -> RowKey { RowKey(store: 0, entity: entity.index, primaryKey: primaryKey) }
+    private func key(_ entity: ResolvedEntity, _ primaryKey: Int64) -> RowKey {
+        RowKey(store: 0, entity: entity.index, primaryKey: primaryKey)
+    }
 
     private func row(_ entity: ResolvedEntity, _ primaryKey: Int64, _ property: String, _ value: StoredValue) throws -> Row {
         var row = Row(key: key(entity, primaryKey), version: 1, values: entity.defaultValues)

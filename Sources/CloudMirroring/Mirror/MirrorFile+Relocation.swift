@@ -182,7 +182,8 @@ extension MirrorFile {
                 link, as: pair, mark: mark, keepsSource: scope == .private,
                 hasBothEndsAtSource: try scope != .private
                     || RelocatedLink.hasBothEnds(
-                        link, hasRecord: { try home.reader.hasRecord(named: $0) }, isWithheld: { try home.reader.isWithheld($0) }))
+                        link, hasRecord: { try home.reader.hasRecord(named: $0) }, isWithheld: { try home.reader.isWithheld($0) })
+            )
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]

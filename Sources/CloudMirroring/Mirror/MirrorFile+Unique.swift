@@ -91,7 +91,10 @@ extension MirrorFile {
         throws
     {
         if mapping.hasUniqueness { try loaded.restoreRedirects(of: page.deletions) { try metadata.record(named: $0) } }
-        guard try !loaded.successors.isEmpty || metadata.hasMerged() || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty }) else { return }
+        guard
+            try !loaded.successors.isEmpty || metadata.hasMerged()
+                || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty })
+        else { return }
         var names = needs.names + loaded.successors.values.sorted()
         if !page.moreComing {
             let inUse = Set(try metadata.mergedNamesInUse() + page.records.flatMap { mapping.mergedNames(of: $0).names })

@@ -14,7 +14,9 @@ extension RecordState {
     package func forwardingAwaited(_ entity: EntityMapping) -> RecordState? {
         guard case .list(let names, _)? = ancestor.unapplied[MirrorNames.awaited]?.value else { return nil }
         var server = Record(recordName: recordName)
-        if case .bytes(let bytes)? = ancestor.unapplied[MirrorNames.awaitedBase]?.value, let stored = try? Record(json: bytes) { server = stored }
+        if case .bytes(let bytes)? = ancestor.unapplied[MirrorNames.awaitedBase]?.value, let stored = try? Record(json: bytes) {
+            server = stored
+        }
         let base = entity.ancestor(of: server.fields)
         var state = self
         for property in entity.properties where names.contains(.string(property.name)) {

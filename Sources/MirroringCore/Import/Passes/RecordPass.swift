@@ -35,12 +35,19 @@ struct RecordPass {
     private mutating func apply(_ received: Record, _ work: inout ImportWorkspace) {
         guard let named = work.mapping.entity(of: received) else { return }
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
+        guard named.hasEncryptedFields else { return apply(received, named, unordered: [], &work) }
         let known = work.objects[received.recordName]
         var record = received
-        let withheld =
-            named.hasEncryptedFields
-            ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
-        encrypted = withheld?.versions
+        let withheld = record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known)
+        encrypted = withheld.versions
+        apply(record, named, unordered: withheld.unordered, &work)
+        encrypted = nil
+    }
+
+    /// - Parameters:
+    ///   - record: Without quarantined values.
+    ///   - unordered: Encrypted fields with a value that may be older than this device's.
+    private mutating func apply(_ record: Record, _ named: EntityMapping, unordered: Set<String>, _ work: inout ImportWorkspace) {
         let isReverted = work.isReverted(record.recordName)
         if isReverted, let state = work.objects[record.recordName], state.stage == .needsDelete, work.rows[state.key] == nil {
             return insert(record, named, &work)
@@ -65,7 +72,7 @@ struct RecordPass {
             entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
             former: work.loaded.former[record.recordName])
         merge.isReverting = isReverted
-        merge.unordered = withheld?.unordered ?? []
+        merge.unordered = unordered
         work.recordsApplied += 1
         guard let row = work.rows[state.key] else { return applyToDeleted(record, state, merge, &work) }
         self.merge(record, merge, into: row, &state, &work)
