@@ -214,9 +214,10 @@ let package = Package(
         .target(name: "ValueSimulation", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport"]),
         .executableTarget(
             name: "simulate-values",
-            dependencies: ["ValueSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+            dependencies: ["SystemSupport", "ValueSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         .executableTarget(
-            name: "simulate", dependencies: ["SimulationKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+            name: "simulate",
+            dependencies: ["SimulationKit", "SystemSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
 
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.

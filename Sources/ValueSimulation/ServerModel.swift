@@ -7,18 +7,37 @@ package import MirroringCore
 /// One zone of a server: records with change tags, tombstones, and a feed in order of commits.
 package struct ServerModel: Sendable {
     package private(set) var records: [String: Record] = [:]
-    /// Saves and deletions, with ascending numbers. An item that changed again since stands for nothing.
-    private var feed: [(number: Int, name: String)] = []
-    /// The numbers of the last changes.
-    private var numbers: [String: Int] = [:]
+    /// Saves and deletions, with ascending numbers.
+    private var feed: [Change] = []
+    /// The indices of the last changes, by record name.
+    private var lastChanges: [String: Int] = [:]
     private var counter = 0
     private var assets: [AssetValue: [UInt8]] = [:]
     package private(set) var creations = 0
 
+    private struct Change {
+        let number: Int
+        let name: String
+        /// Whether the record did not change since.
+        var isLast = true
+    }
+
     package init() {}
 
     /// The change tag of the last change.
-    package var lastChangeTag: String { String(counter, radix: 36) }
+    package var lastChangeTag: String { Self.tag(counter) }
+
+    /// Returns a number in base 36.
+    private static func tag(_ number: Int) -> String {
+        var digits: [UInt8] = []
+        var rest = number
+        repeat {
+            let digit = UInt8(truncatingIfNeeded: rest % 36)
+            digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            rest /= 36
+        } while rest > 0
+        return String(decoding: digits.reversed(), as: UTF8.self)
+    }
 
     package mutating func upload(_ bytes: [UInt8]) -> AssetValue {
         let asset = AssetValue(fileChecksum: ContentDigest(bytes).text, size: Int64(bytes.count), receipt: "receipt")
@@ -55,7 +74,7 @@ package struct ServerModel: Sendable {
         var record = record
         for (name, field) in fields { record.fields[name] = field.value == nil ? nil : field }
         // Addresses differ from response to response, as on real servers.
-        for (name, field) in record.fields {
+        for (name, field) in assets.isEmpty ? [:] : record.fields {
             if case .asset(var asset)? = field.value {
                 asset.receipt = nil
                 asset.downloadURL = "https://assets.example/\(counter)"
@@ -63,22 +82,22 @@ package struct ServerModel: Sendable {
             }
         }
         record.modified = stamp
-        record.recordChangeTag = String(counter, radix: 36)
+        record.recordChangeTag = Self.tag(counter)
         records[record.recordName] = record
         note(record.recordName)
         return .saved(record)
     }
 
     private mutating func note(_ name: String) {
-        numbers[name] = counter
-        feed.append((counter, name))
+        if let former = lastChanges.updateValue(feed.count, forKey: name) { feed[former].isLast = false }
+        feed.append(Change(number: counter, name: name))
     }
 
     package func page(after token: String?, limit: Int) -> ImportPage {
         let from = token.flatMap { Int($0) } ?? 0
         var page = ImportPage(records: [], deletions: [], askedWith: token, token: "", moreComing: false)
         var last = max(from, counter), count = 0
-        for item in feed[index(after: from)...] where numbers[item.name] == item.number {
+        for item in feed[index(after: from)...] where item.isLast {
             let record = records[item.name]
             if record == nil, token == nil { continue }
             guard count < limit else {

@@ -5,6 +5,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Synchronization
+import SystemSupport
 import ValueSimulation
 
 /// Runs simulations of sync on values. The last line of the output has the numbers of seeds that ran and failed.
@@ -15,7 +16,7 @@ struct SimulateValues: ParsableCommand {
 
     @Option(help: "The number of seeds.") var seeds: UInt64 = 1000
     @Option(help: "The first seed.") var first: UInt64 = 1
-    @Option(help: "The number of threads.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    @Option(help: "The number of threads.") var jobs = Processors.count
     @Option(help: "A planted defect: \(ValueCanary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
 
     @Option(help: "Runs one seed, and prints its events.") var seed: UInt64?

@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import SimulationKit
 import Synchronization
+import SystemSupport
 
 /// Runs simulations by their seeds; the last line of the output says how many were run and how many failed.
 @main
@@ -15,7 +16,7 @@ struct Simulate: ParsableCommand {
     @Option(help: "How many seeds to run.") var seeds: UInt64 = 100
     @Option(help: "The first seed.") var first: UInt64 = 1
     @Option(help: "Runs this seed alone, and prints what happens.") var seed: UInt64?
-    @Option(help: "How many run at the same time.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    @Option(help: "How many run at the same time.") var jobs = Processors.count
     @Option(help: "A bug that is planted: \(Simulation.Canary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
     @Option(
         help:

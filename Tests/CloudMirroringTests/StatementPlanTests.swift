@@ -115,6 +115,9 @@ import Testing
                 "SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag…",
                 because: "Once at the end of a full fetch, which brought all of them."),
             PlanException(
+                "SELECT name FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND instr…",
+                because: "The records of a share, once at the end of a full fetch of the home zone."),
+            PlanException(
                 "UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0…",
                 because: "A zone was deleted, or the model changed."),
             PlanException("UPDATE TARN_RECORD SET isRelocated = 1, pk = -pk…", because: "Migration of format 12."),

@@ -80,6 +80,17 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
+    /// The relocating device withheld a document when it received an edit of its source record, and deleted that record: the edit stayed on
+    /// the device that had made it.
+    @Test func aLessonOfAwaitedEditsStaysLearnt() { #expect(FeatureWorld.violations(seed: 6_123_126) == []) }
+
+    /// A document was relocated with a link to a withheld label, which has the name of a label in the share: no rows were linked. An unsent
+    /// link of two relocated objects, one of which was withheld, stayed in the home zone.
+    @Test(arguments: [6_029_500, 7_028_658] as [UInt64])
+    func lessonsOfLinksToWithheldObjectsStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
     /// A list was sorted when the join record of one member had been relocated, and that of another had not.
     @Test func aLessonOfListsDuringARelocationStaysLearnt() {
         #expect(FeatureWorld.violations(seed: 6_051_400) == [])

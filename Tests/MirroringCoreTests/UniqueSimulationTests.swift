@@ -22,6 +22,8 @@ import ValueSimulation
         (
             5_012_583, "of two that took each other over the one goes on that the server has, also if the same page deletes the other"
         ), (5_006_091, "the same"), (5_012_890, "the same"), (6_030_887, "the same"),
+        (7_012_646, "an object that was re-keyed has its new name when a later record of the page is merged, which refers to it"),
+        (5_006_308, "an object that one device separates while another one merges it is merged: the server lists it as superseded"),
     ]
 
     @Test(arguments: lessons) func earlierFailuresStayFixed(seed: UInt64, lesson: String) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 import ManagedModel
 import MirroringCore
 import SQLiteStore
@@ -27,6 +28,13 @@ extension SyncMetadataReader {
             "SELECT zone FROM TARN_RECORD WHERE name = ? AND isRelocated = 0 AND zone IN (SELECT number FROM TARN_ZONE)", [.text(name)]
         ) { zone = $0.int(0) }
         return zone
+    }
+
+    /// Returns the names of records that are shown with edits of their source records, which the relocating device is to forward.
+    func namesAwaitingEdits() throws -> [String] {
+        try names(
+            "SELECT name FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND instr(unapplied, ?) > 0 ORDER BY name",
+            [.int(zone), .blob(Data(MirrorNames.awaited.utf8))])
     }
 
     /// Returns the keys of rows that were relocated from a zone to this one, with records that have not arrived on the server.

@@ -100,6 +100,7 @@ extension MirrorFile {
         if zone.isHome {
             page = try withoutRelocated(page, writer)
             try undoRelocations(of: page.deletions, writer)
+            try forwardAwaited(after: page, writer)
         }
         try makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)

@@ -168,7 +168,7 @@ extension MirrorFile {
                 if let name = renamed[name] { return name }
                 return try RelocatedLink.destinationName(
                     of: name, source: home.reader.record(named: name), hasRecord: { try destination.reader.hasRecord(named: $0) },
-                    nameOf: { try destination.reader.name(of: $0) })
+                    isWithheld: { try destination.reader.isWithheld($0) }, nameOf: { try destination.reader.name(of: $0) })
             }
             guard let pair else {
                 if let deletion = RelocatedLink.deletion(ofStaying: link, mark: mark, isLinked: try isLinked(link, home.reader, writer)) {
@@ -178,10 +178,12 @@ extension MirrorFile {
                 }
                 continue
             }
-            let ends = [link.pair.first, link.pair.second]
             let relocated = RelocatedLink(
                 link, as: pair, mark: mark, keepsSource: scope == .private,
-                hasBothEndsAtSource: try scope != .private || ends.allSatisfy { try home.reader.hasRecord(named: $0) })
+                hasBothEndsAtSource: try scope != .private
+                    || RelocatedLink.hasBothEnds(
+                        link, hasRecord: { try home.reader.hasRecord(named: $0) }, isWithheld: { try home.reader.isWithheld($0) })
+            )
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]

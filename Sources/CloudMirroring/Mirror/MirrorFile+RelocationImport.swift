@@ -17,7 +17,7 @@ extension MirrorFile {
     func stamp(of row: Row, for state: RecordState, _ reader: StoreReader) throws -> RelocationStamp? {
         guard scope == .private, let (source, number) = try self.reader(reader).sourceRecord(of: row.key),
             let zone = try ZoneTable.row(number, reader)?.zone
-        else { return nil }
+        else { return scope == .private ? RelocationStamp.forwardingAwaited(to: state) : nil }
         if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: zone.id)
         let metadata = self.reader(reader, zone: number)
@@ -225,6 +225,23 @@ extension MirrorFile {
             try home.write(undone.source)
             try destination.deleteLinks(of: current.recordName)
             try destination.removeDeferredReferences(from: current.recordName)
+        }
+    }
+
+    /// Sends edits of source records that the relocating device did not forward before it deleted them.
+    func forwardAwaited(after page: ImportPage, _ writer: StoreWriter) throws {
+        let isEndOfFullFetch = page.generation != nil && !page.moreComing
+        guard scope == .private, isEndOfFullFetch || !page.deletions.isEmpty, try ZoneTable.hasShares(writer) else { return }
+        for zone in try ZoneTable.all(writer) where !zone.zone.isHome {
+            let destination = self.writer(writer, zone: zone.zone.number)
+            for name in page.deletions {
+                let state = try destination.reader.record(named: name)
+                if let forwarding = state?.forwardingAwaited(ofDeleted: name, mapping: mapping) { try destination.write(forwarding) }
+            }
+            for name in isEndOfFullFetch ? try destination.reader.namesAwaitingEdits() : [] {
+                let state = try destination.reader.record(named: name)
+                if let forwarding = state?.forwardingAwaited(ofDeleted: nil, mapping: mapping) { try destination.write(forwarding) }
+            }
         }
     }
 }

@@ -90,8 +90,12 @@ extension MirrorFile {
     func loadSuccessors(_ page: ImportPage, _ needs: ImportNeeds, _ metadata: SyncMetadataReader, into loaded: inout ImportPlan.Loaded)
         throws
     {
-        guard try metadata.hasMerged() || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty }) else { return }
-        var names = needs.names
+        if mapping.hasUniqueness { try loaded.restoreRedirects(of: page.deletions) { try metadata.record(named: $0) } }
+        guard
+            try !loaded.successors.isEmpty || metadata.hasMerged()
+                || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty })
+        else { return }
+        var names = needs.names + loaded.successors.values.sorted()
         if !page.moreComing {
             let inUse = Set(try metadata.mergedNamesInUse() + page.records.flatMap { mapping.mergedNames(of: $0).names })
             for name in inUse.sorted() {

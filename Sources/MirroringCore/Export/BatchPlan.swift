@@ -124,7 +124,7 @@ extension ExportBatch.Item {
         var fields = changes.fields
         if isNew {
             // A record from another zone brings the fields that newer versions of the app wrote into it.
-            for (name, field) in state.ancestor.unapplied where fields[name] == nil && !MirrorNames.isAwaited(name) {
+            for (name, field) in state.ancestor.unapplied where fields[name] == nil && !MirrorNames.isStoredOnly(name) {
                 if case .asset? = field.value { continue }
                 fields[name] = field
             }

@@ -111,7 +111,8 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.needImport += 1
             state.stage = .missing
             changes.records.append(state)
-        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem, (.refused(let failure), .delete) where failure.code == .unknownItem:
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem,
+            (.refused(let failure), .delete) where failure.code == .unknownItem:
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
         case (.refused(let failure), .update) where failure.code == .unknownItem:
@@ -140,7 +141,8 @@ package struct ExportSettlement: Hashable, Sendable {
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
             changes.removedLinks.append(link.recordName)
-        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem, (.refused(let failure), .delete) where failure.code == .unknownItem:
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem,
+            (.refused(let failure), .delete) where failure.code == .unknownItem:
             verdict.accepted += 1
             changes.removedLinks.append(link.recordName)
         case (.refused(let failure), .create) where failure.code == .serverRecordChanged:
@@ -186,9 +188,14 @@ extension RecordState {
     ) {
         let sent = item.with(assets).fields
         let isNew = item.operation == .create
-        var fields = sent
-        if !isNew { fields.merge(ancestor.fields.merging(ancestor.unapplied) { known, _ in known }) { sent, _ in sent } }
-        fields.merge(record.fields) { _, answered in answered }
+        var fields = record.fields
+        // Responses have most fields: to look for the others takes less time than to merge them.
+        func complete(with others: [String: Field]) { for (name, field) in others where fields[name] == nil { fields[name] = field } }
+        complete(with: sent)
+        if !isNew {
+            complete(with: ancestor.fields)
+            complete(with: ancestor.unapplied)
+        }
         var adopted = entity.ancestor(of: fields)
         // Other fields of the response are not applied to the row, even if this version of the model knows them.
         let others = isNew ? Array(record.fields.keys) : Array(record.fields.keys) + ancestor.unapplied.keys

@@ -52,8 +52,17 @@ package struct ImportNeeds: Sendable {
     package private(set) var parked: [String] = []
     /// Records with their inverse objects in one-to-one relationships: either end may have another inverse object here.
     private var partners: [(record: String, partner: String)] = []
+    /// The page's records, in their order.
+    private var contents: [Content] = []
     private let page: ImportPage
     private let mapping: RecordMapping
+
+    /// A record as the model reads it.
+    private enum Content {
+        case link(LinkPair)
+        case object(EntityMapping)
+        case unknown
+    }
 
     package init(_ page: ImportPage, mapping: RecordMapping) {
         self.page = page
@@ -62,10 +71,12 @@ package struct ImportNeeds: Sendable {
         func want(_ name: String) { if seen.insert(name).inserted { names.append(name) } }
         for record in page.records {
             if let pair = mapping.pair(of: record) {
+                contents.append(.link(pair))
                 want(record.recordName)
                 want(pair.first)
                 want(pair.second)
             } else if let entity = mapping.entity(of: record) {
+                contents.append(.object(entity))
                 want(record.recordName)
                 parked.append(record.recordName)
                 for name in mapping.mergedNames(of: record).names.sorted() {
@@ -73,11 +84,15 @@ package struct ImportNeeds: Sendable {
                     parked.append(name)
                 }
                 for property in entity.properties {
-                    if case .toOne(let relationship) = property.kind, case .inline(.string(let target)) = property.content(in: record.fields) {
+                    if case .toOne(let relationship) = property.kind,
+                        case .inline(.string(let target)) = property.content(in: record.fields)
+                    {
                         want(target)
                         if relationship.shape == .oneToOne { partners.append((record.recordName, target)) }
                     }
                 }
+            } else {
+                contents.append(.unknown)
             }
         }
         for name in page.deletions {
@@ -89,17 +104,19 @@ package struct ImportNeeds: Sendable {
     /// - Parameter loaded: The metadata of ``names`` and ``parked``. Its rows are ignored.
     package func details(_ loaded: ImportPlan.Loaded) -> Details {
         var details = Details()
-        details.pairs = page.records.compactMap { mapping.pair(of: $0) }
-        let named = Set(page.deletions + page.records.map(\.recordName))
-        for link in loaded.links where named.contains(link.recordName) { details.pairs.append(link.pair) }
+        for case .link(let pair) in contents { details.pairs.append(pair) }
+        if !loaded.links.isEmpty {
+            let named = Set(page.deletions + page.records.map(\.recordName))
+            for link in loaded.links where named.contains(link.recordName) { details.pairs.append(link.pair) }
+        }
         var keys: Set<RowKey> = []
         func wantRow(_ key: RowKey) { if keys.insert(key).inserted { details.keys.append(key) } }
         var targets: Set<RowKey> = []
         for name in names {
             if let key = loaded.records[name]?.key, targets.insert(key).inserted { details.targets.append(key) }
         }
-        for record in page.records where mapping.pair(of: record) == nil {
-            guard let entity = mapping.entity(of: record) else { continue }
+        for (record, content) in zip(page.records, contents) {
+            guard case .object(let entity) = content else { continue }
             guard let state = loaded.records[record.recordName] else {
                 details.linkEnds.append(record.recordName)
                 details.assets += assets(of: record, entity: entity, ancestor: Ancestor())
@@ -107,12 +124,16 @@ package struct ImportNeeds: Sendable {
             }
             // It may be another object than the known one, or no longer a duplicate.
             let isReverted = page.reverted[record.recordName] != nil
-            if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil || isReverted { details.linkEnds.append(record.recordName) }
+            if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil || isReverted {
+                details.linkEnds.append(record.recordName)
+            }
             if isReverted {
                 wantRow(state.key)
                 // A restored object needs all of them, as does a reverted one.
                 details.assets += assets(of: record, entity: mapping.entities[state.key.entityIndex] ?? entity, ancestor: Ancestor())
-            } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil || state.encrypted.hasQuarantined {
+            } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil
+                || state.encrypted.hasQuarantined
+            {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity
                 details.assets += assets(of: record, entity: known, ancestor: state.ancestor)

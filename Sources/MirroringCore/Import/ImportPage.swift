@@ -100,7 +100,7 @@ package struct ImportPage: Hashable, Sendable {
     ///   - unseen: Records and links that the server has, or had (with a change tag, or at stage `uploaded`), of an
     ///     older generation than the full fetch that ends here.
     package mutating func conclude(missing: [String], unseen: [String]) {
-        guard !moreComing else { return }
+        guard !moreComing, !missing.isEmpty || !unseen.isEmpty else { return }
         let live = Set(records.map(\.recordName))
         deletions += missing.filter { !live.contains($0) }
         if generation != nil, isExhaustive { deletions += unseen.filter { !live.contains($0) } }

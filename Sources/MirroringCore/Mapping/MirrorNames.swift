@@ -61,8 +61,19 @@ package enum MirrorNames {
     package static let awaited = "ckAwaited"
     /// The modification date of the source record with the edits of ``awaited``, beside it.
     package static let awaitedVersion = "ckAwaitedVersion"
+    /// The server's values of the properties of ``awaited``, beside it: an encoded record.
+    static let awaitedBase = "ckAwaitedBase"
+    /// In a stored merge base, never in a record on the server: the modification date of a source record whose edits this device sends,
+    /// since the relocating device did not.
+    static let forwardedVersion = "ckForwardedVersion"
+    /// In a stored merge base, never in a record on the server: the record that superseded this one, until this device found that they
+    /// are two objects.
+    package static let separatedFrom = "ckSeparatedFrom"
 
-    static func isAwaited(_ field: String) -> Bool { field == awaited || field == awaitedVersion }
+    private static let storedOnly: Set<String> = [awaited, awaitedVersion, awaitedBase, forwardedVersion, separatedFrom]
+
+    /// Whether a field of a stored merge base is never sent.
+    static func isStoredOnly(_ field: String) -> Bool { storedOnly.contains(field) }
 
     /// In a received record and in stored ones, never on the server: versions and quarantine of its encrypted values.
     package static let encryption = "ckEncryption"

@@ -96,11 +96,10 @@ extension PropertyMapping {
 
     /// Reads the inline field first, then the asset.
     func content(in fields: [String: Field]) -> RemoteContent {
-        let asset: AssetValue? =
-            if let assetFieldName, case .asset(let asset)? = fields[assetFieldName]?.value { asset.canonical } else { nil }
-        guard let inline = fields[fieldName]?.value else { return asset.map { .asset($0) } ?? .absent }
-        if let asset, inline.approximateBytes == 0 { return .asset(asset) }
-        return .inline(inline)
+        let inline = fields[fieldName]?.value
+        if let inline, assetFieldName == nil || inline.approximateBytes > 0 { return .inline(inline) }
+        if let assetFieldName, case .asset(let asset)? = fields[assetFieldName]?.value { return .asset(asset.canonical) }
+        return inline.map { .inline($0) } ?? .absent
     }
 
     /// The row's value for an attribute's inline field; the absent value if the field is of a foreign kind.

@@ -75,11 +75,9 @@ package struct RecordMapping: Sendable {
     package func entity(of record: Record) -> EntityMapping? {
         guard let root = roots[record.recordType] else { return nil }
         var index = root
-        if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value {
-            if name != syncName(ofEntity: root) {
-                guard let named = entity(syncName: name), named.root == root else { return nil }
-                index = named.index
-            }
+        if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value, name != syncName(ofEntity: root) {
+            guard let named = entitiesByName[name], model.entities[named].root == root else { return nil }
+            index = named
         }
         guard let mapping = entities[index], !mapping.entity.isAbstract else { return nil }
         return mapping

@@ -39,6 +39,20 @@ package struct RelocatedLink: Hashable, Sendable {
         self.source = source
     }
 
+    /// Returns `true` if the source zone has the objects of both ends of a link, current or relocated: this device has shown the pair.
+    ///
+    /// A withheld record is that of another object, which has the record name and the unique values of a relocated one. A link that names
+    /// it follows the relocated object, since the two objects are merged where they meet.
+    ///
+    /// - Parameters:
+    ///   - hasRecord: Whether the source zone has a record of a name, current or relocated.
+    ///   - isWithheld: Whether the source zone withholds a record of a name.
+    package static func hasBothEnds(
+        _ link: LinkState, hasRecord: (String) throws -> Bool, isWithheld: (String) throws -> Bool
+    ) rethrows -> Bool {
+        try [link.pair.first, link.pair.second].allSatisfy { try hasRecord($0) && !isWithheld($0) }
+    }
+
     /// Returns the pair of a link by the names of the destination zone; nil if the link stays. Links never lead from one zone to another.
     ///
     /// - Parameter end: Returns the destination name of an object.
@@ -88,12 +102,14 @@ package struct RelocatedLink: Hashable, Sendable {
     ///   - name: Its name in the source zone.
     ///   - source: The record of that name in the source zone.
     ///   - hasRecord: Whether the destination zone has a record of a name.
+    ///   - isWithheld: Whether the destination zone withholds a record of a name: its object is there, though no row shows it.
     ///   - nameOf: Returns the name of a row's record in the destination zone.
     package static func destinationName(
-        of name: String, source: RecordState?, hasRecord: (String) throws -> Bool, nameOf: (RowKey) throws -> String?
+        of name: String, source: RecordState?, hasRecord: (String) throws -> Bool, isWithheld: (String) throws -> Bool,
+        nameOf: (RowKey) throws -> String?
     ) rethrows -> String? {
         if let source { return source.isRelocated ? try nameOf(source.key) : nil }
-        return try hasRecord(name) ? name : nil
+        return try hasRecord(name) || isWithheld(name) ? name : nil
     }
 }
 

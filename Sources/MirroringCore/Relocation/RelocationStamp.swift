@@ -170,9 +170,13 @@ extension EntityMapping {
     ) -> Record {
         var completed = record
         var awaited: [FieldValue] = []
+        var replaced = Record(recordName: record.recordName)
         for property in properties where isWanted(property) && stamp.isAsMade(property, in: record) {
             if property.content(in: record.fields) == property.content(in: base.fields) { continue }
-            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = base.fields[field] }
+            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) {
+                replaced.fields[field] = record.fields[field]
+                completed.fields[field] = base.fields[field]
+            }
             awaited.append(.string(property.name))
         }
         // A name whose first part is the relocating device's, and whose last part is the source record's.
@@ -180,6 +184,7 @@ extension EntityMapping {
         if !awaited.isEmpty {
             completed.fields[MirrorNames.awaited] = Field(.list(awaited, of: .string))
             completed.fields[MirrorNames.awaitedVersion] = Field(.int64(version))
+            completed.fields[MirrorNames.awaitedBase] = Field(.bytes(replaced.encoded()))
         }
         return completed
     }

@@ -59,29 +59,10 @@ package struct ResumedRelocation: Hashable, Sendable {
             source.ranks = current.ranks
             source.role = .source(isObjectDeleted: false)
             home.records = [source]
-            if let entity = mapping.entities[current.key.entityIndex], let sent = current.forwardingAwaited(of: record, entity) {
+            if let entity = mapping.entities[current.key.entityIndex], let sent = current.forwardingAwaited(entity) {
                 destination.records = [sent]
             }
         }
         return (home, destination)
-    }
-}
-
-extension RecordState {
-    /// Returns the record with the awaited edits of its source record as unsent edits; nil without any.
-    fileprivate func forwardingAwaited(of record: Record, _ entity: EntityMapping) -> RecordState? {
-        guard case .list(let names, _)? = ancestor.unapplied[MirrorNames.awaited]?.value else { return nil }
-        let base = entity.ancestor(of: record.fields)
-        var state = self
-        for property in entity.properties where names.contains(.string(property.name)) {
-            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) {
-                state.ancestor.fields[field] = base.fields[field]
-                state.ancestor.digests[field] = nil
-            }
-        }
-        state.ancestor.unapplied[MirrorNames.awaited] = nil
-        state.ancestor.unapplied[MirrorNames.awaitedVersion] = nil
-        state.stage = .needsUpload
-        return state
     }
 }

@@ -31,9 +31,12 @@ package struct MetadataTable<State: Sendable>: Sendable {
         return included
     }
 
-    /// - Returns: The former metadata.
-    @discardableResult
-    mutating func set(_ state: State, named name: String) -> State? { boxes.updateValue(Box(state), forKey: name)?.state }
+    mutating func set(_ state: State, named name: String) { boxes[name] = Box(state) }
+
+    /// - Returns: A property of the former metadata.
+    mutating func replace<Value>(_ state: State, named name: String, _ property: (State) -> Value) -> Value? {
+        boxes.updateValue(Box(state), forKey: name).map { property($0.state) }
+    }
 
     @discardableResult
     mutating func remove(_ name: String) -> State? { boxes.removeValue(forKey: name)?.state }

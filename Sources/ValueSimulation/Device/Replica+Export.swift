@@ -47,9 +47,9 @@ extension Replica {
         loaded.parked = metadata.deferredReferences
         loaded.existing = Set((needs.keys + needs.listings.map(\.owner) + loaded.records.keys).filter { rows.contains($0) })
         if mapping.hasUniqueness { loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, in: zone) }
-        let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
+        let names = NewRecordNames(count: scan.namesAtMost(loaded)) { [device, lastName] in "\(device)\(lastName + 1 + $0)" }
         lastName += names.count
-        write(scan.plan(loaded, names: NewRecordNames(names)), in: zone)
+        write(scan.plan(loaded, names: names), in: zone)
         rank(after: scan, in: zone)
     }
 
@@ -57,6 +57,9 @@ extension Replica {
         let metadata = zones[zone]
         let pending = metadata.records.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
         if pending.isEmpty { return [] }
+        if !pending.contains(where: { $0.stage == .needsDelete }) {
+            return pending.sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }.map { stored($0) }
+        }
         // The server learns of the survivor of a merge before it learns of the deletion of the duplicate.
         let redirects = mapping.hasUniqueness ? metadata.redirects : [:]
         return pending.filter { state in

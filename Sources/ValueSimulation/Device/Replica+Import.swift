@@ -39,6 +39,7 @@ extension Replica {
         if zone == MirrorZone.home, zones.count > 1 {
             page = withoutRelocated(page)
             undoRelocations(of: page.deletions)
+            forwardAwaited(after: page)
         }
         if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
         if !isVoid(page, zone) { importRecords(of: page, server, zone, resumed) }
@@ -217,7 +218,8 @@ extension Replica {
         _ page: ImportPage, _ needs: ImportNeeds, _ zone: Int64, _ references: [ParkedRelationship], _ loaded: inout ImportPlan.Loaded
     ) {
         let metadata = zones[zone], redirects = metadata.redirects
-        var names = needs.names
+        loaded.restoreRedirects(of: page.deletions) { record(named: $0, in: zone) }
+        var names = needs.names + loaded.successors.values.sorted()
         if !page.moreComing {
             loaded.parked += references.filter { redirects[$0.destination] != nil }
             names += loaded.parked.map(\.destination) + metadata.links.values.flatMap { [$0.pair.first, $0.pair.second] }.sorted()

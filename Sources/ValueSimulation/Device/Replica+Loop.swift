@@ -64,13 +64,23 @@ extension Replica {
     /// - Parameter hidden: Objects to leave out.
     package func dumpText(without hidden: Set<RowKey> = []) -> String {
         var lines: [String] = []
-        for key in liveKeys where !hidden.contains(key) {
-            let entity = mapping.model.entities[key.entityIndex]
-            var line = "\(entity.name) \(name(of: key) ?? "?")"
-            for slot in entity.slots.indices {
-                guard let value = rows[key]?.values[slot], !value.isNull else { continue }
-                let text = value.reference.map { "→ \(name(of: $0) ?? "?")" } ?? value.text
-                line += "  \(entity.slots[slot].name) \(text)"
+        var (entity, slots): (Int?, [String]) = (nil, [])
+        for row in rows.values where !hidden.contains(row.key) {
+            if row.key.entityIndex != entity {
+                entity = row.key.entityIndex
+                slots = mapping.model.entities[row.key.entityIndex].slots.map { "  \($0.name) " }
+            }
+            var line = mapping.model.entities[row.key.entityIndex].name
+            line += " "
+            line += name(of: row.key) ?? "?"
+            for (slot, value) in zip(slots, row.values) where !value.isNull {
+                line += slot
+                if let target = value.reference {
+                    line += "→ "
+                    line += name(of: target) ?? "?"
+                } else {
+                    line += value.text
+                }
             }
             lines.append(line)
         }
@@ -186,9 +196,7 @@ extension Replica {
         applyWithheld(from: cloud)
         for _ in 0..<100 {
             guard let (zone, batch) = nextBatch(itemsMax: 200) else { break }
-            var server = cloud[zone]
-            let (outcomes, assets) = send(batch, to: &server)
-            cloud[zone] = server
+            let (outcomes, assets) = send(batch, to: &cloud[zone])
             if settle(batch, outcomes, assets, in: zone).accepted == 0 { break }
         }
         importAll(from: cloud, pageSize: pageSize)

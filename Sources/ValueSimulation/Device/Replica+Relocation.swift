@@ -112,6 +112,7 @@ extension Replica {
             let pair = RelocatedLink.pair(of: link, isSymmetric: isSymmetric) { name in
                 RelocatedLink.destinationName(
                     of: name, source: home.records[name], hasRecord: { zones[zone].records.contains($0) },
+                    isWithheld: { zones[zone].withheld[$0] != nil },
                     nameOf: { zones[zone].names[$0] })
             }
             guard let pair else {
@@ -124,7 +125,7 @@ extension Replica {
             }
             let relocated = RelocatedLink(
                 link, as: pair, mark: lastTransaction, keepsSource: true,
-                hasBothEndsAtSource: [link.pair.first, link.pair.second].allSatisfy { home.records.contains($0) })
+                hasBothEndsAtSource: RelocatedLink.hasBothEnds(link, hasRecord: { home.records.contains($0) }) { home.withheld[$0] != nil })
             var (atSource, atDestination) = (BookkeepingChanges(), BookkeepingChanges())
             if let source = relocated.source { atSource.links = [source] } else { atSource.removedLinks = [link.recordName] }
             atDestination.links = [relocated.destination]
@@ -306,6 +307,21 @@ extension Replica {
         }
     }
 
+    /// Sends edits of source records that the relocating device did not forward.
+    mutating func forwardAwaited(after page: ImportPage) {
+        if canary == .unforwardedEdits { return }
+        for zone in zones.shares {
+            for name in page.deletions {
+                guard let state = zones[zone].records[name] else { continue }
+                if let forwarding = state.forwardingAwaited(ofDeleted: name, mapping: mapping) { zones[zone].put(forwarding) }
+            }
+            if page.moreComing || page.generation == nil { continue }
+            for state in zones[zone].records.values {
+                if let forwarding = state.forwardingAwaited(ofDeleted: nil, mapping: mapping) { zones[zone].put(forwarding) }
+            }
+        }
+    }
+
     func loadTargetsElsewhere(_ needs: ImportNeeds, _ loaded: inout ImportPlan.Loaded) {
         guard loaded.records.values.contains(where: \.isRelocated) else { return }
         for name in needs.names where loaded.records[name] == nil {
@@ -343,7 +359,7 @@ extension Replica {
 
     /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
     func stamp(of row: Row, for state: RecordState) -> RelocationStamp? {
-        guard let (number, source) = source(of: row.key) else { return nil }
+        guard let (number, source) = source(of: row.key) else { return RelocationStamp.forwardingAwaited(to: state) }
         if state.changeTag != nil { return RelocationStamp.forwarding(source, to: state) }
         var stamp = RelocationStamp(name: source.recordName, zone: CloudModel.id(of: number))
         if let entity = mapping.entities[row.key.entityIndex], let (zone, current) = current(row.key), zones[number].names[row.key] != nil {

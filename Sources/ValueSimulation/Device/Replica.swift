@@ -63,8 +63,9 @@ package struct Replica: Sendable {
 
     package func keys(of entity: String) -> [RowKey] {
         // Models of simulations have five entities at most: to compare their names takes less time than to hash one.
-        guard let hierarchy = mapping.model.entities.first(where: { $0.name == entity })?.hierarchy else { return [] }
-        return hierarchy.flatMap { rows.keys(of: $0) }
+        guard let index = mapping.model.entities.firstIndex(where: { $0.name == entity }) else { return [] }
+        let hierarchy = mapping.model.entities[index].hierarchy
+        return hierarchy.count == 1 ? Array(rows.keys(of: index)) : hierarchy.flatMap { rows.keys(of: $0) }
     }
 
     /// The name of the current record of a row.
@@ -97,12 +98,14 @@ package struct Replica: Sendable {
 
     /// Returns a record with the values that are stored by row: its position keys, and whether a relocated object was deleted.
     func stored(_ state: RecordState) -> RecordState {
+        let isRanked = mapping.isRanked(state.key.entityIndex)
+        if !state.isRelocated, !isRanked { return state }
         var state = state
         if state.isRelocated {
             let isLive = current(state.key).map { $0.state.stage != .needsDelete } ?? false
             state.role = .source(isObjectDeleted: !isLive)
         }
-        if mapping.isRanked(state.key.entityIndex) { state.ranks = positions[state.key] ?? [:] }
+        if isRanked { state.ranks = positions[state.key] ?? [:] }
         return state
     }
 

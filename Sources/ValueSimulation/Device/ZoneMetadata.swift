@@ -28,12 +28,17 @@ package struct ZoneMetadata: Sendable {
 
     mutating func put(_ state: RecordState) {
         let name = state.recordName
-        if let old = records.value(of: name, { $0.key }), old != state.key, names[old] == name { names[old] = nil }
+        let former: RowKey?
+        if state.isRelocated, !state.merged.names.isEmpty {
+            // Redirects move with the current record.
+            var state = state
+            state.merged = MergedNames()
+            former = records.replace(state, named: name) { $0.key }
+        } else {
+            former = records.replace(state, named: name) { $0.key }
+        }
+        if let former, former != state.key, names[former] == name { names[former] = nil }
         names[state.key] = name
-        var state = state
-        // Redirects move with the current record.
-        if state.isRelocated { state.merged = MergedNames() }
-        records.set(state, named: name)
     }
 
     mutating func removeRecord(named name: String) {

@@ -51,7 +51,7 @@ package struct DeviceWorld {
         let index = random.chance(50) ? 0 : 1
         var replica = table.takeOut(index)
         act(&replica)
-        table.putBack(replica, at: index)
+        table.putBack(consume replica, at: index)
         note(index)
     }
 
@@ -71,8 +71,11 @@ package struct DeviceWorld {
     }
 
     private mutating func edit(_ replica: inout Replica) {
-        let posts = replica.keys(of: "Post"), tags = replica.keys(of: "Tag")
-        let attachments = replica.keys(of: "Attachment"), images = replica.keys(of: "ImageData")
+        // A step needs those of two entities at most.
+        var posts: [RowKey] { replica.keys(of: "Post") }
+        var tags: [RowKey] { replica.keys(of: "Tag") }
+        var attachments: [RowKey] { replica.keys(of: "Attachment") }
+        var images: [RowKey] { replica.keys(of: "ImageData") }
         let number = Int.random(in: 0..<1000, using: &random)
         switch Int.random(in: 0..<13, using: &random) {
         case 0:
@@ -145,7 +148,7 @@ package struct DeviceWorld {
             for (index, pageSize) in [(0, 7), (1, 5)] {
                 var replica = table.takeOut(index)
                 replica.sync(&server, pageSize: pageSize)
-                table.putBack(replica, at: index)
+                table.putBack(consume replica, at: index)
                 note(index, round: round)
             }
             let first = self.first, second = self.second
@@ -196,6 +199,6 @@ package struct DeviceWorld {
         guard let key = first.keys(of: "Post").first ?? first.liveKeys.first else { return }
         var replica = table.takeOut(0)
         replica.delete(key)
-        table.putBack(replica, at: 0)
+        table.putBack(consume replica, at: 0)
     }
 }

@@ -99,7 +99,7 @@ package struct FeatureWorld {
         }
         violations += invalid(device)
         let name = device.device
-        table.putBack(device, at: index)
+        table.putBack(consume device, at: index)
         note(isNested ? "\(name), while another device waits" : name)
     }
 
@@ -196,7 +196,7 @@ package struct FeatureWorld {
                 device.sync(&cloud, pageSize: 4 + index)
                 violations += invalid(device)
                 let name = device.device
-                table.putBack(device, at: index)
+                table.putBack(consume device, at: index)
                 note("\(name), round \(round)")
             }
             let devices = self.devices

@@ -82,7 +82,7 @@ package struct UniqueWorld {
                 _ = replica.settle(batch, outcomes, assets)
             }
         }
-        table.putBack(replica, at: index)
+        table.putBack(consume replica, at: index)
         note(index)
     }
 
@@ -122,7 +122,7 @@ package struct UniqueWorld {
             for index in table.indices {
                 var replica = table.takeOut(index)
                 replica.sync(&server, pageSize: 4 + index)
-                table.putBack(replica, at: index)
+                table.putBack(consume replica, at: index)
                 note(index, round: round)
             }
             let replicas = self.replicas

@@ -210,6 +210,31 @@ private typealias Fixture = RelocationFixture
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: true, hasBothEndsAtSource: true).isLinkedOnArrival)
     }
 
+    /// A device relocated two objects, and another one, which had linked them and not sent the link, withheld one of them: the link was sent
+    /// to the home zone.
+    @Test func aLinkFollowsAnObjectThatTheDestinationZoneWithholds() {
+        func name(withheld: Set<String>, source: RecordState? = nil) -> String? {
+            RelocatedLink.destinationName(
+                of: "tag-1", source: source, hasRecord: { _ in false }, isWithheld: { withheld.contains($0) }, nameOf: { _ in nil })
+        }
+        #expect(name(withheld: ["tag-1"]) == "tag-1")
+        #expect(name(withheld: []) == nil)
+        #expect(name(withheld: ["tag-1"], source: Fixture.uploaded("tag-1", "Tag")) == nil)
+    }
+
+    private func hasBothEnds(_ records: Set<String>, withheld: Set<String> = []) -> Bool {
+        RelocatedLink.hasBothEnds(Fixture.link(), hasRecord: { records.contains($0) }, isWithheld: { withheld.contains($0) })
+    }
+
+    @Test func aPairWithTheRecordsOfBothObjectsWasShown() {
+        #expect(hasBothEnds(["post-1", "tag-1"]))
+        #expect(!hasBothEnds(["post-1"]))
+    }
+
+    /// A tag was relocated, and another device had linked another tag of its name in the home zone: the device that relocated the post with
+    /// that link never showed the pair.
+    @Test func aPairWithAWithheldRecordWasNotShown() { #expect(!hasBothEnds(["post-1", "tag-1"], withheld: ["tag-1"])) }
+
     @Test func rowsOfASharedStoreAreNotLinkedOnArrival() {
         #expect(!RelocatedLink(Fixture.link(), mark: 9, keepsSource: false, hasBothEndsAtSource: false).isLinkedOnArrival)
     }
@@ -268,7 +293,8 @@ private typealias Fixture = RelocationFixture
         let source = Fixture.source()
         func name(_ source: RecordState?) -> String? {
             RelocatedLink.destinationName(
-                of: "post-1", source: source, hasRecord: { $0 == "post-1" }, nameOf: { $0 == Fixture.key("Post", 1) ? "renamed" : nil })
+                of: "post-1", source: source, hasRecord: { $0 == "post-1" }, isWithheld: { _ in false },
+                nameOf: { $0 == Fixture.key("Post", 1) ? "renamed" : nil })
         }
         #expect(name(source) == "renamed")
         #expect(name(Fixture.uploaded()) == nil)

@@ -48,7 +48,8 @@ struct LinkPass {
     /// Whether an object is deleted here. A relocated one brings its links to its destination zone, and links of a merged one belong to its
     /// survivor.
     private static func isDeleted(_ name: String, _ work: ImportWorkspace) -> Bool {
-        guard let state = work.objects[name], state.stage == .needsDelete, !work.isMergedHere(state) || work.survivor(of: name) == nil else {
+        guard let state = work.objects[name], state.stage == .needsDelete, !work.isMergedHere(state) || work.survivor(of: name) == nil
+        else {
             return false
         }
         return !state.isRelocated || !work.rows.exists(state.key)
@@ -58,6 +59,7 @@ struct LinkPass {
 
     /// Returns the changes of the store's links: a pair is linked while any join record for it exists and both its objects do.
     static func conclude(_ work: inout ImportWorkspace) -> [LinkIntent] {
+        if work.links.isEmpty { return [] }
         for name in work.objects.inserted { for link in work.links.touching(name) where link.isLive { work.links.touch(link.pair) } }
         var seen: Set<LinkPair> = []
         return work.links.pairsTouched.compactMap { [work] pair in seen.insert(pair).inserted ? intent(for: pair, work) : nil }
@@ -72,7 +74,8 @@ struct LinkPass {
         else { return nil }
         let isNewEnd = work.objects.inserted.contains(present.first) || work.objects.inserted.contains(present.second)
         // A pair that was linked already is left as it is: this device may have unlinked it since.
-        let isAddition = work.links.isLive(pair) || work.links.isLive(present), wasLinked = work.links.wasLive(pair) || work.links.wasLive(present)
+        let isAddition = work.links.isLive(pair) || work.links.isLive(present),
+            wasLinked = work.links.wasLive(pair) || work.links.wasLive(present)
         guard isAddition ? !wasLinked || isNewEnd : wasLinked else { return nil }
         return LinkIntent(owner: first, relationship: link.first.relationship, destination: second, isAddition: isAddition)
     }
@@ -95,7 +98,8 @@ enum LinkMove {
         let pair = LinkPair(kind: link.pair.kind, first: first, second: second)
         guard !work.links.isLive(pair), first != second else { return }
         var moved = LinkState(
-            recordName: RecordMapping.name(from: [UInt8]("\(link.recordName) \(new)".utf8)), pair: pair, stage: .needsUpload, mark: link.mark)
+            recordName: RecordMapping.name(from: [UInt8]("\(link.recordName) \(new)".utf8)), pair: pair, stage: .needsUpload,
+            mark: link.mark)
         moved.ranks = link.ranks
         work.links.put(moved)
     }
@@ -107,7 +111,9 @@ extension LinkPair {
     fileprivate func renamed(_ names: [String: String], isSymmetric: Bool) -> LinkPair {
         if names.isEmpty { return self }
         let (first, second) = (names[first] ?? first, names[second] ?? second)
-        return isSymmetric ? LinkPair(kind: kind, first: min(first, second), second: max(first, second)) : LinkPair(kind: kind, first: first, second: second)
+        return isSymmetric
+            ? LinkPair(kind: kind, first: min(first, second), second: max(first, second))
+            : LinkPair(kind: kind, first: first, second: second)
     }
 }
 

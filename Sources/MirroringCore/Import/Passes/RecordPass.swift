@@ -35,12 +35,19 @@ struct RecordPass {
     private mutating func apply(_ received: Record, _ work: inout ImportWorkspace) {
         guard let named = work.mapping.entity(of: received) else { return }
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
+        guard named.hasEncryptedFields else { return apply(received, named, unordered: [], &work) }
         let known = work.objects[received.recordName]
         var record = received
-        let withheld =
-            named.hasEncryptedFields
-            ? record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known) : nil
-        encrypted = withheld?.versions
+        let withheld = record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known)
+        encrypted = withheld.versions
+        apply(record, named, unordered: withheld.unordered, &work)
+        encrypted = nil
+    }
+
+    /// - Parameters:
+    ///   - record: Without quarantined values.
+    ///   - unordered: Encrypted fields with a value that may be older than this device's.
+    private mutating func apply(_ record: Record, _ named: EntityMapping, unordered: Set<String>, _ work: inout ImportWorkspace) {
         let isReverted = work.isReverted(record.recordName)
         if isReverted, let state = work.objects[record.recordName], state.stage == .needsDelete, work.rows[state.key] == nil {
             return insert(record, named, &work)
@@ -52,8 +59,8 @@ struct RecordPass {
         }
         // Merged here as a duplicate, which it no longer is: it is an object again.
         if work.isSeparate(record, state) {
-            separate(record.recordName, &work)
-            return insert(record, named, &work)
+            let survivor = separate(record.recordName, &work)
+            return insert(record, named, separatedFrom: survivor, &work)
         }
         guard
             state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted
@@ -65,7 +72,7 @@ struct RecordPass {
             entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
             former: work.loaded.former[record.recordName])
         merge.isReverting = isReverted
-        merge.unordered = withheld?.unordered ?? []
+        merge.unordered = unordered
         work.recordsApplied += 1
         guard let row = work.rows[state.key] else { return applyToDeleted(record, state, merge, &work) }
         self.merge(record, merge, into: row, &state, &work)
@@ -90,7 +97,8 @@ struct RecordPass {
         _ record: Record, _ merge: RecordMerge, into row: Row, _ state: inout RecordState, _ work: inout ImportWorkspace
     ) {
         // In the destination zone, relocated objects have the names that they had here.
-        let names = state.isRelocated ? work.loaded.names.merging(work.loaded.namesElsewhere) { here, _ in here } : work.loaded.names
+        let present = work.presentNames
+        let names = state.isRelocated ? present.merging(work.loaded.namesElsewhere) { here, _ in here } : present
         let local = work.localRecord(row, of: merge.entity, state, names: names)
         // A record that this device created, and that is unchanged since: the response to the first attempt was lost, and the "losing"
         // values are older ones of this device. An object whose name follows from its values may be another device's. So may a record
@@ -131,7 +139,10 @@ struct RecordPass {
         work.objects.put(state)
     }
 
-    private mutating func insert(_ record: Record, _ entity: EntityMapping, _ work: inout ImportWorkspace) {
+    /// - Parameter survivor: The record into which the object was merged here, by mistake.
+    private mutating func insert(
+        _ record: Record, _ entity: EntityMapping, separatedFrom survivor: String? = nil, _ work: inout ImportWorkspace
+    ) {
         work.recordsApplied += 1
         let new = work.page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: work.loaded.assets)
         let key = work.rows.insert(entity: entity.entity, values: new.values)
@@ -139,6 +150,7 @@ struct RecordPass {
         state.adopt(new.own)
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
+        if let survivor { state.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string(survivor)) }
         if let encrypted { state.encrypted = encrypted }
         work.objects.insert(state)
         for (property, target) in new.references {
@@ -151,7 +163,9 @@ struct RecordPass {
     private static func adopt(
         _ record: Record, into state: inout RecordState, entity: EntityMapping, digests: [String: ContentDigest], _ page: ImportPage
     ) {
+        let former = state.ancestor.unapplied
         state.ancestor = entity.ancestor(of: record.fields)
+        if !former.isEmpty { state.ancestor.keepStored(from: former, with: record) }
         state.ancestor.digests = digests
         state.modified = record.modified
         adoptVersion(of: record, into: &state, page)
@@ -190,10 +204,13 @@ struct RecordPass {
     }
 
     /// Ends the redirect of an object that turned out not to be a duplicate.
-    private func separate(_ name: String, _ work: inout ImportWorkspace) {
-        guard let survivor = work.redirects.removeValue(forKey: name), var state = work.objects[survivor] else { return }
+    ///
+    /// - Returns: The record that had superseded it.
+    private func separate(_ name: String, _ work: inout ImportWorkspace) -> String? {
+        guard let survivor = work.redirects.removeValue(forKey: name), var state = work.objects[survivor] else { return nil }
         state.merged.remove(name)
         work.markChanged(state)
+        return survivor
     }
 }
 

@@ -27,24 +27,31 @@ struct SupersessionPass {
     }
 
     private static func readRedirects(_ work: inout ImportWorkspace) {
-        let arriving = Set(work.records.map(\.recordName))
-        work.redirects = work.redirects.filter { [objects = work.objects] name, survivor in
-            // A redirect that is not sent yet is as valid as one that arrives.
-            !arriving.contains(survivor)
-                || objects[survivor].map { $0.merged.names.contains(name) && !$0.ancestor.mergedNames.names.contains(name) } ?? false
+        if !work.redirects.isEmpty {
+            let arriving = Set(work.records.map(\.recordName))
+            work.redirects = work.redirects.filter { [objects = work.objects] name, survivor in
+                // A redirect that is not sent yet is as valid as one that arrives.
+                !arriving.contains(survivor)
+                    || objects[survivor].map { $0.merged.names.contains(name) && !$0.ancestor.mergedNames.names.contains(name) } ?? false
+            }
         }
         for record in work.records {
-            for name in work.mapping.mergedNames(of: record).names where name != record.recordName { work.redirects[name] = record.recordName }
+            for name in work.mapping.mergedNames(of: record).names where name != record.recordName {
+                work.redirects[name] = record.recordName
+            }
         }
     }
 
     /// Deletions that may turn out to be merges, in a page with successors.
     private static func postponedDeletions(_ work: ImportWorkspace) -> Set<String> {
         guard work.page.moreComing else { return [] }
-        return Set(work.page.deletions.filter { name in
-            guard let state = work.objects[name], state.changeTag != nil, state.stage != .needsDelete, !state.isRelocated else { return false }
-            return work.mapping.isUnique(state.key.entityIndex) && work.rows.exists(state.key)
-        })
+        return Set(
+            work.page.deletions.filter { name in
+                guard let state = work.objects[name], state.changeTag != nil, state.stage != .needsDelete, !state.isRelocated else {
+                    return false
+                }
+                return work.mapping.isUnique(state.key.entityIndex) && work.rows.exists(state.key)
+            })
     }
 
     /// Finds deletions of the page that are merges: another device merged the object into one that arrives with the page, or that arrived
@@ -55,13 +62,15 @@ struct SupersessionPass {
         var survivors: [UniqueValues: String] = [:]
         for key in work.loaded.surrounded {
             // Other devices cannot merge into an object that only this device knows.
-            guard let name = work.objects.loadedName(of: key), !work.deletions.contains(name), let state = work.objects[name], state.changeTag != nil
+            guard let name = work.objects.loadedName(of: key), !work.deletions.contains(name), let state = work.objects[name],
+                state.changeTag != nil
             else { continue }
             for unique in uniqueValues(of: state, work) { survivors[unique] = name }
         }
         for record in work.records { for unique in work.mapping.uniqueValues(of: record) { survivors[unique] = record.recordName } }
         for name in work.page.deletions where !result.postponed.contains(name) {
-            guard let state = work.objects[name], state.changeTag != nil, work.rows[state.key] != nil, work.mapping.isUnique(state.key.entityIndex)
+            guard let state = work.objects[name], state.changeTag != nil, work.rows[state.key] != nil,
+                work.mapping.isUnique(state.key.entityIndex)
             else { continue }
             let values = uniqueValues(of: state, work)
             result.freedValues += values.map { ($0, state.key) }

@@ -10,6 +10,11 @@ struct DeferredLedger {
     private var touched: [ParkedRelationship.Key] = []
 
     init(_ loaded: [ParkedRelationship]) {
+        if loaded.isEmpty {
+            // Most pages wait for nothing.
+            (targets, loadedByTarget, relationships) = ([:], [:], [:])
+            return
+        }
         targets = Dictionary(loaded.map { ($0.key, $0.destination) }, uniquingKeysWith: { first, _ in first })
         loadedByTarget = Dictionary(grouping: loaded, by: \.destination)
         relationships = Dictionary(grouping: loaded, by: \.key.source).mapValues { Set($0.map(\.key.relationship)) }
@@ -50,6 +55,7 @@ struct DeferredLedger {
     }
 
     func write(to changes: inout BookkeepingChanges) {
+        if touched.isEmpty { return }
         var seen: Set<ParkedRelationship.Key> = []
         for key in touched where seen.insert(key).inserted {
             if let target = targets[key] {

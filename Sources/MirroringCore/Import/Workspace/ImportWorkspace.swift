@@ -54,14 +54,18 @@ struct ImportWorkspace {
         self.mapping = mapping
         let deletions = Set(page.deletions)
         self.deletions = deletions
-        // A page may name a record twice: the later state counts.
-        var latest: [String: Int] = [:]
-        for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
-        let isPlain = deletions.isEmpty && latest.count == page.records.count
-        records =
-            isPlain
-            ? page.records
-            : page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
+        if deletions.isEmpty, page.records.count < 2 {
+            records = page.records
+        } else {
+            // A page may name a record twice: the later state counts.
+            var latest: [String: Int] = [:]
+            for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
+            let isPlain = deletions.isEmpty && latest.count == page.records.count
+            records =
+                isPlain
+                ? page.records
+                : page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
+        }
         rows = WorkingRows(loaded: loaded.rows, existing: loaded.existing)
         objects = RecordLedger(loaded.records)
         deferred = DeferredLedger(loaded.parked)
@@ -129,6 +133,13 @@ struct ImportWorkspace {
             recordIndices = indices
         }
         return recordIndices?[name].map { page.records[$0] }
+    }
+
+    /// Record names of the to-one targets of rows: those that were loaded, or those under which objects were re-keyed since.
+    var presentNames: [RowKey: String] {
+        var names = loaded.names
+        for name in objects.renamed.values { if let key = objects[name]?.key { names[key] = name } }
+        return names
     }
 
     func localRecord(_ row: Row, of entity: EntityMapping, _ state: RecordState, names: [RowKey: String]? = nil) -> LocalRecord {

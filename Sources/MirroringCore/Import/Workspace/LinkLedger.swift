@@ -26,6 +26,9 @@ struct LinkLedger {
         if link.pair.second != link.pair.first { byEnd[link.pair.second, default: []].append(link.recordName) }
     }
 
+    /// Whether there are no join records, and were none.
+    var isEmpty: Bool { byPair.isEmpty && pairsTouched.isEmpty }
+
     subscript(name: String) -> LinkState? { links[name] }
 
     func touching(_ name: String) -> [LinkState] { (byEnd[name] ?? []).compactMap { links[$0] } }
@@ -58,6 +61,7 @@ struct LinkLedger {
     mutating func touch(_ pair: LinkPair) { pairsTouched.append(pair) }
 
     var changed: [LinkState] {
+        if touched.isEmpty { return [] }
         var seen: Set<String> = []
         return touched.compactMap { seen.insert($0).inserted ? links[$0] : nil }
     }

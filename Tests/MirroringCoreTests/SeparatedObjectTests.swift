@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+
+/// Objects that this device merged, and that turned out to be two objects. The value simulation found the case.
+@Suite struct SeparatedObjectTests {
+    private let mapping: RecordMapping
+    private let tag: ResolvedEntity
+    private let note: ResolvedEntity
+
+    init() throws {
+        var tag = Entity(
+            name: "Tag", attributes: [Attribute(name: "name", type: .string)],
+            relationships: [Relationship(name: "notes", destination: "Note", inverse: "tag", isToMany: true)])
+        tag.uniquenessConstraints = [["name"]]
+        let note = Entity(name: "Note", relationships: [Relationship(name: "tag", destination: "Tag", inverse: "notes")])
+        mapping = RecordMapping(model: try ResolvedModel(Model(entities: [tag, note])), allowing: [.uniquenessConstraints])
+        self.tag = try #require(mapping.model.entity(named: "Tag"))
+        self.note = try #require(mapping.model.entity(named: "Note"))
+    }
+
+    private func key(_ entity: ResolvedEntity, _ primaryKey: Int64) -> RowKey {
+        RowKey(store: 0, entity: entity.index, primaryKey: primaryKey)
+    }
+
+    private func row(_ entity: ResolvedEntity, _ primaryKey: Int64, _ property: String, _ value: StoredValue) throws -> Row {
+        var row = Row(key: key(entity, primaryKey), version: 1, values: entity.defaultValues)
+        guard case .slot(let slot)? = entity.location(of: property) else { throw Unexpected() }
+        row.values[slot] = value
+        return row
+    }
+
+    private struct Unexpected: Error {}
+
+    /// The record `a`, with `trips` for its name. The server's record lists `b` as superseded; this device has taken it off the list.
+    private func survivor(listing names: [String] = ["b"]) -> RecordState {
+        var state = RecordState(recordName: "a", key: key(tag, 1), stage: .needsUpload)
+        state.changeTag = "2"
+        state.ancestor.fields = ["CD_name": Field(.string("trips"))]
+        state.ancestor.fields[MirrorNames.merged] = MergedNames(names).text.map { Field(.string($0)) }
+        return state
+    }
+
+    /// The record `b`, which is an object with another name again.
+    private var separated: RecordState {
+        var state = RecordState(recordName: "b", key: key(tag, 2), stage: .uploaded)
+        state.changeTag = "3"
+        state.ancestor = Ancestor(
+            fields: ["CD_name": Field(.string("walks"))], unapplied: [MirrorNames.separatedFrom: Field(.string("a"))])
+        return state
+    }
+
+    private func loaded(_ survivor: RecordState) throws -> ImportPlan.Loaded {
+        var state = RecordState(recordName: "n", key: key(note, 3), stage: .uploaded)
+        state.changeTag = "4"
+        state.ancestor.fields = ["CD_tag": Field(.string("b"))]
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["b": separated, "n": state]
+        let rows = [
+            try row(tag, 1, "name", .string("trips")), try row(tag, 2, "name", .string("walks")),
+            try row(note, 3, "tag", .reference(key(tag, 2))),
+        ]
+        for row in rows { loaded.rows[row.key] = row }
+        loaded.existing = Set(loaded.rows.keys)
+        loaded.names = [key(tag, 1): "a", key(tag, 2): "b", key(note, 3): "n"]
+        loaded.referrers = [key(tag, 2): [key(note, 3)]]
+        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor : nil }
+        return loaded
+    }
+
+    private func target(_ plan: ImportPlan) -> StoredValue? {
+        for case .update(let row, _) in plan.rows where row.key == key(note, 3) { return row.values.first { $0.reference != nil } ?? .null }
+        return nil
+    }
+
+    private let deletion = ImportPage(records: [], deletions: ["b"], askedWith: "1", token: "2", moreComing: false)
+
+    /// Another device merged the two before this device had sent its list: the note lost its tag on all devices.
+    @Test func anObjectThatTheServerListsIsMergedWhenItIsDeleted() throws {
+        let plan = ImportPlan.make(deletion, loaded: try loaded(survivor()), mapping: mapping)
+        #expect(plan.deletedKeys == [key(tag, 2)])
+        #expect(target(plan) == .reference(key(tag, 1)))
+    }
+
+    /// The list is sent as the server has it.
+    @Test func theListKeepsAnObjectThatTheServerMerged() throws {
+        let plan = ImportPlan.make(deletion, loaded: try loaded(survivor()), mapping: mapping)
+        #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == ["b"])
+    }
+
+    @Test func anObjectThatTheServerDoesNotListIsDeleted() throws {
+        let plan = ImportPlan.make(deletion, loaded: try loaded(survivor(listing: [])), mapping: mapping)
+        #expect(plan.deletedKeys == [key(tag, 2)])
+        #expect(target(plan) == .null)
+    }
+
+    @Test func anObjectThatIsSeparatedNamesTheRecordThatSupersededIt() throws {
+        var merged = separated
+        merged.stage = .needsDelete
+        let shared = try #require(mapping.uniqueValues(of: try row(tag, 1, "name", .string("trips"))).first)
+        merged.ancestor = Ancestor(
+            fields: ["CD_name": Field(.string("trips"))],
+            unapplied: [MirrorNames.mergedFor: Field(.string(mapping.recordName(for: shared)))])
+        var state = survivor()
+        state.merged = MergedNames(["b"])
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": state, "b": merged]
+        loaded.rows = [key(tag, 1): try row(tag, 1, "name", .string("trips"))]
+        loaded.existing = [key(tag, 1)]
+        loaded.successors = ["b": "a"]
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
+        record.fields = ["CD_name": Field(.string("walks")), MirrorNames.entityNameField: Field(.string("Tag"))]
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        let new = try #require(plan.bookkeeping.records.first { $0.recordName == "b" })
+        #expect(new.ancestor.unapplied[MirrorNames.separatedFrom] == Field(.string("a")))
+        #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == [])
+    }
+
+    /// The page deletes another object with the name of one that was never sent, which lives on under the record that was merged into it. A
+    /// full fetch returns the note in its known version: other devices have to learn of its new target.
+    @Test func aReferenceToAReKeyedObjectIsSent() throws {
+        var kept = RecordState(recordName: "a", key: key(tag, 1), stage: .needsUpload)
+        kept.merged = MergedNames(["b"])
+        var merged = RecordState(recordName: "b", key: key(tag, 2), stage: .needsDelete)
+        merged.changeTag = "2"
+        let trips = try row(tag, 1, "name", .string("trips"))
+        let shared = try #require(mapping.uniqueValues(of: trips).first)
+        merged.ancestor = Ancestor(
+            fields: ["CD_name": Field(.string("trips"))],
+            unapplied: [MirrorNames.mergedFor: Field(.string(mapping.recordName(for: shared)))])
+        var state = RecordState(recordName: "n", key: key(note, 3), stage: .uploaded)
+        state.changeTag = "4"
+        state.ancestor.fields = ["CD_tag": Field(.string("a")), MirrorNames.entityNameField: Field(.string("Note"))]
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": kept, "b": merged, "n": state]
+        for row in [trips, try row(note, 3, "tag", .reference(key(tag, 1)))] { loaded.rows[row.key] = row }
+        loaded.existing = Set(loaded.rows.keys)
+        loaded.names = [key(tag, 1): "a", key(note, 3): "n"]
+        loaded.referrers = [key(tag, 1): [key(note, 3)]]
+        loaded.successors = ["b": "a"]
+        var record = Record(recordName: "n", recordType: "CD_Note", recordChangeTag: "4")
+        record.fields = state.ancestor.fields
+        let page = ImportPage(records: [record], deletions: ["a"], askedWith: nil, token: "2", moreComing: true, generation: 1)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        #expect(plan.bookkeeping.records.first { $0.recordName == "b" }?.key == key(tag, 1))
+        #expect(plan.bookkeeping.records.first { $0.recordName == "n" }?.stage == .needsUpload)
+    }
+
+    @Test func aLaterVersionOfASeparatedObjectStillNamesTheRecord() throws {
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
+        record.fields = ["CD_name": Field(.string("rides")), MirrorNames.entityNameField: Field(.string("Tag"))]
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: try loaded(survivor()), mapping: mapping)
+        let state = try #require(plan.bookkeeping.records.first { $0.recordName == "b" })
+        #expect(state.changeTag == "5")
+        #expect(state.ancestor.unapplied[MirrorNames.separatedFrom] == Field(.string("a")))
+    }
+}
