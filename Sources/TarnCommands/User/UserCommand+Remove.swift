@@ -37,13 +37,14 @@ extension UserCommand {
         func run() async throws {
             let (name, choice) = (name, publicRecords)
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
+            let folder = try options.location().folder
             let report = try await options.withStore(
                 mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)"),
                 needsFiles: true
             ) { store in
                 let report = try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
                 // A running server does not know of the removal, and its snapshots may have the user's records.
-                SnapshotFolder.removeAll(data: options.folder.data)
+                SnapshotFolder.removeAll(data: folder)
                 return report
             }
             output.print(
