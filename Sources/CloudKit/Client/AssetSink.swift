@@ -27,6 +27,7 @@ final class AssetSink: Sendable {
         var received: Int64 = 0
         var digest = AssetDigest()
         var bytes: [UInt8] = []
+        var isOversized = false
     }
 
     /// Bytes between two flushes to the disk, so that the final one has little left to do.
@@ -75,13 +76,18 @@ final class AssetSink: Sendable {
     }
 
     var received: Int64 { state.withLock { $0.received } }
+    /// Whether more bytes arrived than the record states: a retry would have the same content.
+    var isOversized: Bool { state.withLock { $0.isOversized } }
     var bytes: [UInt8] { state.withLock { $0.bytes } }
 
     /// - Throws: ``CKError`` with `.networkFailure` if more bytes arrive than the record states, or the error of the
     ///   file system.
     func receive(_ piece: ArraySlice<UInt8>) async throws {
         try state.withLock { state in
-            guard state.received + Int64(piece.count) <= asset.size else { throw Self.otherSize }
+            guard state.received + Int64(piece.count) <= asset.size else {
+                state.isOversized = true
+                throw Self.otherSize
+            }
             let receivedBefore = state.received
             if let handle { try handle.write(contentsOf: piece) } else { state.bytes.append(contentsOf: piece) }
             state.digest.add(piece)

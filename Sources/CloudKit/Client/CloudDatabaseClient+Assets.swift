@@ -168,7 +168,7 @@ extension CloudDatabaseClient {
             } catch {
                 let broken = CKError(transportFailure: error)
                 let received = sink.received
-                guard broken.code == .networkFailure, received < asset.size else { throw broken }
+                guard broken.code == .networkFailure, received < asset.size, !sink.isOversized else { throw broken }
                 guard received > start || !isStuck else { throw broken }
                 isStuck = received <= start
             }

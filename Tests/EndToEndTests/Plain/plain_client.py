@@ -278,6 +278,15 @@ def walk(server, container, api_token, device_token, key_id, key):
     device.ask("private", note("records/changes"), {"zoneID": garden})
     device.ask("private", note("zones/changes"), {})
 
+    # A snapshot of a zone with many records.
+    orchard = {"zoneName": "Orchard"}
+    device.ask("private", "zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": orchard}}]})
+    for first in range(0, 600, 200):
+        device.ask("private", "records/modify", {"zoneID": orchard, "operations": [{"operationType": "create", "record": {
+            "recordType": "Plant", "recordName": f"tree-{number}", "fields": {"name": {"value": f"Tree {number}"}}}}
+            for number in range(first, first + 200)]})
+    expect(len(snapshot(device, orchard, note)) == 600, "the snapshot has not all records")
+
     # Subscriptions and notifications.
     person.ask("private", note("subscriptions/modify"), {"operations": [{"operationType": "create", "subscription": {
         "subscriptionID": "all", "subscriptionType": "database", "notificationInfo": {"shouldSendContentAvailable": True}}}]})
@@ -342,6 +351,32 @@ def walk(server, container, api_token, device_token, key_id, key):
              for path in document["paths"] if path.startswith(("/database/", "/device/"))}
     expect(known <= asked, f"nobody asked for {sorted(known - asked)}")
     return len(asked)
+
+
+def snapshot(device, zone, note):
+    """The record names of a zone, from the frames of its snapshot."""
+    path, headers = device.dress(device.path("private", "changes/zone"), None)
+    headers |= {"Content-Type": "application/json", "X-Tarn-Capabilities": "snapshots"}
+    status, _, content = send(device.server + path, json.dumps({"zones": [{"zoneID": zone}]}).encode(), headers)
+    page = json.loads(content)["zones"][0]
+    expect(status == 200 and page["records"] == [] and page.get("snapshot"), f"no snapshot is offered: {status} {page}")
+    path, headers = device.dress(device.path("private", note("changes/snapshot")), None)
+    address = f"{device.server}{path}?id={page['snapshot']['identifier']}"
+    names, offset, digest, is_last = set(), 0, bytes(32), False
+    while not is_last:
+        status, _, content = send(address, headers=headers | {"Range": f"bytes={offset}-"})
+        expect(status == 206 and content, f"a part of a snapshot is answered {status}")
+        while content:
+            length = int.from_bytes(content[:4], "big")
+            digest_read, body = content[4:36], content[36:36 + length]
+            expect(len(body) == length, "a frame is cut")
+            digest = hashlib.sha256(digest + body).digest()
+            expect(digest == digest_read, "a frame has another digest")
+            frame = json.loads(body)
+            names |= {record["recordName"] for record in frame["records"]}
+            is_last = not frame["moreComing"]
+            content, offset = content[36 + length:], offset + 36 + length
+    return names
 
 
 def main():
