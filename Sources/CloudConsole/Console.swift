@@ -5,7 +5,7 @@ import CloudEngine
 package import CloudService
 import CloudWire
 
-/// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
+/// The pages of a server: sign-in for web apps, consents, the operator's console, and `/cloudkit.js`.
 ///
 /// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, and
 /// the link of the first run.
@@ -13,7 +13,7 @@ package struct Console: PageResponder {
     /// The pages that one address serves.
     package enum Part: Sendable {
         case all
-        /// Sign-in for web apps, links of shares and `/cloudkit.js`, without the operator's console.
+        /// Sign-in for web apps, consents, links of shares and `/cloudkit.js`, without the operator's console.
         case apps
         /// The operator's console alone, and nothing of the service but what its pages need.
         case console
@@ -100,6 +100,7 @@ package struct Console: PageResponder {
         switch (request.method, request.path) {
         case ("GET", "/"): return Page.redirect("/console")
         case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
+        case (_, ConsentPages.path): return await ConsentPages(console: self).respond(to: request)
         case ("GET", ProviderPages.beginPath): return await ProviderPages(console: self).begin(request)
         case ("GET", CloudService.providerCallbackPath): return await ProviderPages(console: self).finish(request)
         default: break

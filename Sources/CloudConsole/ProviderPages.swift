@@ -4,7 +4,7 @@
 import CloudService
 import CloudWire
 
-/// Sign-in at an identity provider, for web apps and the console.
+/// Sign-in at an identity provider, for web apps, the page of consents and the console.
 struct ProviderPages {
     static let beginPath = "/signin/provider"
     /// Binds a sign-in to the browser in which it began. `Lax`, since the provider's page sends the browser back.
@@ -17,7 +17,7 @@ struct ProviderPages {
         let flow = QueryItems(request.query)["flow"] ?? ""
         // Without a flow the sign-in is to the console, which the address of the apps does not have.
         guard !flow.isEmpty || console.part == .all else { return Page.problem("This address does not have the console.", status: 404) }
-        guard flow.isEmpty || console.service.signInFlow(flow) != nil else {
+        guard flow.isEmpty || flow == CloudService.consentFlow || console.service.signInFlow(flow) != nil else {
             return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
         }
         do {
@@ -38,6 +38,8 @@ struct ProviderPages {
             var response: ServiceResponse
             if text.isEmpty {
                 response = Self.consolePage(result, request)
+            } else if text == CloudService.consentFlow {
+                response = ConsentPages(console: console).page(afterProvider: result, request)
             } else if let flow = console.service.signInFlow(text) {
                 response = try await SignInPages(console: console).respond(with: result, flow, text, request)
             } else {
@@ -56,7 +58,7 @@ struct ProviderPages {
             // A page instead of a redirect: the provider's page began the navigation, so that the console's `Strict` cookie would not be
             // sent with it.
             Page.html(
-                "providerdone", [:], title: "Signed in",
+                "providerdone", ["address": "/console", "name": "the console"], title: "Signed in",
                 headers: [("Refresh", "0; url=/console"), ConsolePages.cookie(token, isKept: false, request)])
         case .needsCode(let challenge): ConsolePages.codePage(challenge)
         }

@@ -21,6 +21,7 @@ final class WriterMemory: @unchecked Sendable {
         case indexes(part: Int64, recordType: String)
         case changeSubscriptions(part: Int64)
         case queriedTypes(part: Int64)
+        case changeLogEnd(part: Int64)
     }
 
     /// Distinguishes a cached nil from a missing value.
@@ -60,7 +61,14 @@ final class WriterMemory: @unchecked Sendable {
         return value
     }
 
-    /// Makes changes to tables of which nothing is kept here.
+    /// Keeps what a write of ``keeping(_:_:)`` made of a value.
+    func set<Value>(_ key: Key, _ value: Value, _ db: Database) {
+        guard changes == db.totalChangesCount else { return }
+        if known.count >= Self.keptMax { forget() }
+        known[key] = Read(value: value)
+    }
+
+    /// Makes changes to tables of which nothing is kept here, or the caller sets what it became.
     func keeping<Value>(_ db: Database, _ write: () throws -> Value) rethrows -> Value {
         let isTrue = changes == db.totalChangesCount
         defer { if isTrue { changes = db.totalChangesCount } }

@@ -53,7 +53,7 @@ import Testing
             Issue.record("the account has no second factor")
             return
         }
-        #expect(try await village.service.session(ofToken: token).session.containerIdentifier == Village.container)
+        #expect(try await village.service.session(ofToken: token).session.use == .container(Village.container))
     }
 
     @Test func wrongPasswordKeepsTheHash() async throws {

@@ -29,7 +29,7 @@ struct BiographyPage {
         let from = parent.visit.query["from"]
         let biography = try await parent.service.biography(
             of: name, in: RecordPages.zoneID(zone), from: from.flatMap { Int64($0, radix: 36) }, limit: Self.pageEvents,
-            try await parent.call(scope))
+            try await parent.call(scope, .reading))
         var names = Names()
         var rows: [[String: Any]] = []
         for event in biography.events { rows.append(try await row(event, &names)) }

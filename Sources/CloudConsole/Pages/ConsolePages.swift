@@ -29,13 +29,20 @@ struct ConsolePages {
         var isPost: Bool
         /// Whether the session's token came as an operator's key, and not as a cookie.
         var isByKey = false
+        /// A person's permission to read their data, if the operator entered one.
+        var consent: Consent?
         /// The path below `/console`.
         var path: [String]
         /// The token that follows, for the cookie.
         var headers: [(name: String, value: String)]
 
-        /// `true` for pages that show records.
-        var looksIntoData: Bool { path.first == "c" && path.count > 3 && ["records", "zones"].contains(path[3]) }
+        /// `true` for pages that show the contents of databases.
+        var looksIntoData: Bool { path.first == "c" && path.count > 3 && ["records", "zones", "subscriptions"].contains(path[3]) }
+
+        /// The consent, if it is for a container and environment.
+        func consent(for container: String, _ environment: CloudEnvironment) -> Consent? {
+            consent.flatMap { $0.containerIdentifier == container && $0.environment == environment ? $0 : nil }
+        }
     }
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
@@ -79,8 +86,10 @@ struct ConsolePages {
         let isInContainer = visit.path.first == "c" && visit.path.count > 3
         let page = isInContainer ? visit.path[3] : visit.path.first ?? "overview"
         let verb = visit.isPost ? visit.fields["do"] ?? "post" : "look"
+        let consent = isInContainer ? CloudEnvironment(rawValue: visit.path[2]).flatMap { visit.consent(for: visit.path[1], $0) } : nil
         let subject =
-            isInContainer ? "\(visit.path[1]) \(visit.path[2])" : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
+            isInContainer
+            ? "\(visit.path[1]) \(visit.path[2])" + ConsentPage.auditText(consent) : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
         try await console.service.audit(
             "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
             outcome: outcome)
@@ -117,7 +126,7 @@ struct ConsolePages {
             return nil
         }
         // A key in a cookie would open all pages, and be renewed by them.
-        guard found.session.containerIdentifier == (key == nil ? "" : WebSession.operatorKeyPlace),
+        guard found.session.use == (key == nil ? .console : .operatorKey),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
         let isPost = request.method == "POST"
@@ -127,8 +136,18 @@ struct ConsolePages {
         return Visit(
             account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
             request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: isForm ? body : []),
-            body: body, isPost: isPost, isByKey: key != nil, path: path,
+            body: body, isPost: isPost, isByKey: key != nil, consent: try await consent(request), path: path,
             headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+    }
+
+    /// The consent of the cookie; nil if it has expired or was ended.
+    private func consent(_ request: ServiceRequest) async throws -> Consent? {
+        guard let token = request.cookie(ConsentPage.cookie), !token.isEmpty else { return nil }
+        do {
+            return try await console.service.consent(ofToken: token, network: request.network)
+        } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
+            return nil
+        }
     }
 
     static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
@@ -252,6 +271,9 @@ struct ConsolePages {
             values["other"] = "to \(other.rawValue)"
             values["otherAddress"] = "/console/c/\(container)/\(other.rawValue)/\(visit.path.dropFirst(3).first ?? "types")"
             values["base"] = "/console/c/\(container)/\(environment.rawValue)"
+            if let consent = visit.consent(for: container, environment) {
+                values["consent"] = ["person": consent.accountName, "until": FieldText.date(consent.until)]
+            }
         }
         return Page.html(
             template, values, title: title, status: status,

@@ -36,6 +36,7 @@ struct ContainerPages {
         case "tokens": return try await target.tokens()
         case "roles": return try await target.roles()
         case "records": return try await RecordPages(parent: target).respond()
+        case "consent": return try await ConsentPage(parent: target).respond()
         case "subscriptions": return try await SubscriptionPages(parent: target).respond()
         case "zones": return try await ZonePages(parent: target).respond()
         default: return Page.problem("This page does not exist.", status: 404)
@@ -53,9 +54,24 @@ struct ContainerPages {
         return page(template, values, title: title, scripts: ["/cloudkit.js", "/console-cloud.js", script])
     }
 
-    /// The call of the operator: as such in the public database, as a user in the operator's own.
-    func call(_ scope: DatabaseScope) async throws -> Call {
-        let name = try await service.userRecordName(of: visit.account, in: container)
+    /// The consent of the user with the private and shared database that the pages show; nil for the operator's own databases.
+    var consent: Consent? { visit.consent(for: container, environment) }
+
+    enum Access {
+        case reading, writing
+    }
+
+    /// The operator's call: as an operator in the public database, as a user in the operator's own databases or in those of a consent.
+    ///
+    /// - Throws: `WireError` with `.accessDenied` for writing with such a permission.
+    func call(_ scope: DatabaseScope, _ access: Access) async throws -> Call {
+        let consent = scope == .public ? nil : consent
+        if let consent, access == .writing {
+            throw WireError(
+                .accessDenied,
+                "\(consent.accountName) permitted to read, not to change. Stop reading their data to change your own.")
+        }
+        let name = try await service.userRecordName(of: consent?.account ?? visit.account, in: container)
         let partition = Partition(
             containerIdentifier: container, environment: environment, scope: scope,
             owner: scope == .public ? Partition.publicOwner : name)
@@ -74,7 +90,7 @@ struct ContainerPages {
         _ operation: ServicePath.Operation, _ message: (any WireMessage)?, _ scope: DatabaseScope,
         _ type: Response.Type = Response.self
     ) async throws -> Response {
-        try Response(json: try await service.perform(operation, message?.encoded() ?? [], as: try await call(scope)))
+        try Response(json: try await service.perform(operation, message?.encoded() ?? [], as: try await call(scope, operation.changesData ? .writing : .reading)))
     }
 
     // MARK: Roles

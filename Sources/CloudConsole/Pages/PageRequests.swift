@@ -40,11 +40,12 @@ struct PageRequests {
             }
             var target = ContainerPages(pages: pages, visit: visit)
             (target.container, target.environment) = (path.containerIdentifier, path.environment)
-            let call = try await target.call(path.scope)
+            let call = try await target.call(path.scope, path.operation.changesData ? .writing : .reading)
             let verb = path.operation.rawValue.replacing("/", with: ".")
             try await pages.console.service.audit(
                 "console.api.\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
-                subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)")
+                subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)"
+                    + (path.scope == .public ? "" : ConsentPage.auditText(target.consent)))
             return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
         } catch let error as WireError {
             return Page.json(error.encoded(), status: error.code.httpStatus)

@@ -165,6 +165,7 @@ struct RecordPage {
             "fields": entries.map { row($0, hasMoreRows: $0.name == more) },
             "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "",
         ]
+        if scope == .public || parent.consent == nil { values["canChange"] = true }
         if let current {
             values["by"] = Self.writer(current.created)
             values["modifiedBy"] = Self.writer(current.modified)

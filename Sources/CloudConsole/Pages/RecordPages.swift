@@ -63,19 +63,22 @@ struct RecordPages {
 
     /// Zones of the three databases, in the picker's order.
     func places() async throws -> [Place] {
+        let owner = parent.consent.map { "\($0.accountName)'s" } ?? "My"
         var places = [Place(scope: .public, zone: ZoneID.defaultZoneName, name: "Public database", records: 0)]
-        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first {
+        let publicCall = try await parent.call(.public, .reading)
+        if let size = try await parent.service.zoneSizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
             places[0].records = size.records
         }
-        let own = try await parent.service.zoneSizes(try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted)
-        for size in own { places.append(Place(scope: .private, zone: size.name, name: "My private: \(size.name)", records: size.records)) }
+        let own = try await parent.service.zoneSizes(
+            try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
+        for size in own { places.append(Place(scope: .private, zone: size.name, name: "\(owner) private: \(size.name)", records: size.records)) }
         if !own.contains(where: { $0.name == ZoneID.defaultZoneName }) {
-            places.append(Place(scope: .private, zone: ZoneID.defaultZoneName, name: "My private: \(ZoneID.defaultZoneName)", records: 0))
+            places.append(Place(scope: .private, zone: ZoneID.defaultZoneName, name: "\(owner) private: \(ZoneID.defaultZoneName)", records: 0))
         }
         let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
         for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {
             let text = Self.text(zone.zoneID, in: .shared)
-            places.append(Place(scope: .shared, zone: text, name: "Shared with me: \(text)"))
+            places.append(Place(scope: .shared, zone: text, name: "Shared with \(parent.consent?.accountName ?? "me"): \(text)"))
         }
         return places
     }
@@ -107,6 +110,7 @@ struct RecordPages {
         // A list whose index is being built shows its progress.
         var secondsToRefresh: Double?
         if let type = query.type {
+            if query.scope == .public || parent.consent == nil { values["canChange"] = true }
             values["newAddress"] = Self.address(parent.base, query.scope, query.zone, "") + "?type=\(QueryItems.encode(type))"
             let text = RecordQuery.text(query.items)
             values["exportJSON"] = "\(parent.base)/records/export.json?\(text)"

@@ -18,7 +18,7 @@ struct SubscriptionPages {
             for case .subscription(let subscription) in response.subscriptions {
                 let id = subscription.subscriptionID
                 if parent.visit.isPost, parent.visit.fields["scope"] == scope.rawValue, parent.visit.fields["id"] == id {
-                    parent.service.sendTestNotification(of: subscription, try await parent.call(scope))
+                    parent.service.sendTestNotification(of: subscription, try await parent.call(scope, .writing))
                     sent = "A test notification of \(id) was sent to your devices that listen."
                 }
                 rows.append(["id": id, "scope": scope.rawValue, "what": Self.text(subscription)])

@@ -83,9 +83,9 @@ struct UserPages {
             row["kind"] = "device"
             row["label"] = label + (expires.map { ", until \(FieldText.date($0))" } ?? "")
             row["value"] = "device \(access.id)"
-        case .session(let container, _):
+        case .session(let use, _):
             row["kind"] = "session"
-            row["label"] = container ?? "this console"
+            row["label"] = use.summary + (use.until.map { ", until \(FieldText.date($0))" } ?? "")
             row["value"] = "session \(access.id)"
         }
         return row

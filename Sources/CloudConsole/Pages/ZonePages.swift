@@ -48,19 +48,21 @@ struct ZonePages {
             }
         }
         var rows = [try await row(.public, ZoneID.defaultZoneName, owner: "everyone: the public database")]
-        if let size = try await parent.service.zoneSizes(try await parent.call(.public), limit: 1, counting: Self.recordsCounted).first {
+        let publicCall = try await parent.call(.public, .reading)
+        if let size = try await parent.service.zoneSizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
             rows[0].merge(Self.size(size)) { $1 }
         }
         for size in try await parent.service.zoneSizes(
-            try await parent.call(.private), limit: Self.zonesShown, counting: Self.recordsCounted)
+            try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
         {
-            rows.append(try await row(.private, size.name, owner: "you").merging(Self.size(size)) { $1 })
+            rows.append(try await row(.private, size.name, owner: parent.consent?.accountName ?? "you").merging(Self.size(size)) { $1 })
         }
         let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
         for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {
             rows.append(try await row(.shared, RecordPages.text(zone.zoneID, in: .shared), owner: zone.zoneID.ownerRecordName ?? ""))
         }
         var values: [String: Any] = ["zones": rows]
+        if parent.consent == nil { values["canCreate"] = true }
         if let problem { values["problem"] = problem }
         return parent.page("zones", values, title: "Zones")
     }
@@ -73,7 +75,7 @@ struct ZonePages {
         let isDefault = zone == ZoneID.defaultZoneName
         if scope != .private || !isDefault { row["address"] = address(scope, zone) }
         if scope != .public, !isDefault { row["shares"] = address(scope, zone) + "/shares" }
-        if scope == .private, !isDefault {
+        if scope == .private, !isDefault, parent.consent == nil {
             (row["delete"], row["restore"]) = (address(scope, zone) + "/delete", address(scope, zone) + "/restore")
         }
         return row
@@ -108,7 +110,7 @@ struct ZonePages {
     }
 
     private func restore(_ zone: String) async throws -> ServiceResponse {
-        let call = try await parent.call(.private)
+        let call = try await parent.call(.private, .writing)
         var values: [String: Any] = ["zone": zone, "at": form["at"] ?? "", "back": "\(parent.base)/zones"]
         if let start = try await parent.service.historyStart(call) { values["start"] = FieldText.date(start) }
         guard parent.visit.isPost else { return parent.page("zonerestore", values, title: "Restore the zone \(zone)") }
@@ -178,7 +180,7 @@ struct ZonePages {
         let address = address(scope, zone)
         let zoneID = RecordPages.zoneID(zone)
         // Read before the page: a change in between comes twice, and is shown once.
-        let end = token == nil && scope != .shared ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope)) : nil
+        let end = token == nil && scope != .shared ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope, .reading)) : nil
         let request = ZoneChangesRequest(
             zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: Self.pageRecords, reverse: token == nil ? true : nil)])
         let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, scope)

@@ -172,6 +172,10 @@ extension PostgresServerStore: AccountStorage {
         return name
     }
 
+    package func containers(ofAccount account: Int64) async throws -> [String] {
+        try await reading { try $0.userRecordNames(of: account).keys.sorted() }
+    }
+
     package func revocationCount() async throws -> Int64 {
         let count: Int64 = try await reading {
             try $0.value("SELECT value FROM counters WHERE name = $1", [PostgresConnection.revocations]) ?? 0

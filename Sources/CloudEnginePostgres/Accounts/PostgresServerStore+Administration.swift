@@ -161,10 +161,9 @@ extension PostgresServerStore: AdministrationStorage {
                 AccountAccess(kind: .device(label: row[1], expires: row[3]), id: row[0], began: row[2], lastUse: Self.use(row, from: 4))
             }
                 + sessions.map { row in
-                    let (hash, container): ([UInt8], String) = (row[0], row[1])
+                    let hash: [UInt8] = row[0]
                     return AccountAccess(
-                        kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
-                        id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
+                        kind: .session(SessionUse(row[1]), deviceID: row[3]), id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
                 }
         }
     }

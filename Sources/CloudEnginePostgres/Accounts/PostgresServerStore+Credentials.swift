@@ -121,7 +121,7 @@ extension PostgresServerStore {
                 INSERT INTO web_sessions (id_hash, account, container, environment, kept, started, device) VALUES ($1, $2, $3, $4, $5, $6, $7)
                 """,
                 [
-                    hash, session.account, session.containerIdentifier, session.environment.rawValue, session.isKept, session.started,
+                    hash, session.account, session.use.text, session.environment.rawValue, session.isKept, session.started,
                     Self.deviceID(of: session.device),
                 ])
         }
@@ -135,10 +135,12 @@ extension PostgresServerStore {
     package func session(id: [UInt8], now: Int64) async throws -> WebSession? {
         let hash = sha256(id)
         return try await reading { connection in
-            try connection.query("SELECT account, container, environment, kept, started \(Self.liveSession)", [hash, now]).rows.first.map {
-                WebSession(
-                    account: $0[0], containerIdentifier: $0[1], environment: CloudEnvironment(rawValue: $0[2]) ?? .development,
-                    isKept: $0[3], started: $0[4])
+            try connection.query("SELECT account, container, environment, kept, started, device \(Self.liveSession)", [hash, now]).rows.first.map { row in
+                let account: Int64 = row[0]
+                let device: String? = row[5]
+                return WebSession(
+                    account: account, use: SessionUse(row[1]), environment: CloudEnvironment(rawValue: row[2]) ?? .development,
+                    isKept: row[3], started: row[4], device: device.map { .device(account: account, deviceID: $0) })
             }
         }
     }

@@ -51,6 +51,13 @@ extension SQLiteServerStore: AccountStorage {
     }
 
     private static let userNamesKeptMax = 10_000
+
+    package func containers(ofAccount account: Int64) async throws -> [String] {
+        try await reading { db in
+            try Row.fetchAll(db, sql: "SELECT container, name FROM user_names WHERE account = ?", arguments: [account])
+                .map { $0[0] as String }.sorted()
+        }
+    }
 }
 
 extension SQLiteServerStore {

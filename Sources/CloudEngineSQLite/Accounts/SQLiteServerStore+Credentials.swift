@@ -127,7 +127,7 @@ extension SQLiteServerStore {
                     VALUES (?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
-                    hash, session.account, session.containerIdentifier, session.environment.rawValue, session.isKept,
+                    hash, session.account, session.use.text, session.environment.rawValue, session.isKept,
                     session.started, Self.deviceID(of: session.device),
                 ])
         }
@@ -138,13 +138,15 @@ extension SQLiteServerStore {
         return try await reading { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT account, container, environment, kept, started FROM web_sessions s WHERE id_hash = ? AND (device IS NULL OR EXISTS (
+                    SELECT account, container, environment, kept, started, device FROM web_sessions s WHERE id_hash = ? AND (device IS NULL OR EXISTS (
                         SELECT 1 FROM devices d WHERE d.account = s.account AND d.device = s.device AND (d.expires IS NULL OR d.expires > ?)))
                     """)
-            return try Row.fetchOne(statement, arguments: [hash, now]).map {
-                WebSession(
-                    account: $0[0], containerIdentifier: $0[1],
-                    environment: CloudEnvironment(rawValue: $0[2]) ?? .development, isKept: $0[3], started: $0[4])
+            return try Row.fetchOne(statement, arguments: [hash, now]).map { row in
+                let account: Int64 = row[0]
+                let device: String? = row[5]
+                return WebSession(
+                    account: account, use: SessionUse(row[1]), environment: CloudEnvironment(rawValue: row[2]) ?? .development,
+                    isKept: row[3], started: row[4], device: device.map { .device(account: account, deviceID: $0) })
             }
         }
     }

@@ -93,9 +93,8 @@ extension SQLiteServerStore {
             }
                 + sessions.map { row in
                     let hash: Data = row[0]
-                    let container: String = row[1]
                     return AccountAccess(
-                        kind: .session(containerIdentifier: container.isEmpty ? nil : container, deviceID: row[3]),
+                        kind: .session(SessionUse(row[1]), deviceID: row[3]),
                         id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
                 }
         }

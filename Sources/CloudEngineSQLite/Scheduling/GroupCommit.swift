@@ -136,7 +136,7 @@ final class GroupCommit: Sendable {
         do {
             try lock.withLock {
                 try pool.writeWithoutTransaction { db in
-                    try db.inTransaction(.immediate) {
+                    try Self.transaction(db) {
                         try memory.begin(db)
                         let started = UnitClock.threadTime
                         var before = started
@@ -151,7 +151,6 @@ final class GroupCommit: Sendable {
                             let isFull = finishers.count >= Self.unitsPerCommit || after - started > Self.commitTime
                             unit = isFull ? nil : next()
                         }
-                        return .commit
                     }
                 }
             }
@@ -162,6 +161,19 @@ final class GroupCommit: Sendable {
         state.withLock { $0.commits += 1 }
         for finish in finishers { finish(failure) }
         if finishers.isEmpty { abandon(first, failure ?? StorageFailure(.unavailable, "the unit did not run")) }
+    }
+
+    /// Begins and commits by statements that are prepared once. GRDB prepares its own each time, and observes changes, which nothing asks for.
+    private static func transaction(_ db: Database, _ body: () throws -> Void) throws {
+        try db.run("BEGIN IMMEDIATE")
+        do {
+            try body()
+            try db.run("COMMIT")
+        } catch {
+            // SQLite may have given the transaction up.
+            if db.isInsideTransaction { try? db.run("ROLLBACK") }
+            throw error
+        }
     }
 
     /// Fails the units that would have shared a transaction that did not begin.

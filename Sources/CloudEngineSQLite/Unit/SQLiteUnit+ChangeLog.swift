@@ -57,14 +57,29 @@ extension SQLiteUnit {
         }
     }
 
+    /// The last row of a partition.
+    private struct LogEnd {
+        /// Bytes of all rows up to it, also of those that were removed.
+        var total: Int64
+        var time: Int64
+    }
+
+    private func logEnd() throws -> LogEnd? {
+        try remembered(.changeLogEnd(part: writtenPart)) {
+            try row("SELECT total, at FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1", [writtenPart]).map {
+                LogEnd(total: $0[0], time: $0[1])
+            }
+        }
+    }
+
     /// A row has the bytes of all rows up to it, so that the bytes of those that are stored are a difference, and the cost of an entry is
     /// that of two rows at the ends.
     func append(_ entry: ChangeLogEntry, bytesMax: Int64) throws {
         guard let last = entry.changes.last?.number else { return }
         let changes = StoredChanges(entry.changes).encoded()
         let texts = [entry.author, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
-        let before = try row("SELECT total, at FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1", [writtenPart])
-        let totalBefore: Int64 = before.map { $0[0] } ?? 0
+        let before = try logEnd()
+        let totalBefore = before?.total ?? 0
         let total = totalBefore + Int64(texts + changes.count) + Self.rowBytes
         try keeping {
             try run(
@@ -73,10 +88,11 @@ extension SQLiteUnit {
                 """,
                 [writtenPart, last, entry.time, entry.author, entry.deviceID, entry.requestUUID, total, changes])
             let day = entry.time / Self.dayMilliseconds
-            if before.map({ ($0[1] as Int64) / Self.dayMilliseconds }) != day {
+            if before.map({ $0.time / Self.dayMilliseconds }) != day {
                 try run("INSERT OR IGNORE INTO change_log_days (part, day) VALUES (?, ?)", [writtenPart, day])
             }
         }
+        remember(LogEnd?.some(LogEnd(total: total, time: entry.time)), as: .changeLogEnd(part: writtenPart))
         // Each 256th of the limit: most entries look at no row at the other end, and the log has at most that much more.
         let step = max(1, bytesMax / 256)
         guard totalBefore / step != total / step else { return }

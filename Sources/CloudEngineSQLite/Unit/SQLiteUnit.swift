@@ -73,7 +73,10 @@ struct SQLiteUnit: PartitionWriter {
         return try memory.value(key, db, read)
     }
 
-    /// Makes changes to which nothing that is ``remembered(_:_:)`` owes anything.
+    /// Keeps what a write made of a value that is ``remembered(_:_:)``.
+    func remember<Value>(_ value: Value, as key: WriterMemory.Key) { memory?.set(key, value, db) }
+
+    /// Makes changes to which nothing that is ``remembered(_:_:)`` owes anything, unless ``remember(_:as:)`` follows.
     func keeping<Value>(_ write: () throws -> Value) rethrows -> Value {
         guard let memory else { return try write() }
         return try memory.keeping(db, write)

@@ -74,7 +74,9 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), reading) {
         case (.head(let head), .passing):
-            switch responding.isEmpty ? judge.verdict(head, context.remoteAddress) : .admitted(isCounted: false) {
+            // The channel has its address; the context would ask the system for it.
+            let address = context.channel.remoteAddress
+            switch responding.isEmpty ? judge.verdict(head, address) : .admitted(isCounted: false) {
             case .refused(let refusal): refuse(head, refusal, context)
             case .admitted(let isCounted):
                 responding.append(isCounted ? .arriving : .uncounted)

@@ -7,9 +7,9 @@ package struct AccountAccess: Hashable, Sendable {
         /// - Parameter expires: Milliseconds since 1970 UTC; nil for never.
         case device(label: String, expires: Int64?)
         /// - Parameters:
-        ///   - containerIdentifier: Nil for the console.
+        ///   - use: What the session gives access to.
         ///   - deviceID: The device with the token that made the session; nil for a password.
-        case session(containerIdentifier: String?, deviceID: String?)
+        case session(_ use: SessionUse, deviceID: String?)
     }
 
     /// Bytes of a session's identifier in lists: they name it and do not open it.

@@ -102,7 +102,7 @@ extension CloudService {
             do {
                 let (id, session, next) = try await session(ofToken: text)
                 try await useOnce(text)
-                guard session.containerIdentifier == containerIdentifier, session.environment == environment else {
+                guard session.use == .container(containerIdentifier), session.environment == environment else {
                     throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
                 }
                 credentials.proof = .session(session, id: id)

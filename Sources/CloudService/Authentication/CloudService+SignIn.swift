@@ -90,10 +90,10 @@ extension CloudService {
 
     func startSession(of account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> String {
         try await audit(
-            place.action, by: .account(subject), network: network, subject: place.isConsole ? "console" : place.containerIdentifier)
+            place.action, by: .account(subject), network: network, subject: place.use.summary)
         return try await startSession(
             WebSession(
-                account: account, containerIdentifier: place.containerIdentifier, environment: place.environment, isKept: place.isKept,
+                account: account, use: place.use, environment: place.environment, isKept: place.isKept,
                 started: surroundings.now()))
     }
 
@@ -123,7 +123,7 @@ extension CloudService {
     /// Tokens for one request differ from each other, also those of one millisecond. The console's cookies are no such tokens.
     private func makeToken(_ id: [UInt8], _ session: WebSession, now: Int64) -> WebToken {
         var token = WebToken(session: id, session, now: now, engine.limits)
-        if profile.usesWebTokensOnce, PathSegments.isContainerIdentifier(session.containerIdentifier) {
+        if profile.usesWebTokensOnce, case .container = session.use {
             token.nonce = surroundings.randomBytes(WebToken.nonceBytes)
         }
         return token
@@ -135,7 +135,7 @@ extension CloudService {
     /// - Returns: The token, and its expiry in milliseconds since 1970 UTC.
     package func operatorKey(ofAccount account: Int64) async throws -> (key: String, expires: Int64) {
         let session = WebSession(
-            account: account, containerIdentifier: WebSession.operatorKeyPlace, environment: .production, isKept: true,
+            account: account, use: .operatorKey, environment: .production, isKept: true,
             started: surroundings.now())
         let key = try await startSession(session)
         return (key, WebToken(opening: key, by: engine.sealer)?.expires ?? session.started)

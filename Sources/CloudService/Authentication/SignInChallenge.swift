@@ -5,9 +5,9 @@ import CloudEngine
 package import CloudWire
 import SystemSupport
 
-/// The target of a sign-in: the console, or a container and its environment.
+/// The target of a sign-in: the console, the page of consents, or a container and its environment.
 package struct SignInPlace: Hashable, Sendable {
-    /// Empty for the console.
+    /// The text of a ``SessionUse``.
     package var containerIdentifier: String
     package var environment: CloudEnvironment
     /// Whether the person asked to stay signed in.
@@ -23,10 +23,20 @@ package struct SignInPlace: Hashable, Sendable {
         SignInPlace(containerIdentifier: "", environment: .production, isKept: isKept)
     }
 
-    package var isConsole: Bool { containerIdentifier.isEmpty }
+    /// The page on which a person gives and ends consents.
+    package static let consentPage = SignInPlace(
+        containerIdentifier: SessionUse.consentPage.text, environment: .production, isKept: false)
+
+    package var use: SessionUse { SessionUse(containerIdentifier) }
 
     /// In the audit log.
-    var action: String { isConsole ? "console.sign-in" : "web.sign-in" }
+    var action: String {
+        switch use {
+        case .console: "console.sign-in"
+        case .consentPage: "consent.sign-in"
+        case .container, .operatorKey, .consent: "web.sign-in"
+        }
+    }
 }
 
 package enum SignInResult: Hashable, Sendable {

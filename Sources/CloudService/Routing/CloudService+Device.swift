@@ -88,7 +88,7 @@ extension CloudService {
         }
         guard !Self.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
         let session = WebSession(
-            account: device.account, containerIdentifier: path.containerIdentifier, environment: path.environment,
+            account: device.account, use: .container(path.containerIdentifier), environment: path.environment,
             isKept: false, started: surroundings.now(), device: device.credential)
         return WebAuthTokenResponse(webAuthToken: try await startSession(session))
     }

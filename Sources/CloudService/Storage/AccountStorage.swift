@@ -24,6 +24,9 @@ package protocol AccountStorage: CredentialStorage, AuditStorage {
     /// - Parameter proposal: Kept if the account has no name there yet.
     func userRecordName(account: Int64, containerIdentifier: String, proposal: @autoclosure @Sendable () -> String) async throws -> String
 
+    /// Containers in which the account has a user record name.
+    func containers(ofAccount account: Int64) async throws -> [String]
+
     /// Whether the processing of a user's data is paused.
     func isRestricted(user userRecordName: String, containerIdentifier: String, environment: CloudEnvironment) async throws -> Bool
     func setRestricted(

@@ -85,12 +85,8 @@ package struct APIToken: Hashable, Sendable {
 
 /// A session of a person that signed in on a page.
 package struct WebSession: Hashable, Sendable {
-    /// In place of a container, for a session whose token is an operator's key. No container has such an identifier.
-    package static let operatorKeyPlace = "operator key"
-
     package var account: Int64
-    /// Empty for a session of the console; ``operatorKeyPlace`` for an operator's key.
-    package var containerIdentifier: String
+    package var use: SessionUse
     package var environment: CloudEnvironment
     /// Whether the person asked to stay signed in.
     package var isKept: Bool
@@ -100,12 +96,12 @@ package struct WebSession: Hashable, Sendable {
     package var device: CredentialReference?
 
     package init(
-        account: Int64, containerIdentifier: String, environment: CloudEnvironment, isKept: Bool, started: Int64,
+        account: Int64, use: SessionUse, environment: CloudEnvironment, isKept: Bool, started: Int64,
         device: CredentialReference? = nil
     ) {
         self.device = device
         self.account = account
-        self.containerIdentifier = containerIdentifier
+        self.use = use
         self.environment = environment
         self.isKept = isKept
         self.started = started

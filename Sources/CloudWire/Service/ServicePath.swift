@@ -52,6 +52,19 @@ package struct ServicePath: Hashable, Sendable {
                 "POST"
             }
         }
+
+        /// `false` for operations that only read. One that may change anything, for the caller or another user, changes data.
+        package var changesData: Bool {
+            switch self {
+            case .queryRecords, .lookupRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
+                .zoneSnapshot, .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail,
+                .lookupUsersByID, .lookupUsersByContacts:
+                false
+            case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions, .resolveRecords, .acceptRecords,
+                .requestAccess, .restrictUser, .unrestrictUser:
+                true
+            }
+        }
     }
 
     package var containerIdentifier: String

@@ -28,8 +28,8 @@ extension UserCommand {
             let (kind, label) =
                 switch access.kind {
                 case .device(let label, let expires): ("device", label + (expires.map { " (until \(TimeText.utc($0)))" } ?? ""))
-                case .session(let container, let device):
-                    ("session", (container ?? "console") + (device.map { " (by device \($0))" } ?? ""))
+                case .session(let use, let device):
+                    ("session", use.summary + (use.until.map { " (until \(TimeText.utc($0)))" } ?? "") + (device.map { " (by device \($0))" } ?? ""))
                 }
             let use = access.lastUse
             table.add(

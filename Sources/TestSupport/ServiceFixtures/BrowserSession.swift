@@ -11,7 +11,13 @@ import Foundation
 /// A user with a browser.
 package final class BrowserSession {
     package let console: Console
-    private var cookie: String?
+    /// Values by name and path.
+    private var cookies: [Cookie: String] = [:]
+
+    private struct Cookie: Hashable {
+        var name: String
+        var path: String
+    }
 
     package convenience init(_ village: Village) { self.init(Console(service: village.service, storage: village.store)) }
 
@@ -59,7 +65,8 @@ package final class BrowserSession {
     ) async -> Answer {
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var headers = headers
-        if let cookie { headers["cookie"] = "other=1; tarn_console=\(cookie)" }
+        let sent = cookies.filter { parts[0].hasPrefix($0.key.path) }.map { "\($0.key.name)=\($0.value)" }.sorted()
+        headers["cookie"] = (["other=1"] + sent).joined(separator: "; ")
         headers["origin"] = origin
         let request = ServiceRequest(
             method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
@@ -67,14 +74,20 @@ package final class BrowserSession {
         guard let response = await console.respond(to: request) else {
             return Answer(status: 0, location: nil, text: "", headers: [])
         }
-        for (name, value) in response.headers where name == "Set-Cookie" {
-            cookie = value.split(separator: ";").first.map { String($0.dropFirst("tarn_console=".count)) }
-        }
+        for (name, value) in response.headers where name == "Set-Cookie" { store(value) }
         var text = ""
         if case .bytes(let bytes) = response.body { text = String(decoding: bytes, as: UTF8.self) }
         return Answer(
             status: response.status, location: response.headers.first { $0.name == "Location" }?.value, text: text,
             headers: response.headers)
+    }
+
+    private func store(_ text: String) {
+        let parts = text.split(separator: ";").map { $0.drop { $0 == " " } }
+        guard let first = parts.first, let sign = first.firstIndex(of: "=") else { return }
+        let path = parts.first { $0.hasPrefix("Path=") }.map { String($0.dropFirst("Path=".count)) }
+        let cookie = Cookie(name: String(first[..<sign]), path: path ?? "/")
+        cookies[cookie] = parts.contains("Max-Age=0") ? nil : String(first[first.index(after: sign)...])
     }
 
     /// A signed-in operator, and a record in the public database.

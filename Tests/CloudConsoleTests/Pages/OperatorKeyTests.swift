@@ -48,10 +48,10 @@ import Testing
             }
         }
         #expect(try await get(Self.zones, ["cookie": "tarn_console=\(key)"]).status != 200)
-        let sessions = try await village.store.accesses(ofUser: "mia").compactMap { access -> String? in
-            if case .session(let place, _) = access.kind { place } else { nil }
+        let sessions = try await village.store.accesses(ofUser: "mia").compactMap { access -> SessionUse? in
+            if case .session(let use, _) = access.kind { use } else { nil }
         }
-        #expect(sessions == ["operator key"])
+        #expect(sessions == [.operatorKey])
     }
 
     /// The console's requests and all others of an account have one budget.

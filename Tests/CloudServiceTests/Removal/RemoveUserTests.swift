@@ -44,7 +44,7 @@ import Testing
             let account = try #require(try await store.account(named: Self.account))
             try await store.startSession(
                 WebSession(
-                    account: account, containerIdentifier: Village.container, environment: .development, isKept: true,
+                    account: account, use: .container(Village.container), environment: .development, isKept: true,
                     started: village.clock.now),
                 id: [1, 2, 3], now: village.clock.now)
             try await store.addIdentity(

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import SystemSupport
+
+/// A person's permission for an operator to read their private and shared database in one container and environment.
+///
+/// It is a session of the person's account: listed with the account's sessions, with the time of the last look, and ended as they are, by
+/// the person, by an operator, or with the account's other sessions by a new password.
+package struct Consent: Hashable, Sendable {
+    package var account: Int64
+    package var accountName: String
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    /// Milliseconds since 1970 UTC.
+    package var until: Int64
+    /// The session's identifier in lists and in the audit log.
+    package var id: String
+
+    package init(
+        account: Int64, accountName: String, containerIdentifier: String, environment: CloudEnvironment, until: Int64, id: String
+    ) {
+        self.account = account
+        self.accountName = accountName
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.until = until
+        self.id = id
+    }
+}
+
+extension CloudService {
+    /// Hours for which a consent can be given.
+    package static let consentHours = [1, 8, 24, 72, 168]
+
+    /// Gives a consent, for a person who is signed in to the page of consents. It ends with the device whose token began the page's session.
+    ///
+    /// - Parameters:
+    ///   - session: Of the page.
+    ///   - hours: One of ``consentHours``.
+    /// - Returns: The token for the operator. It is not stored, and shown once.
+    /// - Throws: `WireError` with `.badRequest` for other hours, and for a container in which the account has no data.
+    package func giveConsent(
+        in session: WebSession, containerIdentifier: String, environment: CloudEnvironment, hours: Int, network: String
+    ) async throws -> (token: String, until: Int64) {
+        guard Self.consentHours.contains(hours) else {
+            throw WireError(.badRequest, "a consent lasts \(Self.consentHours.map(String.init).joined(separator: ", ")) hours")
+        }
+        guard try await accounts.containers(ofAccount: session.account).contains(containerIdentifier) else {
+            throw WireError(.badRequest, "the account has no data in the container: choose one of the list")
+        }
+        let now = surroundings.now()
+        let until = now + Int64(hours) * 3_600_000
+        let use = SessionUse.consent(containerIdentifier: containerIdentifier, until: until)
+        try await audit(
+            "consent.given", by: .account(try await auditSubject(ofAccount: session.account)), network: network,
+            subject: "\(containerIdentifier) \(environment.rawValue) \(hours) h")
+        // The session ends with its token's time or the consent's, whichever is first.
+        let token = try await startSession(
+            WebSession(
+                account: session.account, use: use, environment: environment, isKept: true, started: now, device: session.device))
+        return (token, until)
+    }
+
+    /// Containers in which an account has data.
+    package func containers(ofAccount account: Int64) async throws -> [String] { try await accounts.containers(ofAccount: account) }
+
+    /// The consent of a token that a person gave an operator.
+    ///
+    /// - Throws: `WireError` with `.authenticationFailed` for a text that is no consent of this server, and `.authenticationRequired` for
+    ///   one that has expired or was ended.
+    package func consent(ofToken text: String, network: String) async throws -> Consent {
+        let (id, session, _) = try await session(ofToken: text)
+        guard case .consent(let container, let until) = session.use else {
+            throw WireError(.authenticationFailed, "the token is not a consent")
+        }
+        let now = surroundings.now()
+        guard now < until, let profile = try await accounts.profile(ofAccount: session.account) else {
+            throw WireError(.authenticationRequired, "the consent has expired or was ended")
+        }
+        let idHash = accounts.sha256(id)
+        uses.note(.session(idHash: idHash), CredentialUse(time: now, network: network, platform: "console"))
+        return Consent(
+            account: session.account, accountName: profile.accountName, containerIdentifier: container, environment: session.environment,
+            until: until, id: Hex.text(idHash.prefix(AccountAccess.sessionIDBytes)))
+    }
+
+    /// Signs a person in to the page of consents with a device's token, for accounts without a password. The token gives access to all of the
+    /// account's data, so that no second factor is asked for.
+    ///
+    /// - Returns: The token of a session that ends with the device.
+    /// - Throws: `WireError` with `.authenticationFailed` for a wrong token, with `.throttled` after too many of them from a network.
+    package func signIn(toConsentPageWith token: String, network: String) async throws -> String {
+        let now = surroundings.now(), allowed = engine.limits.passwordFailures
+        let attempt = try await throttle.begin("device token \(network)", from: network, now: now, allowed: allowed)
+        let device: DeviceIdentity?
+        do {
+            device = try await accounts.device(forToken: token, now: now)
+        } catch {
+            try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            throw error
+        }
+        try await throttle.end(attempt, isRight: device != nil, now: now, allowed: allowed)
+        guard let device else {
+            try await audit("consent.sign-in", by: .anonymous, network: network, subject: "unknown device", outcome: .refused)
+            throw WireError(.authenticationFailed, "the device token is wrong or was revoked")
+        }
+        try await audit(
+            "consent.sign-in", by: .account(try await auditSubject(ofAccount: device.account)), network: network, subject: "consent page")
+        return try await startSession(
+            WebSession(
+                account: device.account, use: .consentPage, environment: .production, isKept: false, started: now, device: device.credential))
+    }
+}
