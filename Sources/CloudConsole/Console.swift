@@ -34,6 +34,8 @@ package struct Console: PageResponder {
     let serviceAddress: String?
     /// Nil for data that is backed up by dumps of its database.
     let backups: (any ServerBackups)?
+    /// Nil for a server that keeps no requests.
+    let requestArchive: (any RequestArchive)?
     private let measures: @Sendable () async -> ServerMeasures?
     private(set) var part = Part.all
 
@@ -41,10 +43,11 @@ package struct Console: PageResponder {
     ///   - settings: Names and values for the page of settings, without secrets.
     ///   - serviceAddress: Base of the protocol's URLs for the console on an address of its own; nil for the address of each request.
     ///   - backups: Makes backups of the server; nil for data that is backed up by dumps of its database.
+    ///   - requestArchive: Keeps the requests that fail or are slow; nil keeps none.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
-        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil,
+        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil, requestArchive: (any RequestArchive)? = nil,
         measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
@@ -52,6 +55,7 @@ package struct Console: PageResponder {
         self.settings = settings
         self.serviceAddress = serviceAddress
         self.backups = backups
+        self.requestArchive = requestArchive
         self.measures = measures
         started = service.now
     }
@@ -59,6 +63,7 @@ package struct Console: PageResponder {
     package func note(_ note: RequestNote) {
         log.add(note)
         history.add(note)
+        requestArchive?.add(note)
     }
 
     /// Takes the server's measures for the charts of the status page. Called once a minute.

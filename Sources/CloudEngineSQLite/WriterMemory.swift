@@ -61,14 +61,14 @@ final class WriterMemory: @unchecked Sendable {
         return value
     }
 
-    /// Keeps what a write of ``keeping(_:_:)`` made of a value.
+    /// Stores the value of a key after a write in ``keeping(_:_:)``.
     func set<Value>(_ key: Key, _ value: Value, _ db: Database) {
         guard changes == db.totalChangesCount else { return }
         if known.count >= Self.keptMax { forget() }
         known[key] = Read(value: value)
     }
 
-    /// Makes changes to tables of which nothing is kept here, or the caller sets what it became.
+    /// Makes changes that leave the values here valid. A caller that changes one stores it again.
     func keeping<Value>(_ db: Database, _ write: () throws -> Value) rethrows -> Value {
         let isTrue = changes == db.totalChangesCount
         defer { if isTrue { changes = db.totalChangesCount } }

@@ -74,7 +74,10 @@ struct ConsolePages {
         case "backups": return try await BackupPage(pages: self, visit: visit).respond()
         case "second-factor": return try await SecondFactorPage(pages: self, visit: visit).respond()
         case "audit": return try await auditLog(visit)
-        case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
+        case "log":
+            if visit.path.count == 2, visit.path[1] == "kept" { return try await RequestArchivePage(pages: self, visit: visit).respond() }
+            let values: [String: Any] = console.requestArchive == nil ? [:] : ["kept": true]
+            return page("log", values, title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
         default: return Page.problem("This page does not exist.", status: 404)

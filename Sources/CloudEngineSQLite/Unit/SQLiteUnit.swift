@@ -73,7 +73,7 @@ struct SQLiteUnit: PartitionWriter {
         return try memory.value(key, db, read)
     }
 
-    /// Keeps what a write made of a value that is ``remembered(_:_:)``.
+    /// Stores a value of ``remembered(_:_:)`` after the write that changed it.
     func remember<Value>(_ value: Value, as key: WriterMemory.Key) { memory?.set(key, value, db) }
 
     /// Makes changes to which nothing that is ``remembered(_:_:)`` owes anything, unless ``remember(_:as:)`` follows.

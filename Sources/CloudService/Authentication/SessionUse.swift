@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
+import CloudWire
 
 /// What a web session gives access to. Stored as text, in the column of a session's container: no container identifier has a space, and
 /// none is empty.

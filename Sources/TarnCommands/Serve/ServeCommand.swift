@@ -298,7 +298,8 @@ struct LocalServer {
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"
         let backups = (store as? SQLiteServerStore).map { FolderBackups(of: $0, data: data) }
         console = Console(
-            service: service, storage: store, settings: settings, serviceAddress: serviceAddress, backups: backups
+            service: service, storage: store, settings: settings, serviceAddress: serviceAddress, backups: backups,
+            requestArchive: RequestFiles(data: data)
         ) { [store, hub] in
             guard let usage = try? await store.totalUsage() else { return nil }
             return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)

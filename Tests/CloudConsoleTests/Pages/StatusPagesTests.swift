@@ -5,6 +5,7 @@ import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import ServiceFixtures
 import TestBasics
@@ -36,6 +37,30 @@ import Testing
         #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 2"))
         village.clock.advance(seconds: 60)
         #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 0"))
+    }
+
+    @Test func failedRequestsOfThePastAreListed() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        #expect(await visitor.get("/console/log/kept").status == 404)
+        let files = RequestFiles(data: village.folder.path)
+        let other = BrowserSession(Console(service: village.service, storage: village.store, requestArchive: files))
+        _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        #expect(await other.get("/console/log").text.contains("/console/log/kept"))
+        #expect(await other.get("/console/log/kept").text.contains("No requests."))
+        for number in 0..<150 {
+            var note = Self.note(village, status: 503, path: "/database/1/iCloud.org.example.notes/development/private/records/modify")
+            note.requestUUID = "r\(number)."
+            other.console.note(note)
+        }
+        let first = await other.get("/console/log/kept").text
+        #expect(first.contains(">r149.<"))
+        #expect(first.contains("iCloud.org.example.notes development private"))
+        #expect(!first.contains(">r49.<"))
+        let start = try #require(first.range(of: #"href="/console/log/kept?"#)?.upperBound)
+        let older = first[start...].prefix { $0 != "\"" }.replacing("&amp;", with: "&")
+        #expect(await other.get("/console/log/kept?" + older).text.contains(">r49.<"))
+        #expect(await other.get("/console/log/kept?q=r14.").text.contains(">r14.<"))
+        #expect(await !other.get("/console/log/kept?q=%3Cb%3E").text.contains("<b>"))
     }
 
     @Test func serverMeasuresAreChartedIfTheServerProvidesThem() async throws {
