@@ -367,6 +367,49 @@ def keys(page, folder, scheme):
     page.go_back()
 
 
+def consents(browser, server, container, folder, scheme):
+    """A user permits reading, and the operator reads until the user ends it."""
+    base = f"{server}/console/c/{container}/development"
+    own = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
+    own.goto(f"{server}/consents")
+    look(own, folder / f"consentsignin-{scheme}.png")
+    # By keyboard alone: the first field has the focus.
+    own.keyboard.type("mia")
+    own.keyboard.press("Tab")
+    own.keyboard.type("correct horse")
+    own.keyboard.press("Enter")
+    expect(own.locator("main")).to_contain_text("Nobody may read your private data")
+    own.get_by_label("App’s container").select_option(container)
+    own.get_by_label("Environment").select_option("development")
+    own.get_by_role("button", name="Give consent").click()
+    text = own.locator("#consent").inner_text()
+    look(own, folder / f"consents-{scheme}.png")
+
+    page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
+    page.goto(server + "/")
+    page.get_by_label("Name or email address").fill("mia")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_label("Password").press("Enter")
+    expect(page.locator("h1")).to_have_text("Containers")
+    page.goto(f"{base}/records")
+    page.get_by_role("link", name="Read the private data of a person who permits it").click()
+    look(page, folder / f"consent-{scheme}.png")
+    page.get_by_label("Text of the consent").fill(text)
+    page.get_by_role("button", name="Read their data").click()
+    banner = page.locator(".consent")
+    expect(banner).to_contain_text("You read the private and shared data of mia")
+    page.goto(f"{base}/zones")
+    expect(banner).to_be_visible()
+    assert not page.get_by_role("button", name="Create zone in my private database").count(), "a zone can be created with a consent"
+    look(page, folder / f"consent-zones-{scheme}.png")
+    own.get_by_role("button", name="End the consent").click()
+    expect(own.locator("main")).to_contain_text("Nobody may read your private data")
+    page.reload()
+    expect(banner).to_have_count(0)
+    page.close()
+    own.close()
+
+
 def walk_narrow(browser, server, container, folder, complaints):
     page = browser.new_page(viewport={"width": 390, "height": 800})
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -382,7 +425,8 @@ def walk_narrow(browser, server, container, folder, complaints):
         ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
         ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
         ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"), ("audit", f"{server}/console/audit"),
-        ("subscriptions", f"{base}/subscriptions"), ("import", f"{base}/records/import?type=Plant"),
+        ("subscriptions", f"{base}/subscriptions"), ("consent", f"{base}/consent"), ("logkept", f"{server}/console/log/kept"),
+        ("consents", f"{server}/consents"), ("import", f"{base}/records/import?type=Plant"),
         ("shares", f"{base}/zones/private/Kitchen/shares"), ("zonerestore", f"{base}/zones/private/Kitchen/restore"),
         ("zonedelete", f"{base}/zones/private/Kitchen/delete"),
     ):
@@ -492,6 +536,7 @@ def walk(browser, server, container, folder, complaints):
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Password")).to_be_visible()
         page.close()
+        consents(browser, server, container, folder, scheme)
 
 
 def main():
