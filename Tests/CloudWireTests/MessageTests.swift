@@ -48,6 +48,17 @@ import Testing
         #expect(identity.name.phoneticRepresentation?.givenName == "Sharn")
     }
 
+    /// A server hides record names of participants from each other.
+    @Test(arguments: [
+        UserIdentity(userRecordName: ""), UserIdentity(userRecordName: "", name: NameComponents(givenName: "Mia")),
+        UserIdentity(userRecordName: "", lookupInfo: .emailAddress("a@example.org")),
+    ])
+    func anIdentityWithoutARecordNameIsReadAsItWasWritten(_ identity: UserIdentity) throws {
+        #expect(try UserIdentity(json: identity.encoded()) == identity)
+        let participant = ShareParticipant(identity: identity, kind: .user, permission: .readOnly)
+        #expect(try ShareParticipant(json: participant.encoded()) == participant)
+    }
+
     @Test func unknownKeysAndNullsAreSkipped() throws {
         let record: Record = try decode(
             #" { "recordName" : "p" , "pluginFields":{"a":[1,{"b":null}]}, "recordChangeTag":null,"share":null,"#

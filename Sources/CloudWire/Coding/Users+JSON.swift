@@ -97,7 +97,7 @@ extension UserIdentity: WireMessage {
             self = first
             return
         }
-        if userRecordName == nil, lookupInfo != nil { userRecordName = "" }
+        if userRecordName == nil, lookupInfo != nil || !name.isEmpty { userRecordName = "" }
         self.userRecordName = try userRecordName.required("the user has no userRecordName", at: start)
     }
 
@@ -106,7 +106,8 @@ extension UserIdentity: WireMessage {
     }
 
     func writeMembers(to writer: inout JSONWriter) {
-        if !userRecordName.isEmpty { writer.member("userRecordName", userRecordName) }
+        // An object without members has no identity, and cannot be decoded.
+        if !userRecordName.isEmpty || name.isEmpty && lookupInfo == nil { writer.member("userRecordName", userRecordName) }
         if !name.isEmpty { writer.member("nameComponents", name) }
         writer.member("lookupInfo", lookupInfo)
     }
