@@ -180,10 +180,10 @@ struct UserExport {
     }
 
     private static func session(_ access: AccountAccess) -> [String: Any]? {
-        guard case .session(let use, let device) = access.kind else { return nil }
+        guard case .session(let opened, let device) = access.kind else { return nil }
         var object = use(access)
-        object["use"] = use.summary
-        if case .container(let container) = use { object["container"] = container }
+        object["use"] = opened.summary
+        if case .container(let container) = opened { object["container"] = container }
         object["device"] = device
         return object
     }
