@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudConsole
 import CloudEngine
 import CloudService
 import CloudWire
+import Foundation
 import ServiceFixtures
 import TestBasics
 import Testing
