@@ -7,6 +7,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudStorageSupport
 import CloudWire
+import Foundation
 import ServiceFixtures
 import TestBasics
 import Testing
