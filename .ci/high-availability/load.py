@@ -14,6 +14,7 @@ CONTAINER = "iCloud.org.example.ha"
 ZONE = {"zoneName": "Garden"}
 REQUEST_SECONDS = 40
 PAUSE_SECONDS = 0.02
+PUSH_SECONDS = 10
 
 
 class Client:
@@ -63,9 +64,37 @@ class Client:
         return None, min(float(seconds or 1), 2) * random.uniform(0.5, 1)
 
 
+class Listener:
+    """A device with a push stream at one server, which it opens again when it ends."""
+
+    def __init__(self, port, token):
+        self.port, self.token = port, token
+        self.count = 0
+        self.is_open = False
+        self.ends = threading.Event()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while not self.ends.is_set():
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS)
+                connection.request(
+                    "GET", f"/device/1/{CONTAINER}/development/push/stream", headers={"Authorization": f"Bearer {self.token}"})
+                response = connection.getresponse()
+                self.is_open = response.status == 200
+                while self.is_open and (line := response.readline()):
+                    self.count += bool(line.strip())
+            except (OSError, http.client.HTTPException):
+                pass
+            self.is_open = False
+            self.ends.wait(0.2)
+
+
 class Load:
-    def __init__(self, ports, token, writers=8, followers=2):
-        self.ports, self.token = ports, token
+    def __init__(self, ports, token, listening_token, writers=8, followers=2):
+        self.ports, self.token, self.listening_token = ports, token, listening_token
+        self.listeners = []
+        self.push_seconds = 0
         self.counts = collections.Counter()
         self.faults = []
         self.lock = threading.Lock()
@@ -99,6 +128,11 @@ class Load:
         message = {"operations": [{"operationType": "create", "zone": {"zoneID": ZONE}}]}
         if client.post("zones/modify", message)[0] is None:
             raise RuntimeError(f"the zone was not made: {dict(self.counts)}")
+        subscription = {"subscriptionID": "all", "subscriptionType": "database", "notificationInfo": {"shouldSendContentAvailable": True}}
+        message = {"operations": [{"operationType": "create", "subscription": subscription}]}
+        if client.post("subscriptions/modify", message)[0] is None:
+            raise RuntimeError(f"the subscription was not made: {dict(self.counts)}")
+        self.listeners = [Listener(port, self.listening_token) for port in self.ports]
         for thread in self.writers + self.followers:
             thread.start()
 
@@ -188,12 +222,39 @@ class Load:
         self.ends_writing.set()
         for thread in self.writers:
             thread.join(180)
+        self.check_push()
         self.ends.set()
         for thread in self.followers:
             thread.join(60)
+        for listener in self.listeners:
+            listener.ends.set()
         for thread in self.writers + self.followers:
             if thread.is_alive():
                 self.fault("client", "a client did not end: its request was not answered")
+
+    def check_push(self):
+        """A save at each server must reach the listener at the other one."""
+        for index, listener in enumerate(reversed(self.listeners)):
+            client = Client([self.ports[index]], self.token, 0, self.counts)
+            # Notifications of earlier saves arrive before it.
+            idle = time.monotonic() + 3
+            while time.monotonic() < idle or not listener.is_open:
+                if time.monotonic() > idle + PUSH_SECONDS:
+                    return self.fault("push", "a push stream did not open")
+                time.sleep(0.05)
+            count, began = listener.count, time.monotonic()
+            name = f"pushed-{index}"
+            record = {"recordType": "Plant", "recordName": name, "fields": {"value": {"value": 1}}}
+            self.save(client, {"zoneID": ZONE, "operations": [{"operationType": "create", "record": record}]})
+            with self.lock:
+                self.acknowledged.append(name)
+                self.operations += 1
+            while listener.count == count:
+                if time.monotonic() > began + PUSH_SECONDS:
+                    return self.fault("push", f"a save at server {index + 1} was not pushed at the other one")
+                time.sleep(0.01)
+            self.push_seconds = max(self.push_seconds, time.monotonic() - began)
+        return None
 
     def gap(self, since):
         """The longest time without an acknowledged save after a moment."""

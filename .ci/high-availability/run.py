@@ -130,17 +130,20 @@ def execute(name, cluster, arguments, folder):
     address = cluster.address(database) + (f"?{arguments.parameters}" if arguments.parameters else "")
     place = os.path.join(folder, database)
     os.makedirs(os.path.join(place, "assets"))
-    made = subprocess.run(
-        [arguments.tarn, "user", "add", "mia", "--data", os.path.join(place, "assets"), "--database", address],
-        capture_output=True, text=True, check=False)
-    if made.returncode:
-        raise Failure(f"no account: {made.stderr}")
+    tokens = []
+    for command in (["add", "mia"], ["token", "mia", "--device", "listener"]):
+        made = subprocess.run(
+            [arguments.tarn, "user", *command, "--data", os.path.join(place, "assets"), "--database", address],
+            capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise Failure(f"no token: {made.stderr}")
+        tokens.append(made.stdout.split()[-1])
     servers = [Server(arguments.tarn, place, address, f"server{index + 1}") for index in range(2)]
     load = None
     try:
         for server in servers:
             server.start()
-        load = Load([server.port for server in servers], made.stdout.split()[-1])
+        load = Load([server.port for server in servers], *tokens)
         load.start()
         time.sleep(WARM_UP_SECONDS)
         run = Run(cluster, servers, arguments.freeze)
@@ -171,6 +174,7 @@ def row(name, run, load):
     leader = "" if run.new_leader is None else f"{run.new_leader:.1f} s"
     cells = [
         FAULTS[name][1], f"{len(load.times):,}", load.count("lost"), load.count("doubled"), load.count("token"), load.late_pages,
+        load.count("push") or f"{load.push_seconds:.1f} s",
         load.counts["retryable"], load.counts["broken"], sum(others.values()), leader, f"{load.gap(run.began):.1f} s",
         f"{max(client.longest for client in load.clients):.1f} s",
     ]
@@ -178,7 +182,7 @@ def row(name, run, load):
 
 
 HEAD = [
-    "fault", "saves acknowledged", "lost", "doubled", "tokens backwards", "late pages", "retryable responses", "connections broken",
+    "fault", "saves acknowledged", "lost", "doubled", "tokens backwards", "late pages", "push", "retryable responses", "connections broken",
     "other failures", "new leader", "longest gap", "longest request",
 ]
 
