@@ -56,28 +56,45 @@ final class PostgresPrimary: @unchecked Sendable {
             return try PostgresConnection(address.hosts[0], onSlowStatement: onSlowStatement)
         }
         try checkNoRecentFailure()
-        if let host = known.withLock({ $0.host }), let connection = try? open(host, onSlowStatement) { return connection }
+        var unusable: (host: Int, failure: StorageFailure?)?
+        if let host = known.withLock({ $0.host }) {
+            do {
+                if let connection = try open(host, onSlowStatement) { return connection }
+                unusable = (host, nil)
+            } catch {
+                unusable = (host, Self.failure(error))
+            }
+        }
         // One thread at a time, so that a failover isn't slowed down by connections to its hosts.
         searching.lock()
         defer { searching.unlock() }
         try checkNoRecentFailure()
-        return try search(onSlowStatement)
+        return try search(except: unusable, onSlowStatement)
+    }
+
+    private static func failure(_ error: any Error) -> StorageFailure? {
+        error as? StorageFailure ?? (error as? PostgresError)?.storageFailure
     }
 
     private func checkNoRecentFailure() throws {
         if let (failure, time) = known.withLock({ $0.failure }), .now - time < Self.failureDuration { throw failure }
     }
 
-    private func search(_ onSlowStatement: (@Sendable (SlowStatement) -> Void)?) throws -> PostgresConnection {
+    /// - Parameter unusable: The host that was attempted before.
+    private func search(
+        except unusable: (host: Int, failure: StorageFailure?)?, _ onSlowStatement: (@Sendable (SlowStatement) -> Void)?
+    ) throws -> PostgresConnection {
         // A process that starts may find a former primary first.
         if known.withLock({ $0.host == nil }) { survey() }
         let present = known.withLock { $0.host }
-        var failure: StorageFailure?
-        for host in address.hosts.indices.shuffled().sorted(by: { $0 == present && $1 != present }) {
+        var failure = unusable?.failure
+        let hosts = address.hosts.indices.filter { $0 != unusable?.host }.shuffled()
+        // Another thread may have found it.
+        for host in hosts.sorted(by: { $0 == present && $1 != present }) {
             do {
                 if let connection = try open(host, onSlowStatement) { return connection }
             } catch {
-                failure = failure ?? error as? StorageFailure
+                failure = failure ?? Self.failure(error)
             }
         }
         let reason = failure ?? StorageFailure(.unavailable, "no host of its address is the primary")
