@@ -51,7 +51,7 @@ RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInP
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak \
+.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak ha \
 	bench bench-anchors simulate simulate-values statements packages test-packages web-packages docs-packages static-packages
 .DEFAULT_GOAL := build
 
@@ -195,6 +195,12 @@ soak: packages
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench soak --tarn $(SCRATCH)/release/tarn --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(OPTIONS)
+
+## Two servers on three PostgreSQL nodes under Patroni: kills and freezes processes while clients save; fails if an acknowledged save is
+## lost or executed twice. OPTIONS=--faults=kill-leader chooses.
+ha: packages
+	@$(BUILD) --product tarn
+	@.ci/ha $(SCRATCH)/debug/tarn $(OPTIONS)
 
 ## Kinto over PostgreSQL, in a folder of their own, for `make bench`.
 bench-anchors:

@@ -16,6 +16,8 @@ import SystemSupport
 package final class PostgresServerStore: Sendable {
     /// Attempts of a unit at most.
     private static let attemptsMax = 10
+    /// Seconds after which no further attempt begins: the client retries instead, at any server.
+    private static let attemptSeconds = 10.0
     private static let backoff = Backoff(firstSeconds: 0.004, longestSeconds: 1)
     /// Connections of a process.
     package static let connectionsDefault = 16
@@ -29,7 +31,7 @@ package final class PostgresServerStore: Sendable {
     }
 
     /// For connections outside of the pool.
-    let address: String
+    let primary: PostgresPrimary
     let pool: PostgresPool
     package let assetFolder: AssetFolder
     package let assetObjects: (any AssetObjects)?
@@ -51,7 +53,7 @@ package final class PostgresServerStore: Sendable {
     /// Opens the database and makes its tables if it is empty.
     ///
     /// - Parameters:
-    ///   - address: `postgres://user@host:port/name`.
+    ///   - address: `postgres://user@host:port/name`; with several hosts, the primary among them is used.
     ///   - assets: The folder of assets. All processes of one database have the same, unless they have `objects`.
     ///   - objects: Where complete files of assets go; nil for the folder.
     ///   - onSlowStatement: Called on a thread of the storage.
@@ -64,9 +66,9 @@ package final class PostgresServerStore: Sendable {
     ) throws {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
-        self.address = address
+        primary = try PostgresPrimary(address)
         assetFolder = try AssetFolder(path: assets, makesFolders: use == .server)
-        let first = try PostgresConnection(address)
+        let first = try primary.connect()
         defer { first.close() }
         do {
             try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
@@ -77,10 +79,14 @@ package final class PostgresServerStore: Sendable {
         } catch let error as PostgresError {
             throw error.storageFailure
         }
-        pool = try PostgresPool(address, size: connections, onSlowStatement: onSlowStatement)
+        pool = try PostgresPool(primary, size: connections, onSlowStatement: onSlowStatement)
+        if use == .server { primary.watch() }
     }
 
-    package func close() throws { pool.close() }
+    package func close() throws {
+        pool.close()
+        primary.close()
+    }
 
     package var commits: Int { committed.load(ordering: .relaxed) }
 
@@ -99,10 +105,14 @@ package final class PostgresServerStore: Sendable {
             throws -> Value
     ) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
+        let end = ContinuousClock.now + .seconds(Self.attemptSeconds)
         for attempt in 0..<Self.attemptsMax {
+            if attempt > 0, .now >= end { break }
             if attempt > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: attempt, jitter: Double.random(in: 0...1))) }
             do {
                 return try await pool.run(requester, partition: partition) { connection in
+                    connection.answerSeconds = UnitLimits.session.answerSeconds
+                    connection.commitSeconds = UnitLimits.commitSeconds
                     var isSent = false
                     var isIdempotent = false
                     do {
@@ -123,6 +133,8 @@ package final class PostgresServerStore: Sendable {
                 }
             } catch let retry as Retry {
                 failure = retry.failure
+            } catch let unreachable as PostgresUnreachable {
+                failure = unreachable.storageFailure
             }
         }
         throw failure

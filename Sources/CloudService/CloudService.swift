@@ -172,11 +172,15 @@ package struct CloudService: Sendable {
         return response
     }
 
+    private static let readyMilliseconds = 2000
+
     /// The storage can be read; what fails is answered as a request would be.
     private func respondWhetherReady() async throws -> ServiceResponse {
         let partition = Partition(
             containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
-        _ = try await storage.readBriefly(partition, .maintenance) { try $0.state() }
+        // A load balancer asks again soon, so a database that hangs is reported early.
+        let terms = WorkTerms(requester: "", milliseconds: Self.readyMilliseconds)
+        _ = try await storage.readBriefly(partition, terms) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 

@@ -101,7 +101,10 @@ struct ChangeToken: Hashable, Sendable {
     ///
     /// A token from before the restore stays valid up to the last change that the backup has.
     func isKnown(to state: PartitionState, _ view: any PartitionReader) throws -> Bool {
-        if epoch == state.epoch { return newestChange <= state.counter }
+        if epoch == state.epoch {
+            if newestChange > state.counter { try view.checkIsLatest() }
+            return newestChange <= state.counter
+        }
         return try lastCommonChange(state, view).map { newestChange <= $0 } ?? false
     }
 

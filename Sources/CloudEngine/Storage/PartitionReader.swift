@@ -8,6 +8,8 @@ package protocol PartitionReader {
     // MARK: Zones and records
 
     func state() throws -> PartitionState
+    /// Throws if this copy of the data is outdated, so that the unit runs on another one. Called for a change token from its future.
+    func checkIsLatest() throws
     /// Where the last restore cut the history; nil for a partition that was never restored.
     func restorePoint() throws -> RestorePoint?
 
@@ -154,6 +156,9 @@ package protocol PartitionReader {
 }
 
 extension PartitionReader {
+    /// Storage with one copy has the latest data.
+    package func checkIsLatest() throws {}
+
     package func subscriptionIDs() throws -> Set<String> { Set(try subscriptions().map(\.subscriptionID)) }
 
     package func changeSubscriptions() throws -> [Subscription] { try subscriptions().filter { $0.queriedType == nil } }

@@ -46,9 +46,8 @@ final class PostgresConnection: @unchecked Sendable {
         var tag: String
     }
 
-    private static let connectSeconds = 10.0
-    /// Longer than the server's own limit for a statement, so that the server's error arrives first.
-    private static let answerSeconds = 75.0
+    /// How often a wait looks whether another host is the primary.
+    private static let supersessionSeconds = 0.25
     /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
     private static let settings = UnitLimits.session.sessionSettings + "; SET client_encoding = 'UTF8'"
     private static let slowMilliseconds = 1000.0
@@ -66,31 +65,51 @@ final class PostgresConnection: @unchecked Sendable {
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     /// Nil if the connection broke early.
     private(set) var canceller: PostgresCanceller?
+    /// Where the connection comes from, with the primary's number then; nil for an address of one host.
+    var primary: (finder: PostgresPrimary, number: Int)?
+    /// Seconds for a response, and for that to a commit. The server has no limit for a commit that waits for a standby.
+    var answerSeconds = UnitLimits.session.answerSeconds
+    var commitSeconds = UnitLimits.session.answerSeconds
+    /// Warnings without a code of their own so far.
+    private var warnings = 0
 
-    /// Connects and waits for the server.
+    /// Connects to the first host of an address.
     ///
     /// - Parameter address: `postgres://user@host:port/name`, or another connection string of libpq.
     /// - Throws: `StorageFailure` with `.unavailable`.
-    init(_ address: String, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
+    convenience init(_ address: String) throws { try self.init(PostgresAddress(address).hosts[0]) }
+
+    /// Connects and waits for the server.
+    ///
+    /// - Throws: `StorageFailure` with `.unavailable`.
+    init(
+        _ parameters: [PostgresAddress.Parameter], connectSeconds: Double = 10, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
+    ) throws {
         self.onSlowStatement = onSlowStatement
-        try Self.check(address)
-        let deadline = ContinuousClock.now + .seconds(Self.connectSeconds)
-        let names: [UnsafeMutablePointer<CChar>?] = [strdup("application_name"), strdup("dbname"), nil]
-        let values: [UnsafeMutablePointer<CChar>?] = [strdup("tarn"), strdup(address), nil]
+        let deadline = ContinuousClock.now + .seconds(connectSeconds)
+        // The last value of a name counts, so an address may name another application.
+        let all = [PostgresAddress.Parameter(name: "application_name", value: "tarn")] + parameters
+        let names = all.map { strdup($0.name) } + [nil]
+        let values = all.map { strdup($0.value) } + [nil]
         defer {
             for text in names { free(text) }
             for text in values { free(text) }
         }
         let started = names.map { $0.map { UnsafePointer($0) } }.withUnsafeBufferPointer { names in
             values.map { $0.map { UnsafePointer($0) } }.withUnsafeBufferPointer {
-                PQconnectStartParams(names.baseAddress, $0.baseAddress, 1)
+                PQconnectStartParams(names.baseAddress, $0.baseAddress, 0)
             }
         }
         guard let started else { throw StorageFailure(.unavailable, "out of memory for a connection") }
         handle = started
-        PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        PQsetNoticeReceiver(
+            handle,
+            { context, result in
+                guard let context, let result else { return }
+                Unmanaged<PostgresConnection>.fromOpaque(context).takeUnretainedValue().receive(notice: result)
+            }, Unmanaged.passUnretained(self).toOpaque())
         // From here on a failure deinitializes the connection, which frees the handle.
-        try connect(before: deadline)
+        try connect(before: deadline, connectSeconds)
         guard PQserverVersion(handle) >= 130_000 else {
             throw StorageFailure(.unavailable, "the database server is older than PostgreSQL 13")
         }
@@ -116,24 +135,18 @@ final class PostgresConnection: @unchecked Sendable {
     /// Makes the connection unusable; its worker connects again.
     func discard() { isBroken = true }
 
-    /// Checks the form of an address. libpq's words for a wrong one show parts of it, and so of the password.
-    private static func check(_ address: String) throws {
-        guard let options = PQconninfoParse(address, nil) else {
-            throw StorageFailure(
-                .unavailable, "its address is malformed: percent-encode names and passwords, and use parameters of libpq after the ?")
-        }
-        PQconninfoFree(options)
-    }
+    /// Whether another host took over from this one.
+    var isSuperseded: Bool { primary.map { $0.finder.number != $0.number } ?? false }
 
-    private func connect(before deadline: ContinuousClock.Instant) throws {
+    private func connect(before deadline: ContinuousClock.Instant, _ seconds: Double) throws {
         var wanted = PGRES_POLLING_WRITING
         while true {
             guard PQstatus(handle) != CONNECTION_BAD, wanted != PGRES_POLLING_FAILED else { throw refusal() }
             if wanted == PGRES_POLLING_OK { return }
-            // The socket changes between the hosts of one address.
+            // The socket changes between the IP addresses of one host.
             let events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT
             guard try wait(for: Int16(events), before: deadline) != 0 else {
-                throw StorageFailure(.unavailable, "the database server did not answer within \(Int(Self.connectSeconds)) s")
+                throw StorageFailure(.unavailable, "the database server did not answer within \(Int(seconds)) s")
             }
             wanted = PQconnectPoll(handle)
         }
@@ -147,16 +160,20 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// - Returns: The events that happened; 0 at the deadline.
+    /// - Throws: `PostgresError`, also once the connection is superseded: the server may never respond.
     private func wait(for events: Int16, before deadline: ContinuousClock.Instant) throws -> Int16 {
         while true {
             let socket = PQsocket(handle)
             guard socket >= 0 else { throw lost() }
             var entry = pollfd(fd: socket, events: events, revents: 0)
-            let milliseconds = max(0, (deadline - .now) / .milliseconds(1))
+            let rest = max(0, (deadline - .now) / .milliseconds(1))
+            let milliseconds = primary == nil ? rest : min(rest, Self.supersessionSeconds * 1000)
             let ready = poll(&entry, 1, Int32(min(milliseconds.rounded(.up), 1_000_000)))
             if ready < 0, errno == EINTR { continue }
             guard ready >= 0 else { throw lost() }
-            return ready == 0 ? 0 : entry.revents
+            if ready > 0 { return entry.revents }
+            if isSuperseded { throw lost() }
+            if milliseconds >= rest { return 0 }
         }
     }
 
@@ -188,12 +205,24 @@ final class PostgresConnection: @unchecked Sendable {
     /// Sends the end of a transaction and waits until it is carried out.
     ///
     /// - Parameter willSend: Called when a loss of the connection leaves open whether it was.
-    /// - Throws: Also if the server rolled it back.
+    /// - Throws: Also if the server rolled it back, or if its wait for a synchronous standby was cancelled: then the standby, and so the next
+    ///   primary, may lack it.
     func commit(_ willSend: () -> Void = {}) throws {
         let ticket = try enqueue("COMMIT", [])
+        let warningsBefore = warnings
         willSend()
-        try synchronize()
+        try synchronize(within: commitSeconds)
         guard ticket.tag == "COMMIT" else { throw PostgresError(state: "25P02") }
+        guard warnings == warningsBefore else { throw lost() }
+    }
+
+    /// Counts warnings of the class of the one that PostgreSQL sends with a cancelled wait for a standby. It names no other code.
+    ///
+    /// Source: PostgreSQL's documentation, appendix "PostgreSQL Error Codes": 01000 is `warning`.
+    private func receive(notice: OpaquePointer) {
+        let state = PQresultErrorField(notice, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+        let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
+        if state == "01000", severity == "WARNING" { warnings += 1 }
     }
 
     /// Sends the end of a transaction that only read, without waiting.
@@ -206,9 +235,11 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Waits for all results, and ends a failed sequence.
-    func synchronize() throws {
+    func synchronize() throws { try synchronize(within: answerSeconds) }
+
+    private func synchronize(within seconds: Double) throws {
         let ticket = try expectSync()
-        try finish(true, until: ticket, "COMMIT")
+        try finish(true, until: ticket, "COMMIT", within: seconds)
     }
 
     /// Undoes the transaction, so that the connection can be used again; a broken one stays broken.
@@ -216,7 +247,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard !isBroken else { return }
         do {
             let ticket = try expectSync()
-            try pump(until: ticket)
+            try pump(until: ticket, within: answerSeconds)
             failure = nil
             _ = try enqueue("ROLLBACK", [])
             try synchronize()
@@ -276,19 +307,19 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: Results
 
-    private func finish(_ isSent: Bool, until ticket: Ticket, _ sql: @autoclosure () -> String) throws {
+    private func finish(_ isSent: Bool, until ticket: Ticket, _ sql: @autoclosure () -> String, within seconds: Double? = nil) throws {
         guard isSent else { throw lost() }
         let began = ContinuousClock.now
-        try pump(until: ticket)
+        try pump(until: ticket, within: seconds ?? answerSeconds)
         let milliseconds = (ContinuousClock.now - began) / .milliseconds(1)
         if milliseconds >= Self.slowMilliseconds { onSlowStatement?(SlowStatement(sql: sql(), milliseconds: Int(milliseconds))) }
         if let failure { throw failure }
     }
 
     /// Sends and receives by turns, until a ticket is done: a server with unread results stops reading, too.
-    private func pump(until ticket: Ticket) throws {
+    private func pump(until ticket: Ticket, within seconds: Double) throws {
         waits += 1
-        let deadline = ContinuousClock.now + .seconds(Self.answerSeconds)
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let unsent = PQflush(handle)
             guard unsent >= 0 else { throw lost() }

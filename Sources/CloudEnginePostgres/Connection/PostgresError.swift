@@ -34,6 +34,9 @@ struct PostgresError: Error, Hashable, Sendable {
     /// Of the trigger that rejects writes to a database that was moved: a class of its own, which PostgreSQL does not use.
     static let movedState = "TN001"
 
+    /// A database that speaks PostgreSQL without its functions of replication.
+    var isUnknownFunction: Bool { ["42883", "0A000"].contains(state) }
+
     var failureClass: Class {
         switch state {
         case "40001", "40P01": .conflict
@@ -56,6 +59,14 @@ struct PostgresError: Error, Hashable, Sendable {
         case .connection, .duplicate, .other: StorageFailure(.unavailable, what)
         }
     }
+}
+
+/// No connection, and so nothing was executed.
+struct PostgresUnreachable: Error {
+    var reason: String
+
+    /// Not `.unavailable`: a server that runs expects its database back, so clients retry.
+    var storageFailure: StorageFailure { StorageFailure(.busy, "the database server can't be reached: \(reason)") }
 }
 
 extension StorageFailure {

@@ -28,7 +28,7 @@ final class PostgresPool: @unchecked Sendable {
         let fail: (any Error) -> Void
     }
 
-    private let address: String
+    private let primary: PostgresPrimary
     private let size: Int
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
@@ -44,17 +44,17 @@ final class PostgresPool: @unchecked Sendable {
     /// Connects once, so that a wrong address fails here.
     ///
     /// - Parameter size: Connections at most.
-    init(_ address: String, size: Int, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
-        self.address = address
+    init(_ primary: PostgresPrimary, size: Int, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
+        self.primary = primary
         self.onSlowStatement = onSlowStatement
         self.size = max(1, size)
-        let first = try PostgresConnection(address, onSlowStatement: onSlowStatement)
+        let first = try primary.connect(onSlowStatement: onSlowStatement)
         startWorker(first)
     }
 
     /// Runs a job on a worker's thread.
     ///
-    /// - Throws: What `body` throws; `StorageFailure` with `.busy` if too many wait, `.unavailable` without a connection.
+    /// - Throws: What `body` throws; `StorageFailure` with `.busy` if too many wait; `PostgresUnreachable`.
     func run<Value: Sendable>(
         _ requester: String = "", partition: Partition? = nil, _ body: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
@@ -100,10 +100,11 @@ final class PostgresPool: @unchecked Sendable {
             let started = Self.threadTime
             do {
                 let usable: PostgresConnection
-                if let known = connection, !known.isBroken {
+                if let known = connection, !known.isBroken, !known.isSuperseded {
                     usable = known
                 } else {
-                    usable = try PostgresConnection(address, onSlowStatement: onSlowStatement)
+                    connection?.close()
+                    usable = try primary.connect(onSlowStatement: onSlowStatement)
                 }
                 connection = usable
                 job.run(usable)
@@ -114,7 +115,7 @@ final class PostgresPool: @unchecked Sendable {
                 }
             } catch {
                 connection = nil
-                job.fail(error)
+                job.fail(PostgresUnreachable(reason: (error as? StorageFailure)?.what ?? "unknown reason"))
             }
             end(job, nanoseconds: Self.threadTime - started)
         }

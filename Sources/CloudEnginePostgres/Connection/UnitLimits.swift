@@ -23,6 +23,11 @@ struct UnitLimits: Hashable, Sendable {
     var unit: Int?
     var idle: Int
 
+    /// Seconds for the response to a statement: the server's own limit ends it earlier, unless the server hangs.
+    var answerSeconds: Double { Double(statement) / 1000 + 5 }
+    /// Seconds for the response to the commit of a unit, which waits for a synchronous standby.
+    static let commitSeconds = 10.0
+
     private init(statement: Int, lock: Int, unit: Int?, idle: Int) {
         (self.statement, self.lock, self.unit, self.idle) = (statement, lock, unit, idle)
     }

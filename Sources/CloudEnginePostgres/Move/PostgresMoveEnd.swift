@@ -36,8 +36,9 @@ package final class PostgresMoveEnd: MoveEnd {
     package init(address: String, shown: String, assets: String, makesTables: Bool) throws {
         (self.address, self.shown) = (address, shown)
         files = try AssetFolder(path: assets)
-        writer = try PostgresConnection(address)
-        reader = try PostgresConnection(address)
+        let primary = try PostgresPrimary(address)
+        writer = try primary.connect()
+        reader = try primary.connect()
         do {
             for connection in [writer, reader] {
                 // A verification reads in one transaction. Locks are retried, so that no server waits long behind one.

@@ -9,7 +9,7 @@ extension PostgresServerStore: MovableStorage {
 
     /// The state of a database, which may be one that servers reject. It has tables of a server.
     package static func moveState(address: String) throws -> MoveState? {
-        let connection = try PostgresConnection(address)
+        let connection = try PostgresPrimary(address).connect()
         defer { connection.close() }
         do {
             return try PostgresMoveEnd.state(connection)

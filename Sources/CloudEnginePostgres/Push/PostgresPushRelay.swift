@@ -22,6 +22,8 @@ package final class PostgresPushRelay: FollowingPushBus {
     private static let payloadBytesMax = 7_500
     private static let gatherMilliseconds = 3
     private static let channel = "tarn_push"
+    /// Without a response for so long, the connection is made again: its reads are short.
+    private static let answerSeconds = 10.0
     private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 2)
 
     private struct State {
@@ -138,8 +140,9 @@ package final class PostgresPushRelay: FollowingPushBus {
         var failures = 0
         while !end.isCancelled {
             do {
-                let connection = try PostgresConnection(store.address)
+                let connection = try store.primary.connect()
                 defer { connection.close() }
+                connection.answerSeconds = Self.answerSeconds
                 _ = try connection.query("LISTEN \(Self.channel)")
                 try connection.synchronize()
                 while !end.isCancelled {

@@ -94,6 +94,7 @@ final class PostgresUnit: PartitionWriter {
         try connection.send(
             isWriting ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if limits != .session { try connection.send(UnitLimits.statement, limits.values) }
+        connection.answerSeconds = limits.answerSeconds
         while true {
             if isWriting, !exists { try connection.send(PartitionRows.make, candidate.values(partition) + [firstEpoch]) }
             var statements = [(sql: isWriting ? PartitionRows.lock : PartitionRows.read, values: [candidate.part] as PostgresValues)]
@@ -167,6 +168,11 @@ final class PostgresUnit: PartitionWriter {
     // MARK: The partition's row
 
     func state() throws -> PartitionState { loaded }
+
+    func checkIsLatest() throws {
+        guard let (finder, number) = connection.primary, finder.hasSuccessor(to: number) else { return }
+        throw PostgresError.connectionLost
+    }
 
     func change(_ body: (inout PartitionState) -> Void) {
         body(&loaded)

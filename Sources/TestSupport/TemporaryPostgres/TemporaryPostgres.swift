@@ -35,19 +35,51 @@ package final class TemporaryPostgres: Sendable {
 
     deinit { try? input.fileHandleForWriting.close() }
 
+    /// Ends the server, and returns once it has ended.
+    package func end() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
     /// - Parameter synchronous: Whether commits reach the disk; tests that kill the server need it.
     /// - Returns: Nil where none is installed.
     package static func start(synchronous: Bool) -> Result<TemporaryPostgres, any Error>? {
         programs().map { programs in Result { try start(programs, synchronous: synchronous) } }
     }
 
-    private static func start(_ programs: String, synchronous: Bool) throws -> TemporaryPostgres {
+    private static func makeFolder() throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tarn-pg-\(UUID().uuidString.prefix(8))").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         if getuid() == 0 { try run("/bin/chown", ["postgres", folder]) }
+        return folder
+    }
+
+    private static func start(_ programs: String, synchronous: Bool) throws -> TemporaryPostgres {
+        let folder = try makeFolder()
         try run(
             asServer: true, "\(programs)/initdb",
             ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C"])
+        return try run(programs, in: folder, synchronous: synchronous)
+    }
+
+    /// Makes a server that replicates this one.
+    package func makeStandby() throws -> TemporaryPostgres {
+        let folder = try Self.makeFolder()
+        try Self.run(
+            asServer: true, "\(programs)/pg_basebackup",
+            ["-D", "\(folder)/data", "-h", self.folder, "-U", "postgres", "--write-recovery-conf", "--checkpoint=fast", "--no-sync"])
+        return try Self.run(programs, in: folder, synchronous: false)
+    }
+
+    /// The address of a database on several servers, of which one is the primary.
+    ///
+    /// - Parameter database: The address on one of them.
+    package static func address(of database: String, on servers: [TemporaryPostgres]) -> String {
+        "\(database.prefix { $0 != "?" })?host=\(servers.map(\.folder).joined(separator: ","))"
+    }
+
+    /// Starts a server on the data of a folder.
+    private static func run(_ programs: String, in folder: String, synchronous: Bool) throws -> TemporaryPostgres {
         let (process, input) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         // The shell outlives a killed test process by the moment that it takes to end the server.
