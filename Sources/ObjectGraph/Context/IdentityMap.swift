@@ -36,6 +36,21 @@ final class IdentityMap: @unchecked Sendable {
         return address == 0 ? nil : Self.consumeRetain(address)
     }
 
+    /// Returns the objects of the first keys, up to the first key without a registered object.
+    func registeredPrefix(of keys: [RowKey]) -> [NSManagedObject] {
+        // Each slot of the array takes over the retain of `hold`.
+        [NSManagedObject](unsafeUninitializedCapacity: keys.count) { buffer, count in
+            table.withLock { table in
+                for key in keys {
+                    let address = table.find(key)
+                    guard address != 0, Self.hold(address) else { return }
+                    (buffer.baseAddress! + count).initialize(to: Self.consumeRetain(address))
+                    count += 1
+                }
+            }
+        }
+    }
+
     var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.consumeRetain) }
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }

@@ -158,13 +158,13 @@ extension NSManagedObjectContext {
     }
 
     /// Prefetches the rows of faults that are about to be fired.
-    private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
+    private func readAhead(_ keys: KeySet) -> [NSManagedObject] {
         let unread = keys.filter { key in
             guard !key.isTemporary || parent != nil else { return false }
             return registry[key].map { $0.isMarkedFault && !$0.flags.contains(.hasRow) } ?? true
         }
         // A row that cannot be read now is read, or reported missing, when its fault fires.
-        guard unread.count > 1, let rows = try? sourceRows(Array(unread)) else { return [] }
+        guard unread.count > 1, let rows = try? sourceRows(unread) else { return [] }
         return rows.map(register)
     }
 

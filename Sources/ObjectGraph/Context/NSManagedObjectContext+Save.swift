@@ -311,7 +311,7 @@ extension NSManagedObject {
         for slot in values.indices where values[slot].reference?.isTemporary == true { values[slot] = .null }
         for index in toMany.indices where toMany[index].hasChanges {
             let lost = toMany[index].added.filter(\.isTemporary)
-            if !lost.isEmpty { toMany[index].drop(lost) }
+            if !lost.isEmpty { toMany[index].drop(Set(lost)) }
         }
     }
 

@@ -364,6 +364,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return made
     }
 
+    /// Returns the objects for keys, in their order.
+    func objects(for keys: [RowKey]) -> [NSManagedObject] {
+        var objects = registry.registeredPrefix(of: keys)
+        for index in objects.count..<keys.count { objects.append(object(for: keys[index])) }
+        return objects
+    }
+
     /// - Returns: The entity of the class in this context's model; nil for a missing entity.
     func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
         if let lastClass, lastClass.type == type { return lastClass.entity }

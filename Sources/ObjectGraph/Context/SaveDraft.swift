@@ -95,8 +95,8 @@ struct SaveDraft {
         for index in object.layout.linking {
             let state = object.toMany[index]
             for (keys, isAddition) in [(state.added, true), (state.removed, false)] where !keys.isEmpty {
-                links += keys.sorted { $0.primaryKey < $1.primaryKey }.map {
-                    LinkChange(owner: object.key, relationship: index, destination: $0, isAddition: isAddition)
+                for key in keys.array.sorted(by: { $0.primaryKey < $1.primaryKey }) {
+                    links.append(LinkChange(owner: object.key, relationship: index, destination: key, isAddition: isAddition))
                 }
             }
         }
@@ -129,7 +129,8 @@ struct SaveDraft {
         guard !object.toMany.isUntouched else { return }
         for index in object.layout.manyToMany {
             let state = object.toMany[index]
-            if state.hasChanges { commit.relationshipOwners.formUnion(state.added.union(state.removed)) }
+            for key in state.added { commit.relationshipOwners.insert(key) }
+            for key in state.removed { commit.relationshipOwners.insert(key) }
         }
         if !object.isMarkedInserted, object.hasNewOrder {
             commit.relationshipOwners.insert(object.key)
