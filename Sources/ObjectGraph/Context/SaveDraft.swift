@@ -37,7 +37,8 @@ struct SaveDraft {
         // Cache of the last object's store: most saves have one store.
         var store = RowKey.temporaryStore
         var part = Part(commit: StoreCommit(store: store))
-        for object in objects where !(object.isMarkedInserted && object.isMarkedDeleted) {
+        objects.borrowEach { object in
+            guard !(object.isMarkedInserted && object.isMarkedDeleted) else { return }
             if object.key.store != store {
                 if store != RowKey.temporaryStore { parts[store] = part }
                 store = object.key.store
