@@ -137,28 +137,31 @@ struct ToManyState {
 /// The to-many relationships of one object. Unused ones need no memory.
 struct ToManyStates: RandomAccessCollection, MutableCollection {
     private var states: ContiguousArray<ToManyState> = []
-    private let width: Int32
-    /// A new object's relationships are empty; a fault's are not loaded.
-    private var isNew: Bool
+    /// The number of relationships, and in the lowest bit whether the object is new: a new object's relationships are
+    /// empty; a fault's are not loaded.
+    private var widthAndAge: UInt16
     /// See ``EntityLayout/orderedToMany``.
-    private let ordered: UInt64
+    private let ordered: UInt16
 
-    init(count: Int, isNew: Bool, ordered: UInt64) {
-        width = Int32(truncatingIfNeeded: count)
-        self.isNew = isNew
+    /// - Precondition: There are fewer than 32,768 relationships. A table has at most 2,000 columns.
+    init(count: Int, isNew: Bool, ordered: UInt16) {
+        widthAndAge = UInt16(count) << 1 | (isNew ? 1 : 0)
         self.ordered = ordered
     }
+
+    private var isNew: Bool { widthAndAge & 1 == 1 }
 
     /// Empty states of the same object at another time.
     init(like other: ToManyStates, isNew: Bool) { self.init(count: other.count, isNew: isNew, ordered: other.ordered) }
 
     var startIndex: Int { 0 }
-    var endIndex: Int { Int(width) }
+    var endIndex: Int { Int(widthAndAge >> 1) }
     /// Whether nothing was read or changed yet.
     var isUntouched: Bool { states.isEmpty }
 
     private func initial(_ index: Int) -> ToManyState {
-        ToManyState(stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt64(Swift.min(index, 63)) != 0)
+        ToManyState(
+            stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt16(Swift.min(index, EntityLayout.orderedBits - 1)) != 0)
     }
 
     private func allInitial() -> ContiguousArray<ToManyState> {
@@ -179,7 +182,7 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
 
     /// Drops the store's members of every relationship, keeps unsaved changes.
     mutating func fault() {
-        if states.isEmpty { isNew = false } else { for index in indices { states[index].fault() } }
+        if states.isEmpty { widthAndAge &= ~1 } else { for index in indices { states[index].fault() } }
     }
 
     mutating func rollback() { for index in states.indices { states[index].rollback() } }
