@@ -392,7 +392,7 @@ if Context.environment["TARN_BENCH"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CMalloc", "CZlib", "CloudKit", "CloudKitTesting", "CloudWire", "CoreData", "TarnCommands",
+                "CMalloc", "CZlib", "CloudKit", "CloudKitTesting", "CloudWire", "CoreData", "ObjectGraph", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

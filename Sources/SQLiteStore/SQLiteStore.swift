@@ -188,6 +188,22 @@ package final class SQLiteStore: Sendable {
         }
     }
 
+    /// Whether ``packedRow(_:)`` may be called: the store is a file that can be written to.
+    package var readsPoints: Bool { points != nil }
+
+    /// Reads a row in packed form, in the newest state even inside a ``GenerationScope``.
+    ///
+    /// - Precondition: ``readsPoints``.
+    /// - Returns: The last committed row; nil if it does not exist.
+    package func packedRow(_ key: RowKey) throws(StoreError) -> RowChunk? {
+        guard let points, key.store == number else { preconditionFailure("the store reads no single rows") }
+        do throws(StoreError) {
+            return try points.packedRow(key.primaryKey, try layout.entity(key.entityIndex), layout, store: number)
+        } catch {
+            throw error.about(url?.path ?? "")
+        }
+    }
+
     /// Runs `body` in one transaction, isolated from other writers. Rolls back when `body` throws.
     ///
     /// - Throws: The error of `body`, or ``StoreError``.

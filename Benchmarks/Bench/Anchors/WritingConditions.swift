@@ -3,44 +3,62 @@
 
 import GRDB
 import GRDBSQLite
+import ObjectGraph
+import SQLiteStore
 
-/// Durability and indexes of a connection that writes. If entrants of one workload differ, one of them does less work.
+/// Durability, caches and indexes of a connection that writes. If entrants of one workload differ, one of them does less
+/// work.
 struct WritingConditions: Equatable, CustomStringConvertible {
-    /// 1 is NORMAL, 2 is FULL.
-    var synchronous: Int
-    var journal: String
-    var pageBytes: Int
-    var indexCount: Int
+    /// The tables that a workload writes to; by each entrant's names.
+    enum Tables: String {
+        case posts = "upper(tbl_name) = 'ZPOST'"
+        case taggedPosts =
+            "upper(tbl_name) IN ('ZPOST', 'ZTAGGEDPOST', 'ZTAG', 'ZLINK') OR upper(tbl_name) LIKE 'Z\\_%TAGS' ESCAPE '\\'"
+    }
 
-    var description: String { "synchronous \(synchronous), journal \(journal), pages of \(pageBytes) bytes, \(indexCount) indexes" }
+    private static let pragmas = [
+        "synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint", "mmap_size", "temp_store",
+    ]
 
-    private static let sql = """
-        SELECT (SELECT synchronous FROM pragma_synchronous), (SELECT journal_mode FROM pragma_journal_mode),
-            (SELECT page_size FROM pragma_page_size), (SELECT count(*) FROM sqlite_master WHERE type = 'index')
-        """
+    let pragmaValues: [String]
+    let indexCount: String
+
+    var description: String {
+        zip(Self.pragmas, pragmaValues).map { "\($0) \($1)" }.joined(separator: ", ") + ", \(indexCount) indexes"
+    }
 
     /// - Throws: ``SQLiteError``.
-    init(_ connection: SQLiteConnection) throws {
-        self = try connection.withStatement(Self.sql) { statement in
-            guard sqlite3_step(statement) == SQLITE_ROW else { throw SQLiteError(code: sqlite3_errcode(connection.handle), sql: Self.sql) }
-            return WritingConditions(
-                synchronous: Int(sqlite3_column_int64(statement, 0)), journal: columnText(statement, 1),
-                pageBytes: Int(sqlite3_column_int64(statement, 2)), indexCount: Int(sqlite3_column_int64(statement, 3)))
+    init(_ connection: SQLiteConnection, _ tables: Tables = .posts) throws {
+        try self.init(tables) { sql in
+            try connection.withStatement(sql) { sqlite3_step($0) == SQLITE_ROW ? columnText($0, 0) : "" }
         }
     }
 
     /// - Throws: The errors of GRDB.
     init(_ pool: DatabasePool) throws {
         self = try pool.writeWithoutTransaction { db in
-            guard let row = try Row.fetchOne(db, sql: Self.sql) else { throw DatabaseError(message: "no row") }
-            return WritingConditions(synchronous: row[0], journal: row[1], pageBytes: row[2], indexCount: row[3])
+            try WritingConditions(.posts) { try String.fetchOne(db, sql: $0) ?? "" }
         }
     }
 
-    private init(synchronous: Int, journal: String, pageBytes: Int, indexCount: Int) {
-        self.synchronous = synchronous
-        self.journal = journal
-        self.pageBytes = pageBytes
-        self.indexCount = indexCount
+    /// The conditions of the connection that the stack's only store writes with.
+    ///
+    /// - Throws: The errors of the store.
+    init(_ stack: Stack, _ tables: Tables = .posts) throws {
+        guard let store = stack.container.persistentStoreCoordinator.persistentStores.first else {
+            throw CheckFailure(description: "the stack has no store")
+        }
+        self = try store.requireSQLite().write { writer in
+            try WritingConditions(tables) { sql in
+                var value = ""
+                try writer.query(sql) { value = $0.text(0) ?? "" }
+                return value
+            }
+        }
+    }
+
+    private init(_ tables: Tables, _ read: (String) throws -> String) throws {
+        pragmaValues = try Self.pragmas.map { try read("PRAGMA \($0)") }
+        indexCount = try read("SELECT count(*) FROM sqlite_master WHERE type = 'index' AND (\(tables.rawValue))")
     }
 }

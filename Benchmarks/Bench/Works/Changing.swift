@@ -90,7 +90,7 @@ enum Changing {
                 let all = try context.fetch(request)
                 return keys.map { all[Int($0) - 1] }
             }
-            return Trial {
+            return Trial(conditions: try WritingConditions(stack)) {
                 try context.performAndWait {
                     change(objects, context)
                     let count = context.updatedObjects.count + context.deletedObjects.count

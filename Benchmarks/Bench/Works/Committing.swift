@@ -43,7 +43,7 @@ enum Committing {
             let file = posts.scratch.newFile()
             let stack = try Stack(file, options)
             let context = stack.newContext()
-            return Trial {
+            return Trial(conditions: try WritingConditions(stack)) {
                 try context.performAndWait {
                     try steps(posts, count) { row in
                         Post.insert(row, into: context)

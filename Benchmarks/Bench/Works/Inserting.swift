@@ -25,7 +25,7 @@ enum Inserting {
             let file = posts.scratch.newFile()
             let stack = try Stack(file, options)
             let context = stack.newContext()
-            return Trial {
+            return Trial(conditions: try WritingConditions(stack)) {
                 try context.performAndWait {
                     for row in posts.rows { Post.insert(row, into: context) }
                     try context.save()
@@ -44,7 +44,7 @@ enum Inserting {
             let file = posts.scratch.newFile()
             let stack = try Stack(file)
             let context = stack.newContext()
-            return Trial {
+            return Trial(conditions: try WritingConditions(stack)) {
                 var index = 0
                 let request = NSBatchInsertRequest(entityName: "Post") { (object: NSManagedObject) in
                     guard let post = object as? Post, index < posts.rows.count else { return true }

@@ -26,7 +26,7 @@ enum Linking {
             let file = posts.scratch.newFile()
             let connection = try SQLiteConnection(file)
             try LinkTable.create(in: connection)
-            return Trial {
+            return Trial(conditions: try WritingConditions(connection, .taggedPosts)) {
                 try LinkTable.insert(posts.rows, plan, into: connection)
                 return Outcome(check: posts.rows.count)
             } finish: {
@@ -41,7 +41,7 @@ enum Linking {
             let file = posts.scratch.newFile()
             let stack = try Stack(file)
             let context = stack.newContext()
-            return Trial {
+            return Trial(conditions: try WritingConditions(stack, .taggedPosts)) {
                 try context.performAndWait { try insert(posts, plan, into: context) }
                 return Outcome(check: posts.rows.count)
             } finish: {

@@ -55,7 +55,7 @@ struct Entrant {
 
 /// One repetition, ready to go.
 struct Trial {
-    /// Conditions of the connection that writes; nil for an entrant whose connection is private.
+    /// Conditions of the connection that writes; nil for a workload that only reads.
     let conditions: WritingConditions?
     /// The only part that is timed.
     let run: () throws -> Outcome

@@ -36,6 +36,21 @@ final class IdentityMap: @unchecked Sendable {
         return address == 0 ? nil : Self.consumeRetain(address)
     }
 
+    /// Returns the objects of the first keys, up to the first key without a registered object.
+    func registeredPrefix(of keys: [RowKey]) -> [NSManagedObject] {
+        // Each slot of the array takes over the retain of `hold`.
+        [NSManagedObject](unsafeUninitializedCapacity: keys.count) { buffer, count in
+            table.withLock { table in
+                for key in keys {
+                    let address = table.find(key)
+                    guard address != 0, Self.hold(address) else { return }
+                    (buffer.baseAddress! + count).initialize(to: Self.consumeRetain(address))
+                    count += 1
+                }
+            }
+        }
+    }
+
     var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.consumeRetain) }
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }
@@ -56,11 +71,19 @@ final class IdentityMap: @unchecked Sendable {
 
     /// Moves objects' entries to their new keys.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
+        var entries: [(key: RowKey, address: UInt)] = []
+        entries.reserveCapacity(objects.count)
+        objects.borrowEach { entries.append(($0.key, Self.address($0))) }
         table.withLock { table in
-            for index in objects.indices {
-                let (former, key, address) = (formerKeys[index], objects[index].key, Self.address(objects[index]))
-                table.remove(former, address)
-                table.insert(key, address)
+            // Mostly each object of a context is new, or few are.
+            if entries.count == table.count, entries.indices.allSatisfy({ table.find(formerKeys[$0]) == entries[$0].address }) {
+                table.removeAll(keepingCapacity: true)
+                for entry in entries { table.insert(entry.key, entry.address) }
+                return
+            }
+            for (index, entry) in entries.enumerated() {
+                table.remove(formerKeys[index], entry.address)
+                table.insert(entry.key, entry.address)
             }
         }
     }
@@ -100,6 +123,8 @@ private struct IdentityTable: ~Copyable {
     }
 
     private static let capacityMin = 64
+    /// Capacities are multiples of it.
+    private static let blockSize = 16
     private static let addressMask: UInt64 = (1 << 48) - 1
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity: Int
@@ -120,7 +145,7 @@ private struct IdentityTable: ~Copyable {
         var slot = start(key.primaryKey, kind)
         while entries[slot].bits != 0 {
             if entries[slot].primaryKey == key.primaryKey, entries[slot].bits & ~Self.addressMask == kind { return address(slot) }
-            slot = (slot + 1) & (capacity - 1)
+            slot = after(slot)
         }
         return 0
     }
@@ -141,7 +166,7 @@ private struct IdentityTable: ~Copyable {
                 entries[slot].bits = kind | UInt64(address)
                 return
             }
-            slot = (slot + 1) & (capacity - 1)
+            slot = after(slot)
         }
         entries[slot] = Entry(primaryKey: key.primaryKey, bits: kind | UInt64(address))
         count += 1
@@ -156,38 +181,40 @@ private struct IdentityTable: ~Copyable {
                 if entries[slot].bits == kind | UInt64(address) { vacate(slot) }
                 return
             }
-            slot = (slot + 1) & (capacity - 1)
+            slot = after(slot)
         }
     }
 
+    /// Resizes to the smallest capacity for `count` entries.
     mutating func reserve(_ count: Int) {
-        var newCapacity = capacity
-        while count * 3 > newCapacity * 2 { newCapacity *= 2 }
-        if newCapacity > capacity { resize(newCapacity) }
+        if count * 3 > capacity * 2 { resize((count * 3 / 2 / Self.blockSize + 1) * Self.blockSize) }
     }
 
-    mutating func removeAll() {
+    mutating func removeAll(keepingCapacity: Bool = false) {
+        count = 0
+        if keepingCapacity { return entries.update(repeating: Entry(primaryKey: 0, bits: 0), count: capacity) }
         free(entries)
         capacity = Self.capacityMin
         entries = Self.allocate(capacity)
-        count = 0
     }
 
     private mutating func vacate(_ vacant: Int) {
         var hole = vacant
         var slot = hole
         while true {
-            slot = (slot + 1) & (capacity - 1)
+            slot = after(slot)
             guard entries[slot].bits != 0 else { break }
             let home = start(entries[slot].primaryKey, entries[slot].bits & ~Self.addressMask)
             // An entry with a probe sequence that starts behind the hole stays.
-            if (slot &- home) & (capacity - 1) < (slot &- hole) & (capacity - 1) { continue }
+            if distance(from: home, to: slot) < distance(from: hole, to: slot) { continue }
             entries[hole] = entries[slot]
             hole = slot
         }
         entries[hole].bits = 0
         count -= 1
-        if count * 8 < capacity, capacity > Self.capacityMin { resize(capacity / 2) }
+        if count * 8 < capacity, capacity > Self.capacityMin {
+            resize(max(capacity / 2 / Self.blockSize * Self.blockSize, Self.capacityMin))
+        }
     }
 
     private mutating func resize(_ newCapacity: Int) {
@@ -196,7 +223,7 @@ private struct IdentityTable: ~Copyable {
         capacity = newCapacity
         for index in 0..<oldCapacity where old[index].bits != 0 {
             var slot = start(old[index].primaryKey, old[index].bits & ~Self.addressMask)
-            while entries[slot].bits != 0 { slot = (slot + 1) & (capacity - 1) }
+            while entries[slot].bits != 0 { slot = after(slot) }
             entries[slot] = old[index]
         }
         free(old)
@@ -204,11 +231,20 @@ private struct IdentityTable: ~Copyable {
 
     /// Consecutive keys map to adjacent slots, since rows are mostly accessed in order; only blocks of keys are
     /// scattered. Adjacent blocks displace each other as a whole, so the load factor must not exceed two thirds.
+    @inline(__always)
     private func start(_ primaryKey: Int64, _ kind: UInt64) -> Int {
         let block = UInt64(bitPattern: primaryKey) >> 4
         let mixed = (block ^ kind >> 16) &* 0x9E37_79B9_7F4A_7C15
-        return (Int(truncatingIfNeeded: mixed >> 32) << 4 | Int(truncatingIfNeeded: primaryKey & 15)) & (capacity - 1)
+        // The upper half, scaled to the number of blocks, which is less than 2^32.
+        let place = ((mixed >> 32) &* UInt64(capacity / Self.blockSize)) >> 32
+        return Int(place) * Self.blockSize | Int(truncatingIfNeeded: primaryKey & 15)
     }
+
+    @inline(__always)
+    private func after(_ slot: Int) -> Int { slot + 1 == capacity ? 0 : slot + 1 }
+
+    /// The number of steps of a probe.
+    private func distance(from start: Int, to slot: Int) -> Int { slot >= start ? slot - start : slot - start + capacity }
 
     private func address(_ place: Int) -> UInt { UInt(entries[place].bits & Self.addressMask) }
 

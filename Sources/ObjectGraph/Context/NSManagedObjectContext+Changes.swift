@@ -90,7 +90,8 @@ extension NSManagedObjectContext {
         let isObserved = ContextNotification.objectsDidChange.isRequested
         var (inserted, updated, deleted): ([NSManagedObject], [NSManagedObject], [NSManagedObject]) = ([], [], [])
         // An object that has left the context was announced when it left.
-        for object in changed where object.isIn(self) {
+        changed.borrowEach { object in
+            guard object.isIn(self) else { return }
             object.flags.remove(.unannounced)
             let isNew = object.isMarkedInserted && !object.flags.contains(.presented)
             switch (object.isMarkedDeleted, isNew) {
@@ -110,11 +111,12 @@ extension NSManagedObjectContext {
     /// Sorts objects by creation; they are mostly sorted already.
     private func inOrder(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         var last = Int64.min
-        for object in objects {
-            if object.sequence < last { return objects.sorted { $0.sequence < $1.sequence } }
+        var isSorted = true
+        objects.borrowEach { object in
+            if object.sequence < last { isSorted = false }
             last = object.sequence
         }
-        return objects
+        return isSorted ? objects : objects.sorted { $0.sequence < $1.sequence }
     }
 
     func postObjectsDidChange(
@@ -158,13 +160,13 @@ extension NSManagedObjectContext {
     }
 
     /// Prefetches the rows of faults that are about to be fired.
-    private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
+    private func readAhead(_ keys: KeySet) -> [NSManagedObject] {
         let unread = keys.filter { key in
             guard !key.isTemporary || parent != nil else { return false }
             return registry[key].map { $0.isMarkedFault && !$0.flags.contains(.hasRow) } ?? true
         }
         // A row that cannot be read now is read, or reported missing, when its fault fires.
-        guard unread.count > 1, let rows = try? sourceRows(Array(unread)) else { return [] }
+        guard unread.count > 1, let rows = try? sourceRows(unread) else { return [] }
         return rows.map(register)
     }
 

@@ -257,9 +257,9 @@ extension NSManagedObjectContext {
     func fulfill(_ object: NSManagedObject) {
         if !object.flags.contains(.hasRow), object.promise != nil { readBatch(of: object) }
         if !object.flags.contains(.hasRow) || stalenessInterval >= 0 {
-            let row: Row?
-            do { row = try sourceRow(object.key) } catch { return }
-            guard let row else {
+            let isPresent: Bool
+            do { isPresent = try readRow(of: object) } catch { return }
+            guard isPresent else {
                 guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: nil) else {
                     preconditionFailure("Core Data could not fulfill a fault for '\(object.objectID)': its row is gone")
                 }
@@ -267,9 +267,20 @@ extension NSManagedObjectContext {
                 pending.remove(object)
                 return
             }
-            object.cacheRow(row)
         }
         object.fire()
+    }
+
+    /// - Returns: Whether the row exists.
+    private func readRow(of object: NSManagedObject) throws -> Bool {
+        switch try pointRead(object.key) {
+        case .row(let chunk): object.cacheRow(chunk, at: 0)
+        case .missing: return false
+        case .unavailable:
+            guard let row = try sourceRow(object.key) else { return false }
+            object.cacheRow(row)
+        }
+        return true
     }
 
     func loadDestinations(of object: NSManagedObject, _ index: Int) -> [RowKey] {

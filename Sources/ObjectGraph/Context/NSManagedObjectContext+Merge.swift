@@ -60,7 +60,7 @@ extension NSManagedObjectContext {
         for owner in registry.objects {
             for (index, relationship) in owner.layout.entity.toMany.enumerated() {
                 guard let members = owner.toMany[index].stored else { continue }
-                if !members.isDisjoint(with: deleted) { stale.insert(owner.key) }
+                if !deleted.isEmpty, members.contains(where: deleted.contains) { stale.insert(owner.key) }
                 guard case .slot(let slot) = relationship.inverse else { continue }
                 let hasMoved = changed.values.contains { row in
                     guard coordinator.isKind(row.key.entityIndex, of: relationship.destination) else { return false }

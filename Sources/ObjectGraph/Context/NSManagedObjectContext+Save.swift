@@ -64,7 +64,7 @@ extension NSManagedObjectContext {
             propagateDeletions()
             processPendingChanges()
             let arrivalsBefore = pending.arrivals
-            for object in pendingInOrder where object.isIn(self) { object.willSave() }
+            pendingInOrder.borrowEach { if $0.isIn(self) { $0.willSave() } }
             processPendingChanges()
             if unannounced.isEmpty, pending.arrivals == arrivalsBefore { return }
         }
@@ -75,7 +75,7 @@ extension NSManagedObjectContext {
 
     private func validatePending() throws {
         var errors: [CocoaError] = []
-        for object in pendingInOrder {
+        try pendingInOrder.borrowEach { object in
             do {
                 if object.isMarkedDeleted {
                     try object.validateForDelete()
@@ -149,9 +149,9 @@ extension NSManagedObjectContext {
     /// Clears references to objects deleted before their first save, and rejects references into another store.
     func checkReferences() throws {
         guard pending.layouts.contains(where: \.hasRelationships) else { return }
-        for object in pending { object.dropTemporaryReferences() }
+        pending.forEach { $0.dropTemporaryReferences() }
         var problems: [NSManagedObject] = []
-        for object in pendingInOrder where !object.isMarkedDeleted && object.hasReferenceBeyondStore { problems.append(object) }
+        pendingInOrder.borrowEach { if !$0.isMarkedDeleted, $0.hasReferenceBeyondStore { problems.append($0) } }
         guard let first = problems.first else { return }
         throw CocoaError(
             .managedObjectExternalRelationship,
@@ -184,20 +184,25 @@ extension NSManagedObjectContext {
     private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
         saved.commits += draft.commits
         if objects.count == pending.count { pending.removeAll() }
-        for object in objects {
+        let areAllNew = saved.inserted.isEmpty && objects.allBorrowed { $0.isMarkedInserted && !$0.isMarkedDeleted }
+        if areAllNew { saved.inserted = objects }
+        objects.borrowEach { object in
             pending.remove(object)
             if !assignments.isEmpty { assignments[ObjectIdentifier(object)] = nil }
             if object.isMarkedDeleted {
                 if object.isMarkedInserted { forget(object) } else { saved.deleted.append(object) }
-                continue
+                return
             }
-            if object.isMarkedInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
-            object.didCommit(version: draft.unwritten.contains(object.key) ? object.version : object.version + 1)
+            if !areAllNew {
+                if object.isMarkedInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
+            }
+            let isUnwritten = !draft.unwritten.isEmpty && draft.unwritten.contains(object.key)
+            object.didCommit(version: isUnwritten ? object.version : object.version + 1)
         }
     }
 
     private func announceSaved(_ saved: Saved) {
-        for objects in [saved.inserted, saved.updated, saved.deleted] { for object in objects { object.didSave() } }
+        for objects in [saved.inserted, saved.updated, saved.deleted] { objects.borrowEach { $0.didSave() } }
         ContextNotification.didSave.post(
             self,
             [
@@ -311,7 +316,7 @@ extension NSManagedObject {
         for slot in values.indices where values[slot].reference?.isTemporary == true { values[slot] = .null }
         for index in toMany.indices where toMany[index].hasChanges {
             let lost = toMany[index].added.filter(\.isTemporary)
-            if !lost.isEmpty { toMany[index].drop(lost) }
+            if !lost.isEmpty { toMany[index].drop(Set(lost)) }
         }
     }
 

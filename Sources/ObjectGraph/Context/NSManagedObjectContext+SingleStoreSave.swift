@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
                 try assignedKeys.assign(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
                     try writer.reserveKeys(for: $0, count: $1)
                 }
-                if !assignedKeys.translation.isEmpty { for object in objects { object.translateReferences(assignedKeys.translation) } }
+                if !assignedKeys.translation.isEmpty { objects.borrowEach { $0.translateReferences(assignedKeys.translation) } }
                 try checkReferences()
                 let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
                 for changes in draft.changes.values { _ = try writer.apply(changes) }
@@ -64,17 +64,16 @@ private struct AssignedKeys {
         _ reserve: (_ entity: Int, _ count: Int) throws -> Int64
     ) throws {
         var counts = [Int](repeating: 0, count: layouts.count)
-        for object in pending where Self.isNew(object) {
-            counts[object.layout.index] += 1
-            objects.append(object)
-        }
+        if pending.allBorrowed(Self.isNew) { objects = pending } else { objects = pending.filter(Self.isNew) }
+        objects.borrowEach { counts[$0.layout.index] += 1 }
         var next = [Int64](repeating: 0, count: layouts.count)
         for entity in counts.indices where counts[entity] > 0 { next[entity] = try reserve(entity, counts[entity]) }
         formerKeys.reserveCapacity(objects.count)
         if needsTranslation { translation.reserveCapacity(objects.count) }
-        for object in objects {
+        let number = store.number
+        objects.borrowEach { object in
             let entity = object.layout.index
-            let key = RowKey(store: store.number, entity: entity, primaryKey: next[entity])
+            let key = RowKey(store: number, entity: entity, primaryKey: next[entity])
             next[entity] += 1
             formerKeys.append(object.key)
             if needsTranslation { translation[object.key] = key }

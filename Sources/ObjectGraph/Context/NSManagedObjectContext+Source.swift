@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 import ManagedModel
+import SQLiteStore
 
 // The source of a context's rows: the stores of its coordinator, or its parent context.
 //
@@ -10,6 +12,26 @@ import ManagedModel
 // Each waits for the next while it holds its own queue, in this direction only: a parent never waits for a child.
 
 extension NSManagedObjectContext {
+    /// A read of one row past the caches and the connections that bracket reads by transactions.
+    enum PointRead {
+        /// The row has to be read by ``sourceRow(_:)``.
+        case unavailable
+        case missing
+        /// A chunk with this row alone.
+        case row(RowChunk)
+    }
+
+    func pointRead(_ key: RowKey) throws -> PointRead {
+        guard parent == nil, !key.isTemporary, isUnpinned, prefetched.isEmpty, let file = rowStore(numbered: key.store)?.sqlite,
+            file.readsPoints
+        else { return .unavailable }
+        do throws(StoreError) {
+            return try file.packedRow(key).map(PointRead.row) ?? .missing
+        } catch {
+            throw CocoaError(error)
+        }
+    }
+
     /// Reads one row of the source.
     ///
     /// - Returns: nil if it does not exist, or the parent has a pending deletion of it.

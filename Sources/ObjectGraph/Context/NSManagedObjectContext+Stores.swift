@@ -7,6 +7,7 @@ import ManagedModel
 extension NSManagedObjectContext {
     /// Invalidates the objects of a removed store and drops their pending changes.
     func dropObjects(ofStore number: UInt16) {
+        forgetRowStore()
         let invalidated = registry.objects.filter { $0.key.store == number }
         guard !invalidated.isEmpty else { return }
         let objects = invalidated.sorted { $0.sequence < $1.sequence }

@@ -3,6 +3,7 @@
 
 public import Foundation
 package import ManagedModel
+import SQLiteStore
 import Synchronization
 
 /// A graph of managed objects over the stores of a coordinator.
@@ -37,15 +38,16 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             lastClass = nil
             lastLayout = nil
             storeChanges = nil
+            rowStore = nil
             registry.directory = newValue?.directory
             newValue?.register(self)
         }
     }
-    private var ownCoordinator: NSPersistentStoreCoordinator?
+    @exclusivity(unchecked) private var ownCoordinator: NSPersistentStoreCoordinator?
     /// The context that this one reads from and saves into, instead of a coordinator's stores.
     ///
     /// - Precondition: The context has no objects yet, and is not its own ancestor.
-    open var parent: NSManagedObjectContext? {
+    @exclusivity(unchecked) open var parent: NSManagedObjectContext? {
         willSet {
             precondition(registry.isEmpty, "a context with objects cannot change its parent")
             precondition(ownCoordinator == nil || newValue == nil, "a context has a parent or a coordinator, not both")
@@ -59,6 +61,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             lastClass = nil
             lastLayout = nil
             storeChanges = nil
+            rowStore = nil
         }
     }
     /// A name for debugging.
@@ -101,7 +104,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The age in seconds up to which a cached row may fill a fault; negative for no limit.
     ///
     /// Differs: any value from zero on reads the row from the store.
-    open var stalenessInterval: TimeInterval = -1
+    @exclusivity(unchecked) open var stalenessInterval: TimeInterval = -1
     /// Records changes for undo. Nil, the default, records nothing.
     open var undoManager: UndoManager? {
         willSet { processPendingChanges() }
@@ -120,6 +123,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
     @exclusivity(unchecked) private final var lastStoreVersion = -1
     @exclusivity(unchecked) private final var storeChanges: StoreChangeCount?
+    /// The store of the last fired fault, as of a count of the coordinator's changes.
+    @exclusivity(unchecked) private final var rowStore: (store: NSPersistentStore, changes: StoreChangeCount, version: Int)?
 
     let registry = IdentityMap()
     /// Objects with unsaved changes, held strongly.
@@ -133,7 +138,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var relationshipViews = RelationshipViews()
     var fetchedPropertyResults = FetchedPropertyResults()
     /// Rows that fetches prefetched for relationships.
-    var prefetched = PrefetchedRows()
+    @exclusivity(unchecked) final var prefetched = PrefetchedRows()
     /// Objects that the next save checks for concurrent changes of their rows.
     var watched: [ObjectIdentifier: NSManagedObject] = [:]
     /// Conflicts that the merge policy resolved in this attempt to save.
@@ -141,7 +146,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     /// See ``setQueryGenerationFrom(_:)``.
-    var readingPoint = ReadingPoint.head
+    @exclusivity(unchecked) final var readingPoint = ReadingPoint.head
     private let mergesAutomatically = Mutex(false)
     let children = Mutex<[WeakChild]>([])
     /// Keys that the parent made permanent and this context has not adopted yet.
@@ -223,16 +228,27 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
-        if let registered = registry[key], !registered.isMarkedFault, !registered.isMarkedDeleted { return registered }
-        let isDeletedHere = registry[key].map { $0.isMarkedDeleted && !$0.flags.contains(.detached) } ?? false
-        guard !isDeletedHere, let row = try sourceRow(key) else {
-            throw CocoaError(
-                .managedObjectReferentialIntegrity,
-                sentence: "No \(objectID.entity.name ?? "object") exists with the ID \(objectID.uriRepresentation().absoluteString).")
+        let registered = registry[key]
+        if let registered {
+            if registered.flags.isDisjoint(with: [.fault, .deleted]) { return registered }
+            if registered.isMarkedDeleted, !registered.flags.contains(.detached) { throw missingRow(objectID) }
         }
-        let object = register(row)
+        let object: NSManagedObject
+        switch try pointRead(key) {
+        case .row(let chunk): object = register(chunk, registered)
+        case .missing: throw missingRow(objectID)
+        case .unavailable:
+            guard let row = try sourceRow(key) else { throw missingRow(objectID) }
+            object = register(row)
+        }
         object.willRead()
         return object
+    }
+
+    private func missingRow(_ objectID: NSManagedObjectID) -> CocoaError {
+        CocoaError(
+            .managedObjectReferentialIntegrity,
+            sentence: "No \(objectID.entity.name ?? "object") exists with the ID \(objectID.uriRepresentation().absoluteString).")
     }
 
     // MARK: Methods subclasses may override
@@ -364,6 +380,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return made
     }
 
+    /// Returns the objects for keys, in their order.
+    func objects(for keys: [RowKey]) -> [NSManagedObject] {
+        var objects = registry.registeredPrefix(of: keys)
+        for index in objects.count..<keys.count { objects.append(object(for: keys[index])) }
+        return objects
+    }
+
     /// - Returns: The entity of the class in this context's model; nil for a missing entity.
     func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
         if let lastClass, lastClass.type == type { return lastClass.entity }
@@ -400,9 +423,39 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return object
     }
 
+    /// Returns the object for a row that was just read.
+    ///
+    /// - Parameter registered: The object registered for the requested key, which may name an ancestor of the row's entity.
+    private func register(_ chunk: RowChunk, _ registered: NSManagedObject?) -> NSManagedObject {
+        let key = chunk.key(at: 0)
+        let object = registered?.key == key ? registered : nil
+        guard let object = object ?? registry[key] else {
+            let new = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
+            new.cacheRow(chunk, at: 0)
+            return new
+        }
+        if object.flags.contains(.detached) { object.clearInaccessible() }
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < chunk.version(at: 0) {
+            object.cacheRow(chunk, at: 0)
+        }
+        return object
+    }
+
+    /// Returns the store with a number; cached, since consecutive faults are mostly of one store.
+    func rowStore(numbered number: UInt16) -> NSPersistentStore? {
+        if let rowStore, rowStore.store.number == number, rowStore.changes.value == rowStore.version { return rowStore.store }
+        guard let coordinator = persistentStoreCoordinator else { return nil }
+        let version = coordinator.storeChanges.value
+        let store = coordinator.store(numbered: number)
+        rowStore = store.map { ($0, coordinator.storeChanges, version) }
+        return store
+    }
+
+    func forgetRowStore() { rowStore = nil }
+
     /// The ID's key in this coordinator's numbering of stores.
     func localKey(of id: NSManagedObjectID) -> RowKey {
-        if id.isTemporaryID { return aliases[id.key] ?? id.key }
+        if id.key.isTemporary { return aliases[id.key] ?? id.key }
         if lastStoreNumber == id.key.store, storeChanges?.value == lastStoreVersion { return id.key }
         guard let coordinator = persistentStoreCoordinator else { return id.key }
         let version = coordinator.storeChanges.value

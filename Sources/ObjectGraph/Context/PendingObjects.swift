@@ -51,7 +51,7 @@ struct PendingObjects: Sequence {
     }
 
     mutating func removeAll() {
-        for object in self { object.pendingPlace = -1 }
+        forEach { $0.pendingPlace = -1 }
         clear()
     }
 
@@ -68,10 +68,39 @@ struct PendingObjects: Sequence {
     var inOrder: [NSManagedObject] {
         mutating get {
             if let ordered { return ordered }
-            let objects = Array(self)
+            let objects = filter { _ in true }
             let result = isInOrder ? objects : objects.sorted { $0.sequence < $1.sequence }
             ordered = result
             return result
+        }
+    }
+
+    // Without the retains of an iterator.
+
+    func contains(where isWanted: (NSManagedObject) throws -> Bool) rethrows -> Bool {
+        var isFound = false
+        try slots.borrowEach { object in
+            isFound = try isWanted(object)
+            return !isFound
+        }
+        return isFound
+    }
+
+    func allSatisfy(_ isWanted: (NSManagedObject) throws -> Bool) rethrows -> Bool { try !contains { try !isWanted($0) } }
+
+    func filter(_ isWanted: (NSManagedObject) throws -> Bool) rethrows -> [NSManagedObject] {
+        var objects: [NSManagedObject] = []
+        try slots.borrowEach { object in
+            if try isWanted(object) { objects.append(object) }
+            return true
+        }
+        return objects
+    }
+
+    func forEach(_ body: (NSManagedObject) throws -> Void) rethrows {
+        try slots.borrowEach { object in
+            try body(object)
+            return true
         }
     }
 

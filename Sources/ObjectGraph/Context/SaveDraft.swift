@@ -37,7 +37,8 @@ struct SaveDraft {
         // Cache of the last object's store: most saves have one store.
         var store = RowKey.temporaryStore
         var part = Part(commit: StoreCommit(store: store))
-        for object in objects where !(object.isMarkedInserted && object.isMarkedDeleted) {
+        objects.borrowEach { object in
+            guard !(object.isMarkedInserted && object.isMarkedDeleted) else { return }
             if object.key.store != store {
                 if store != RowKey.temporaryStore { parts[store] = part }
                 store = object.key.store
@@ -95,8 +96,8 @@ struct SaveDraft {
         for index in object.layout.linking {
             let state = object.toMany[index]
             for (keys, isAddition) in [(state.added, true), (state.removed, false)] where !keys.isEmpty {
-                links += keys.sorted { $0.primaryKey < $1.primaryKey }.map {
-                    LinkChange(owner: object.key, relationship: index, destination: $0, isAddition: isAddition)
+                for key in keys.array.sorted(by: { $0.primaryKey < $1.primaryKey }) {
+                    links.append(LinkChange(owner: object.key, relationship: index, destination: key, isAddition: isAddition))
                 }
             }
         }
@@ -129,7 +130,8 @@ struct SaveDraft {
         guard !object.toMany.isUntouched else { return }
         for index in object.layout.manyToMany {
             let state = object.toMany[index]
-            if state.hasChanges { commit.relationshipOwners.formUnion(state.added.union(state.removed)) }
+            for key in state.added { commit.relationshipOwners.insert(key) }
+            for key in state.removed { commit.relationshipOwners.insert(key) }
         }
         if !object.isMarkedInserted, object.hasNewOrder {
             commit.relationshipOwners.insert(object.key)

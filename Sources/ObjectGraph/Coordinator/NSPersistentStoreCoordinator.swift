@@ -31,6 +31,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// A name for debugging.
     open var name: String?
     private let frozen: Result<NSManagedObjectModel.Frozen, any Error>
+    /// By entity index; empty for an invalid model.
+    package let layouts: [EntityLayout]
     private let state = Mutex(State())
     let directory = StoreDirectory()
     /// Incremented whenever a store is added or removed.
@@ -43,6 +45,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     public init(managedObjectModel: NSManagedObjectModel) {
         givenModel = managedObjectModel
         frozen = Result { try managedObjectModel.freeze() }
+        layouts = (try? frozen.get())?.layouts ?? []
         super.init()
         if case .success(let frozen) = frozen { ManagedClassEntities.remember(frozen.layouts) }
     }
@@ -53,7 +56,6 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     @_silgen_name("tarn_coordinator_init")
     static func dynamicInit(_ model: __owned NSManagedObjectModel) -> NSPersistentStoreCoordinator
 
-    package var layouts: [EntityLayout] { (try? frozen.get())?.layouts ?? [] }
     package var model: ResolvedModel? { (try? frozen.get())?.resolved }
 
     func layout(named name: String) -> EntityLayout? { model?.entity(named: name).map { layouts[$0.index] } }

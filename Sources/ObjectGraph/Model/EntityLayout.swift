@@ -40,7 +40,8 @@ package final class EntityLayout: @unchecked Sendable {
     /// The class's properties for key-value coding, in addition to or instead of the entity's.
     let keyedProperties: [String: KeyedProperties.Property]
     /// Bit n means that to-many relationship n is ordered; the last bit covers all later relationships, too.
-    let orderedToMany: UInt64
+    let orderedToMany: UInt16
+    static let orderedBits = UInt16.bitWidth
 
     init(_ entity: ResolvedEntity, description: NSEntityDescription, model: NSManagedObjectModel) {
         self.entity = entity
@@ -64,7 +65,7 @@ package final class EntityLayout: @unchecked Sendable {
         }
         fetchedProperties = description.propertiesByName.compactMapValues { $0 as? NSFetchedPropertyDescription }
         orderedToMany = entity.toMany.indices.reduce(0) { mask, index in
-            entity.toMany[index].declaration.isOrdered ? mask | 1 << UInt64(min(index, 63)) : mask
+            entity.toMany[index].declaration.isOrdered ? mask | 1 << UInt16(min(index, Self.orderedBits - 1)) : mask
         }
         self.model = model
         defaults = entity.defaultValues

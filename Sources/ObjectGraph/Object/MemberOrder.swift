@@ -18,9 +18,9 @@ struct MemberOrder {
     var hasChanges: Bool { arranged != nil || !newcomers.isEmpty }
 
     /// Members in order: those arranged in this context, then the store's others, then appended ones.
-    func sorted(_ members: Set<RowKey>) -> [RowKey] {
+    func sorted(_ members: KeySet) -> [RowKey] {
         let last = newcomers.filter(members.contains)
-        var unordered = members.subtracting(last)
+        var unordered = last.isEmpty ? members.set : members.set.subtracting(last)
         var result: [RowKey] = []
         result.reserveCapacity(members.count)
         for key in arranged ?? [] where unordered.remove(key) != nil { result.append(key) }

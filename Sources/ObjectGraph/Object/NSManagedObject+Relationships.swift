@@ -34,14 +34,13 @@ extension NSManagedObject {
 
     /// The members, in order if the relationship is ordered.
     final func toManyObjects(_ index: Int) -> [NSManagedObject] {
-        guard layout.entity.toMany[index].declaration.isOrdered else {
-            return toManyKeys(index).map { requireContext().object(for: $0) }
-        }
-        _ = toManyKeys(index)
-        return toMany[index].orderedMembers.map { requireContext().object(for: $0) }
+        let members = toManyKeys(index)
+        if members.isEmpty { return [] }
+        let isOrdered = layout.orderedToMany != 0 && layout.entity.toMany[index].declaration.isOrdered
+        return requireContext().objects(for: isOrdered ? toMany[index].orderedMembers : members.array)
     }
 
-    final func toManyKeys(_ index: Int) -> Set<RowKey> {
+    final func toManyKeys(_ index: Int) -> KeySet {
         willRead()
         guard !flags.contains(.detached) else { return [] }
         if toMany[index].stored == nil { toMany[index].load(requireContext().loadDestinations(of: self, index)) }

@@ -153,7 +153,7 @@ extension NSManagedObject {
                 toMany[index].rollback()
                 continue
             }
-            for key in toMany[index].added.union(toMany[index].removed) {
+            for key in toMany[index].added.array + toMany[index].removed.array {
                 contextReference?.registeredObject(for: key)?.retract(self, at: inverse)
             }
             toMany[index].rollback()

@@ -121,7 +121,7 @@ extension NSManagedObject {
         for (index, relationship) in layout.entity.toMany.enumerated() where !flags.contains(.detached) {
             guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
             _ = toManyKeys(index)
-            let stored = toMany[index].storedMembers.map { requireContext().object(for: $0) }
+            let stored = requireContext().objects(for: toMany[index].storedMembers)
             result[relationship.name] = collection(stored, index)
         }
         return result
@@ -129,7 +129,7 @@ extension NSManagedObject {
 
     /// The KVC value of a to-many relationship.
     final func collection(_ objects: [NSManagedObject], _ index: Int) -> Any {
-        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
+        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : MemberSet(distinct: objects)
     }
 
     final func changedSlots() -> [Int] {

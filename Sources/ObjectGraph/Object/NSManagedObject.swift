@@ -14,7 +14,7 @@ import Synchronization
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobject
 open class NSManagedObject: NSObject {
     struct Flags: OptionSet {
-        let rawValue: UInt32
+        let rawValue: UInt16
         /// No value was read yet. The row may be cached all the same (``hasRow``).
         static let fault = Flags(rawValue: 1)
         static let inserted = Flags(rawValue: 2)
@@ -41,35 +41,40 @@ open class NSManagedObject: NSObject {
         static let anyObserver: Flags = [.observed, .keyValueObserved]
     }
 
+    // Objects are many: the order of the stored properties leaves no gaps, and the instance has 120 bytes, which are 128 of
+    // the heap.
     package final let layout: EntityLayout
-    @exclusivity(unchecked) final var flags: Flags = []
-    /// Index in the context's pending objects; -1 if it isn't pending.
-    @exclusivity(unchecked) final var pendingPlace: Int32 = -1
     /// The values, unless they are ``packed`` still.
     @exclusivity(unchecked) private final var storage: ContiguousArray<StoredValue>
     /// The packed row, until more values are read or one is written.
     @exclusivity(unchecked) private final var packed: RowChunk?
-    @exclusivity(unchecked) private final var packedOffset: UInt32 = 0
-    /// The number of values read while the row was packed.
-    @exclusivity(unchecked) private final var packedReads: UInt16 = 0
     /// The store's values, while `values` differs or may differ from them.
     @exclusivity(unchecked) final var committed: ContiguousArray<StoredValue>?
     @exclusivity(unchecked) final var toMany: ToManyStates
+    @exclusivity(unchecked) final var flags: Flags = []
+    /// The number of values read while the row was packed, at most ``packedReadsMax``.
+    @exclusivity(unchecked) private final var packedReads: UInt8 = 0
     /// Whether the object left its context, though ``map`` still names the stores of its ID.
     @exclusivity(unchecked) private final var hasLeft = false
+    /// The key, without the entity, which is the layout's.
+    @exclusivity(unchecked) private final var primaryKey: Int64
+    @exclusivity(unchecked) private final var storeNumber: UInt16
+    /// The offset of the row in the packed chunk, divided by ``RowChunk/rowAlignment``.
+    @exclusivity(unchecked) private final var packedPlace: UInt16 = 0
+    /// Index in the context's pending objects; -1 if it isn't pending.
+    @exclusivity(unchecked) final var pendingPlace: Int32 = -1
     /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
     @exclusivity(unchecked) final var version: Int64 = 0
     /// Created by the first read with tracking enabled, and by key-value observers.
     final var observers: PropertyObservers?
     /// Increases with creation: saves and notifications are in order of creation.
     final let sequence: Int64
-    /// Changed by ``setKey(_:)`` only.
-    @exclusivity(unchecked) package private(set) final var key: RowKey
     /// The registry of the object; nil if it never was in a context.
     @exclusivity(unchecked) private final var map: IdentityMap?
     /// Created on demand.
     @exclusivity(unchecked) private final var identity: NSManagedObjectID?
 
+    private static let packedReadsMax = Int(UInt8.max)
     private static let counter = Atomic<Int64>(0)
     private static let identities = Mutex(())
 
@@ -82,7 +87,8 @@ open class NSManagedObject: NSObject {
         self.layout = layout
         storage = layout.defaults
         toMany = ToManyStates(count: layout.toManyCount, isNew: true, ordered: layout.orderedToMany)
-        key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
+        primaryKey = -sequence
+        storeNumber = RowKey.temporaryStore
         super.init()
         if let context {
             precondition(!entity.isAbstract, "entity '\(layout.name)' is abstract; insert an object of an heir")
@@ -131,6 +137,9 @@ open class NSManagedObject: NSObject {
     /// The object's context; nil after it has left the context.
     open var managedObjectContext: NSManagedObjectContext? { contextReference }
 
+    /// Changed by ``setKey(_:)`` only.
+    package final var key: RowKey { RowKey(store: storeNumber, entity: layout.index, primaryKey: primaryKey) }
+
     final var contextReference: NSManagedObjectContext? {
         get { hasLeft ? nil : map?.context }
         set {
@@ -149,7 +158,7 @@ open class NSManagedObject: NSObject {
 
     /// Registers a new object in its context.
     fileprivate final func join(_ map: IdentityMap, as key: RowKey) {
-        self.key = key
+        (storeNumber, primaryKey) = (key.store, key.primaryKey)
         self.map = map
         flags = .fault
         toMany.fault()
@@ -159,7 +168,7 @@ open class NSManagedObject: NSObject {
     /// Sets the object's key. The caller updates the context's registry.
     final func setKey(_ key: RowKey) {
         let former = withIdentityLock {
-            self.key = key
+            (storeNumber, primaryKey) = (key.store, key.primaryKey)
             return identity.take()
         }
         withExtendedLifetime(former) {}
@@ -185,23 +194,27 @@ open class NSManagedObject: NSObject {
     /// more reads.
     @inline(never)
     private final func packedValue(at slot: Int) -> StoredValue {
-        guard let packed, packed.promise == nil, Int(packedReads) < layout.entity.slots.count else { return values[slot] }
+        guard let packed, packed.promise == nil, packedReads < min(layout.entity.slots.count, Self.packedReadsMax) else {
+            return values[slot]
+        }
         packedReads += 1
-        return packed.value(at: Int(packedOffset), slot)
+        return packed.value(at: packedOffset, slot)
     }
 
     @inline(never)
     private final func unpack() {
         guard let chunk = packed.take(), chunk.promise == nil else { return }
-        storage = chunk.values(at: Int(packedOffset))
+        storage = chunk.values(at: packedOffset)
     }
 
     /// Caches a packed row; values are decoded when they are read.
     final func pack(_ chunk: RowChunk, at offset: Int) {
         packed = chunk
-        packedOffset = UInt32(truncatingIfNeeded: offset)
+        packedPlace = UInt16(offset / RowChunk.rowAlignment)
         packedReads = 0
     }
+
+    private final var packedOffset: Int { Int(packedPlace) * RowChunk.rowAlignment }
 
     /// The batch that reads the row of a fault.
     final var promise: AnyObject? { packed?.promise }
@@ -209,7 +222,7 @@ open class NSManagedObject: NSObject {
     /// The destination of a to-one relationship, without unpacking the values.
     final func packedReference(_ slot: Int) -> RowKey? {
         guard let packed, packed.promise == nil else { return storage[slot].reference }
-        return packed.reference(slot, at: Int(packedOffset))
+        return packed.reference(slot, at: packedOffset)
     }
 
     /// Replaces the values by those of another row, without unpacking them first.

@@ -12,43 +12,42 @@ import ManagedModel
 /// - when `stored` is loaded, `added` shares no key with it and it contains every key in `removed`
 struct ToManyState {
     /// nil until it is loaded: a relationship fault.
-    private(set) var stored: Set<RowKey>?
-    private(set) var added: Set<RowKey> = []
-    private(set) var removed: Set<RowKey> = []
+    private(set) var stored: KeySet?
+    private(set) var added = KeySet()
+    private(set) var removed = KeySet()
     /// nil for an unordered relationship.
     private(set) var order: MemberOrder?
 
-    init(stored: Set<RowKey>?, isOrdered: Bool = false) {
+    init(stored: KeySet?, isOrdered: Bool = false) {
         self.stored = stored
         if isOrdered { order = MemberOrder() }
     }
 
-    init(stored: Set<RowKey>?, of relationship: ResolvedRelationship) {
+    init(stored: KeySet?, of relationship: ResolvedRelationship) {
         self.init(stored: stored, isOrdered: relationship.declaration.isOrdered)
     }
 
     var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || order?.hasChanges == true }
 
     /// - Precondition: The relationship was loaded.
-    var members: Set<RowKey> {
-        guard let stored else { preconditionFailure("a relationship fault is loaded before its members are read") }
-        guard !added.isEmpty || !removed.isEmpty else { return stored }
-        return stored.subtracting(removed).union(added)
+    var members: KeySet {
+        precondition(stored != nil, "a relationship fault is loaded before its members are read")
+        return currentMembers
     }
 
     /// The members in order; in no particular one for an unordered relationship.
     ///
     /// - Precondition: The relationship was loaded.
-    var orderedMembers: [RowKey] { order.map { $0.sorted(members) } ?? Array(members) }
+    var orderedMembers: [RowKey] { order.map { $0.sorted(members) } ?? members.array }
 
     /// The store's members, in order.
-    var storedMembers: [RowKey] { order?.stored ?? Array(stored ?? []) }
+    var storedMembers: [RowKey] { order?.stored ?? stored?.array ?? [] }
 
     mutating func load(_ members: [RowKey]) {
-        let keys = Set(members)
+        let keys = KeySet(members)
         stored = keys
-        added.subtract(keys)
-        removed.formIntersection(keys)
+        if !added.isEmpty { added.keep { !keys.contains($0) } }
+        if !removed.isEmpty { removed.keep(keys.contains) }
         order?.stored = members
     }
 
@@ -80,7 +79,12 @@ struct ToManyState {
     mutating func resume(_ other: MemberOrder, _ translation: [RowKey: RowKey]) { order?.resume(other, translation) }
 
     /// The members as far as they are loaded.
-    var currentMembers: Set<RowKey> { (stored ?? []).subtracting(removed).union(added) }
+    var currentMembers: KeySet {
+        guard var members = stored, !members.isEmpty else { return added }
+        if !removed.isEmpty { members.keep { !removed.contains($0) } }
+        if !added.isEmpty { members.formUnion(added) }
+        return members
+    }
 
     /// Restores the store's order.
     mutating func forgetArrangement() { order?.forgetArrangement() }
@@ -94,33 +98,38 @@ struct ToManyState {
 
     /// Removes deleted rows, regardless of unsaved changes.
     mutating func drop(_ keys: Set<RowKey>) {
-        added.subtract(keys)
-        removed.subtract(keys)
-        stored?.subtract(keys)
+        added.keep { !keys.contains($0) }
+        removed.keep { !keys.contains($0) }
+        stored?.keep { !keys.contains($0) }
         order?.drop(keys)
     }
 
     /// The changes were saved.
     mutating func commit() {
         if stored != nil {
-            let now = orderedMembers
-            order?.stored = now
-            stored = Set(now)
+            if order == nil {
+                stored = members
+            } else {
+                let now = orderedMembers
+                order?.stored = now
+                stored = KeySet(now)
+            }
         }
         rollback()
     }
 
     /// Replaces temporary keys by the permanent ones.
     mutating func translate(_ translation: [RowKey: RowKey]) {
-        added = Set(added.map { translation[$0] ?? $0 })
-        removed = Set(removed.map { translation[$0] ?? $0 })
-        stored = stored.map { Set($0.map { translation[$0] ?? $0 }) }
+        func permanent(_ key: RowKey) -> RowKey { translation[key] ?? key }
+        if !added.isEmpty { added = added.translated(permanent) }
+        if !removed.isEmpty { removed = removed.translated(permanent) }
+        if let stored, !stored.isEmpty { self.stored = stored.translated(permanent) }
         order?.translate(translation)
     }
 
     mutating func rollback() {
-        added = []
-        removed = []
+        added = KeySet()
+        removed = KeySet()
         order?.rollback()
     }
 }
@@ -128,28 +137,31 @@ struct ToManyState {
 /// The to-many relationships of one object. Unused ones need no memory.
 struct ToManyStates: RandomAccessCollection, MutableCollection {
     private var states: ContiguousArray<ToManyState> = []
-    private let width: Int32
-    /// A new object's relationships are empty; a fault's are not loaded.
-    private var isNew: Bool
+    /// The number of relationships, and in the lowest bit whether the object is new: a new object's relationships are
+    /// empty; a fault's are not loaded.
+    private var widthAndAge: UInt16
     /// See ``EntityLayout/orderedToMany``.
-    private let ordered: UInt64
+    private let ordered: UInt16
 
-    init(count: Int, isNew: Bool, ordered: UInt64) {
-        width = Int32(truncatingIfNeeded: count)
-        self.isNew = isNew
+    /// - Precondition: There are fewer than 32,768 relationships. A table has at most 2,000 columns.
+    init(count: Int, isNew: Bool, ordered: UInt16) {
+        widthAndAge = UInt16(count) << 1 | (isNew ? 1 : 0)
         self.ordered = ordered
     }
+
+    private var isNew: Bool { widthAndAge & 1 == 1 }
 
     /// Empty states of the same object at another time.
     init(like other: ToManyStates, isNew: Bool) { self.init(count: other.count, isNew: isNew, ordered: other.ordered) }
 
     var startIndex: Int { 0 }
-    var endIndex: Int { Int(width) }
+    var endIndex: Int { Int(widthAndAge >> 1) }
     /// Whether nothing was read or changed yet.
     var isUntouched: Bool { states.isEmpty }
 
     private func initial(_ index: Int) -> ToManyState {
-        ToManyState(stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt64(Swift.min(index, 63)) != 0)
+        ToManyState(
+            stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt16(Swift.min(index, EntityLayout.orderedBits - 1)) != 0)
     }
 
     private func allInitial() -> ContiguousArray<ToManyState> {
@@ -170,7 +182,7 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
 
     /// Drops the store's members of every relationship, keeps unsaved changes.
     mutating func fault() {
-        if states.isEmpty { isNew = false } else { for index in indices { states[index].fault() } }
+        if states.isEmpty { widthAndAge &= ~1 } else { for index in indices { states[index].fault() } }
     }
 
     mutating func rollback() { for index in states.indices { states[index].rollback() } }

@@ -64,9 +64,12 @@ extension ToManyState {
     /// The members that joined and left between two states of one relationship.
     func difference(to after: ToManyState) -> (joined: Set<RowKey>, left: Set<RowKey>) {
         var normalized = self
-        if normalized.stored == nil, let stored = after.stored { normalized.load(after.order?.stored ?? Array(stored)) }
-        let joined = after.added.subtracting(normalized.added).union(normalized.removed.subtracting(after.removed))
-        let left = normalized.added.subtracting(after.added).union(after.removed.subtracting(normalized.removed))
+        if normalized.stored == nil, let stored = after.stored { normalized.load(after.order?.stored ?? stored.array) }
+        func difference(_ some: KeySet, _ others: KeySet) -> Set<RowKey> {
+            Set(some.lazy.filter { !others.contains($0) })
+        }
+        let joined = difference(after.added, normalized.added).union(difference(normalized.removed, after.removed))
+        let left = difference(normalized.added, after.added).union(difference(after.removed, normalized.removed))
         return (joined, left)
     }
 }

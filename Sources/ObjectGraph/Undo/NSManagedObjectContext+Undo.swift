@@ -159,7 +159,7 @@ extension NSManagedObject {
         for index in toMany.indices {
             let currentMembers = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
             let snapshotMembers = snapshot.toMany[index].stored == nil ? currentMembers : snapshot.toMany[index]
-            for key in snapshotMembers.order?.sorted(snapshotMembers.currentMembers) ?? Array(snapshotMembers.currentMembers) {
+            for key in snapshotMembers.order?.sorted(snapshotMembers.currentMembers) ?? snapshotMembers.currentMembers.array {
                 revived[index].insert(key)
             }
         }
@@ -179,7 +179,7 @@ extension NSManagedObject {
             let stateBefore = snapshot?.toMany[index] ?? ToManyState(stored: state.stored, of: layout.entity.toMany[index])
             let difference = stateBefore.difference(to: state)
             guard !difference.joined.isEmpty || !difference.left.isEmpty else { continue }
-            let old = toManyKeys(index).subtracting(difference.joined).union(difference.left)
+            let old = toManyKeys(index).set.subtracting(difference.joined).union(difference.left)
             result[layout.entity.toMany[index].name] = Set(old.map { context.object(for: $0) }) as NSSet
         }
         return result

@@ -44,7 +44,7 @@ extension PredicateValue {
         case let value as Data: return .data(value)
         case let value as UUID: return .uuid(value)
         case let value as URL: return .url(value.absoluteString)
-        case let value as [Any]: return .list(value.map { PredicateValue($0) })
+        case let value as [Any]: return list(of: value)
         case let value as [AnyHashable: Any]: return .object(PredicateObject(DictionarySubject(value)))
         case let value as any Collection: return .list(value.map { PredicateValue($0) })
         case let value as any RawRepresentable: return PredicateValue(value.rawValue)
@@ -63,12 +63,31 @@ extension PredicateValue {
         case let object as NSData: .data(Data(referencing: object))
         case let object as NSUUID: UUID(uuidString: object.uuidString).map { .uuid($0) } ?? .null
         case let object as NSURL: .url(object.absoluteString)
-        case let object as NSArray: .list(object.map { PredicateValue($0) })
-        case let object as NSSet: .list(object.map { PredicateValue($0) })
+        case let object as NSArray: list(of: object)
+        case let object as NSSet: list(of: object)
         case let object as NSOrderedSet: .list(object.map { PredicateValue($0) })
         case let object as NSDictionary: .object(PredicateObject(DictionarySubject(object)))
         default: .object(PredicateObject(object))
         }
+    }
+
+    /// Lists of managed objects and their IDs are long, and of few classes: a class is tested once.
+    private static func list(of elements: some Sequence<Any>) -> PredicateValue {
+        var objectType: ObjectIdentifier?
+        var values: [PredicateValue] = []
+        values.reserveCapacity(elements.underestimatedCount)
+        for element in elements {
+            let type = ObjectIdentifier(type(of: element))
+            if type == objectType, let object = element as? NSObject {
+                values.append(.object(PredicateObject(object)))
+                continue
+            }
+            let value = PredicateValue(element)
+            // An object that stays an object, for the sake of its class alone: others of the class do, too.
+            if case .object(let object) = value, ObjectIdentifier(Swift.type(of: object.reference)) == type { objectType = type }
+            values.append(value)
+        }
+        return .list(values)
     }
 
     private static func ofNumber(_ number: NSNumber) -> PredicateValue {

@@ -17,6 +17,8 @@ final class PointReader: @unchecked Sendable {
     private var database: OpaquePointer?
     /// By entity index.
     private var statements: [PreparedStatement?]
+    /// The chunk that rows are packed into.
+    private var scratch: RowChunk?
 
     /// - Throws: ``StoreError`` when the file cannot be opened.
     init(path: String, patience: Duration, entityCount: Int) throws(StoreError) {
@@ -46,6 +48,21 @@ final class PointReader: @unchecked Sendable {
 
     /// - Returns: nil for a missing row.
     func row(_ primaryKey: Int64, _ entity: StoredEntity, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> Row? {
+        try read(primaryKey, entity) { entity.shape.decode($0, layout, store: store) }
+    }
+
+    /// - Returns: A chunk with the row alone; nil for a missing row.
+    func packedRow(_ primaryKey: Int64, _ entity: StoredEntity, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> RowChunk? {
+        try read(primaryKey, entity) { statement in
+            // The size of a row is known once it is packed.
+            let chunk = scratch ?? RowChunk(store: store)
+            scratch = chunk
+            return entity.shape.pack(statement, layout, into: chunk, store: store) ? chunk.takeRows() : nil
+        }
+    }
+
+    @inline(__always)
+    private func read<T>(_ primaryKey: Int64, _ entity: StoredEntity, _ decode: (PreparedStatement) -> T?) throws(StoreError) -> T? {
         lock.lock()
         defer { lock.unlock() }
         guard let database else { throw StoreError(.other, "the store was closed") }
@@ -58,6 +75,6 @@ final class PointReader: @unchecked Sendable {
         }
         defer { statement.reset() }
         statement.bind(primaryKey, 1)
-        return try statement.step() ? entity.shape.decode(statement, layout, store: store) : nil
+        return try statement.step() ? decode(statement) : nil
     }
 }

@@ -78,18 +78,35 @@ struct ReadShape: Sendable {
     /// - Returns: Whether the shape covers the row's entity.
     @discardableResult
     func pack(_ statement: PreparedStatement, _ layout: StoreLayout, into chunks: inout [RowChunk], store: UInt16) -> Bool {
-        let number = statement.int(1)
-        guard
-            let decoder = decoders.count == 1 && decoders[0].number == number ? decoders[0] : decoders.first(where: { $0.number == number })
-        else { return false }
-        let slots = decoder.slots
-        if chunks.last?.hasRoom(slots: slots.count) != true { chunks.append(RowChunk(store: store)) }
-        chunks[chunks.count - 1].append(
-            entity: decoder.entity, primaryKey: statement.int(0), version: statement.int(2), slots: slots.count
-        ) { row in
-            for index in slots.indices { Self.pack(slots[index], statement, layout, store, &row) }
-        }
+        guard let decoder = decoder(of: statement) else { return false }
+        if chunks.last?.hasRoom(slots: decoder.slots.count) != true { chunks.append(RowChunk(store: store)) }
+        Self.pack(decoder, statement, layout, into: chunks[chunks.count - 1], store: store)
         return true
+    }
+
+    /// Copies the current row into an empty chunk.
+    ///
+    /// - Returns: Whether the shape covers the row's entity.
+    func pack(_ statement: PreparedStatement, _ layout: StoreLayout, into chunk: RowChunk, store: UInt16) -> Bool {
+        guard let decoder = decoder(of: statement) else { return false }
+        Self.pack(decoder, statement, layout, into: chunk, store: store)
+        return true
+    }
+
+    @inline(__always)
+    private func decoder(of statement: PreparedStatement) -> Decoder? {
+        let number = statement.int(1)
+        return decoders.count == 1 && decoders[0].number == number ? decoders[0] : decoders.first { $0.number == number }
+    }
+
+    @inline(__always)
+    private static func pack(
+        _ decoder: Decoder, _ statement: PreparedStatement, _ layout: StoreLayout, into chunk: RowChunk, store: UInt16
+    ) {
+        let slots = decoder.slots
+        chunk.append(entity: decoder.entity, primaryKey: statement.int(0), version: statement.int(2), slots: slots.count) { row in
+            for index in slots.indices { pack(slots[index], statement, layout, store, &row) }
+        }
     }
 
     private static func pack(

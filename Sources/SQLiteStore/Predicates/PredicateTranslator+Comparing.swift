@@ -163,6 +163,10 @@ extension PredicateTranslator {
                 parts.append(left.sql + " IS NULL")
                 continue
             }
+            if case .object(let object) = member, let (value, kind) = identified(object) {
+                if left.kind == kind { values.append(value) }
+                continue
+            }
             let memberOperand = try operand(member)
             if left.kind == .decimal || memberOperand.kind == .decimal {
                 if left.kind.isNumber, memberOperand.kind.isNumber { parts.append(call("TARN_EQUAL", left, memberOperand)) }

@@ -68,20 +68,21 @@ extension PredicateTranslator {
         guard case .object(let object) = value else {
             throw refusal("a list may only stand on the right of IN and BETWEEN")
         }
+        if let (value, kind) = identified(object) { return SQLOperand(SQLFragment("?", [value]), kind, constant: .object(object)) }
         if let described = object.reference as? any EntityIdentified {
             let entity = layout.entities.lazy.compactMap { $0 }.first { $0.name == described.identifiedEntityName }
             return SQLOperand(SQLFragment("?", [.int(entity?.number ?? .min)]), .entity, constant: value)
         }
-        guard let identified = object.reference as? any RowIdentified else {
-            throw refusal("only managed objects and their identifiers can be looked up in a store")
-        }
+        throw refusal("only managed objects and their identifiers can be looked up in a store")
+    }
+
+    /// - Returns: The key of a managed object or its identifier; nil for other objects.
+    func identified(_ object: PredicateObject) -> (value: SQLValue, kind: SQLOperand.Kind)? {
+        guard let identified = object.reference as? any RowIdentified else { return nil }
         // An object of another store, or one that was never saved, equals no row; keys in tables are never negative.
-        guard let key = identified.rowKey, key.store == storeNumber,
-            layout.model.entities.indices.contains(key.entityIndex)
-        else { return SQLOperand(SQLFragment("?", [.int(.min)]), .object(root: -1), constant: value) }
-        return SQLOperand(
-            SQLFragment("?", [.int(key.primaryKey)]), .object(root: layout.model.entities[key.entityIndex].root),
-            constant: value)
+        guard let key = identified.rowKey, key.store == storeNumber, layout.model.entities.indices.contains(key.entityIndex)
+        else { return (.int(.min), .object(root: -1)) }
+        return (.int(key.primaryKey), .object(root: layout.model.entities[key.entityIndex].root))
     }
 
     private func kept(_ value: SQLValue, _ kind: SQLOperand.Kind) -> PredicateValue {

@@ -14,6 +14,8 @@ package import ManagedModel
 package final class RowChunk: @unchecked Sendable {
     // Unchecked: written by the reader that creates it, constant afterwards.
     static let size = 64 * 1024
+    /// Offsets of rows are multiples of it. The last row of a chunk begins below ``size``.
+    package static let rowAlignment = 8
     /// Longer texts and blobs are decoded right away, so that a few of them do not enlarge a chunk.
     static let bytesMax = 8 * 1024
 
@@ -43,7 +45,27 @@ package final class RowChunk: @unchecked Sendable {
         memory = .allocate(byteCount: capacity, alignment: 8)
     }
 
+    /// An exact copy of another chunk's contents.
+    private init(copying other: RowChunk) {
+        store = other.store
+        promise = nil
+        count = other.count
+        used = other.used
+        big = other.big
+        capacity = other.used
+        memory = .allocate(byteCount: capacity, alignment: 8)
+        memory.copyMemory(from: other.memory, byteCount: capacity)
+    }
+
     deinit { memory.deallocate() }
+
+    /// Moves the rows to a chunk of their size. This one is empty afterwards and keeps its memory.
+    func takeRows() -> RowChunk {
+        let taken = RowChunk(copying: self)
+        (count, used) = (0, 0)
+        if !big.isEmpty { big = [] }
+        return taken
+    }
 
     // MARK: Reading
 
@@ -134,7 +156,7 @@ package final class RowChunk: @unchecked Sendable {
         memory.storeBytes(of: UInt16(truncatingIfNeeded: slots), toByteOffset: offset + 22, as: UInt16.self)
         var writer = Writer(chunk: self, offset: offset, slots: slots, end: offset + Self.headerSize + slots * 12)
         write(&writer)
-        used = (writer.end + 7) & ~7
+        used = (writer.end + Self.rowAlignment - 1) & ~(Self.rowAlignment - 1)
         reserve(used)
         memory.storeBytes(of: UInt32(truncatingIfNeeded: used - offset), toByteOffset: offset + 16, as: UInt32.self)
         count += 1

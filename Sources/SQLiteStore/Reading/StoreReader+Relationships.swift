@@ -29,6 +29,77 @@ extension StoreReader {
         return result
     }
 
+    /// Reads the members for many distinct owners.
+    ///
+    /// - Returns: For each owner its members, in the order of the owners, and the distinct members of all.
+    package func memberLists(of owners: [RowKey], toMany index: Int) throws -> (lists: [[RowKey]], members: [RowKey]) {
+        guard let first = owners.first else { return ([], []) }
+        if owners.allSatisfy({ $0.entity == first.entity }) {
+            let lists = try joinedLists(owners, first.entityIndex, index)
+            if let lists { return lists }
+        }
+        let lists = try destinations(of: owners, toMany: index)
+        let ordered = owners.map { lists[$0] ?? [] }
+        return (ordered, Set(ordered.lazy.joined()).sorted { $0.primaryKey < $1.primaryKey })
+    }
+
+    /// Reads join records without their destinations' rows, which are looked up once for all owners: most destinations
+    /// have many owners.
+    ///
+    /// - Returns: nil for an ordered relationship, and for one without join records.
+    private func joinedLists(_ owners: [RowKey], _ entity: Int, _ index: Int) throws -> (lists: [[RowKey]], members: [RowKey])? {
+        guard let read = try destinationRead(entity, index), let join = read.join, read.orderColumn == nil else { return nil }
+        let ownerKeys = OwnerKeys(owners)
+        let statement = try connection.statement(
+            """
+            SELECT j.\(identifier(read.otherColumn)), j.\(identifier(read.ownColumn)) FROM \(identifier(join)) j \
+            WHERE j.\(identifier(read.ownColumn)) \(ownerKeys.condition)
+            """)
+        defer { statement.reset() }
+        try statement.bind(ownerKeys.arguments)
+        var keys: [RowKey] = []
+        // Consecutive keys of one owner.
+        var runs: [(owner: Int, start: Int)] = []
+        var distinct: Set<RowKey> = []
+        var last: Int64?
+        while try statement.step() {
+            let owner = statement.int(1)
+            if owner != last {
+                last = owner
+                runs.append((ownerKeys.index(of: owner) ?? -1, keys.count))
+            }
+            if runs[runs.count - 1].owner < 0 { continue }
+            let key = RowKey(store: store.number, entity: read.destination, primaryKey: statement.int(0))
+            distinct.insert(key)
+            keys.append(key)
+        }
+        let entities = try entities(of: distinct, in: read)
+        let isUniform = entities.count == distinct.count && entities.values.allSatisfy { $0 == read.destination }
+        var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
+        for (place, run) in runs.enumerated() where run.owner >= 0 {
+            let end = place + 1 < runs.count ? runs[place + 1].start : keys.count
+            let members = isUniform ? Array(keys[run.start..<end]) : keys[run.start..<end].compactMap { entities[$0].map($0.with) }
+            if lists[run.owner].isEmpty { lists[run.owner] = members } else { lists[run.owner] += members }
+        }
+        for place in lists.indices where !lists[place].isSorted { lists[place].sort { $0.primaryKey < $1.primaryKey } }
+        return (lists, entities.map { $0.with(entity: $1) }.sorted { $0.primaryKey < $1.primaryKey })
+    }
+
+    /// - Returns: The concrete entities of existing rows, by the given keys.
+    private func entities(of keys: Set<RowKey>, in read: DestinationRead) throws -> [RowKey: Int] {
+        var entities: [RowKey: Int] = [:]
+        entities.reserveCapacity(keys.count)
+        let statement = try connection.statement(
+            "SELECT Z_PK, Z_ENT FROM \(identifier(read.table)) WHERE Z_PK \(KeyList.condition)")
+        defer { statement.reset() }
+        try statement.bind([KeyList(keys.lazy.map(\.primaryKey)).argument])
+        while try statement.step() {
+            let key = RowKey(store: store.number, entity: read.destination, primaryKey: statement.int(0))
+            entities[key] = layout.entityIndex(number: statement.int(1)) ?? read.destination
+        }
+        return entities
+    }
+
     /// - Returns: For each owner its members.
     private func memberLists(_ owners: [RowKey], _ entity: Int, _ index: Int) throws -> [[RowKey]] {
         var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
@@ -99,6 +170,46 @@ private struct DestinationRead {
         let entity = layout.entityIndex(number: statement.int(1)) ?? destination
         return RowKey(store: store, entity: entity, primaryKey: statement.int(0))
     }
+}
+
+/// Keys of owners, as a condition on a column and as a table of their positions.
+private struct OwnerKeys {
+    private let range: ClosedRange<Int64>
+    /// Positions by key, from the smallest key on; -1 between owners. Empty for keys with many gaps.
+    private var dense: [Int32] = []
+    private var sparse: [Int64: Int] = [:]
+    private let list: KeyList?
+
+    /// - Parameter owners: One or more distinct keys of one entity.
+    init(_ owners: [RowKey]) {
+        let keys = owners.lazy.map(\.primaryKey)
+        let (first, last) = (keys.min() ?? 0, keys.max() ?? 0)
+        range = first...last
+        // A range of the index is read in one pass. It has at most as many records of other owners.
+        let (width, overflows) = last.subtractingReportingOverflow(first)
+        guard !overflows, width < owners.count * 2 else {
+            list = KeyList(keys)
+            sparse = Dictionary(keepingFirst: keys.enumerated().map { ($1, $0) })
+            return
+        }
+        list = nil
+        dense = Array(repeating: -1, count: Int(width) + 1)
+        for (place, key) in keys.enumerated() { dense[Int(key - first)] = Int32(truncatingIfNeeded: place) }
+    }
+
+    var condition: String { list == nil ? "BETWEEN ? AND ?" : KeyList.condition }
+
+    var arguments: [SQLValue] { list.map { [$0.argument] } ?? [.int(range.lowerBound), .int(range.upperBound)] }
+
+    func index(of key: Int64) -> Int? {
+        guard list == nil else { return sparse[key] }
+        let place = dense[Int(key - range.lowerBound)]
+        return place < 0 ? nil : Int(place)
+    }
+}
+
+extension RowKey {
+    fileprivate func with(entity: Int) -> RowKey { RowKey(store: store, entity: entity, primaryKey: primaryKey) }
 }
 
 extension [RowKey] {

@@ -7,7 +7,12 @@ extension StoreWriter {
     /// Adds and removes join records. An existing one isn't added, a missing one isn't removed, and neither is recorded
     /// in history.
     func link(_ links: [LinkChange]) throws(StoreError) {
+        var insertion: LinkInsertion?
         for link in links {
+            if link.isAddition, let insertion, insertion.covers(link) {
+                if try insert(link, insertion) { touch(link, insertion.side) }
+                continue
+            }
             let owner = try ownEntity(link.owner)
             _ = try ownEntity(link.destination)
             precondition(
@@ -15,11 +20,12 @@ extension StoreWriter {
             switch owner.toMany[link.relationship] {
             case .transient: continue
             case .join(let side):
-                let changed = link.isAddition ? try add(link, side) : try remove(link, side)
-                if changed {
-                    history.touch(link.owner, bit: owner.toManyBits[link.relationship])
-                    history.touch(
-                        link.destination, bit: layout.entities[link.destination.entityIndex]?.toManyBits[side.inverse])
+                if link.isAddition {
+                    let prepared = try LinkInsertion(link, side, inverseOrder: inverseOrder(side), connection)
+                    insertion = prepared
+                    if try insert(link, prepared) { touch(link, side) }
+                } else if try remove(link, side) {
+                    touch(link, side)
                 }
             case .foreignKey(let key):
                 precondition(key.isHidden, "a relationship with a to-one inverse is changed through the inverse")
@@ -28,33 +34,30 @@ extension StoreWriter {
         }
     }
 
-    private func add(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
-        let owners = [side.ownColumn, side.otherColumn]
-        var columns = owners
-        // Positions in the lists of the owner and of the destination.
-        var orders: [(column: String, isOwn: Bool)] = []
-        for (order, isOwn) in [(side.orderColumn, true), (inverseOrder(side), false)] {
-            guard let order, !columns.contains(order) else { continue }
-            columns.append(order)
-            orders.append((order, isOwn))
-        }
-        let sql = """
-            INSERT OR IGNORE INTO \(identifier(side.table)) (\(columns.map(identifier).joined(separator: ", "))) \
-            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
-            """
-        func insert(_ own: Int64, _ other: Int64) throws(StoreError) -> Bool {
-            var values = [own, other]
-            for order in orders {
-                values.append(try nextPlace(in: owners[order.isOwn ? 0 : 1], order.isOwn ? own : other, side.table, order.column))
-            }
-            let statement = try connection.statement(sql)
-            for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
-            try statement.run()
-            return statement.changes > 0
-        }
-        let changed = try insert(link.owner.primaryKey, link.destination.primaryKey)
-        if side.isSymmetric { _ = try insert(link.destination.primaryKey, link.owner.primaryKey) }
+    private func touch(_ link: LinkChange, _ side: JoinSide) {
+        guard history.isEnabled else { return }
+        history.touch(link.owner, bit: layout.entities[link.owner.entityIndex]?.toManyBits[link.relationship])
+        history.touch(link.destination, bit: layout.entities[link.destination.entityIndex]?.toManyBits[side.inverse])
+    }
+
+    private func insert(_ link: LinkChange, _ insertion: LinkInsertion) throws(StoreError) -> Bool {
+        let (own, other) = (link.owner.primaryKey, link.destination.primaryKey)
+        let changed = try insert(own, other, insertion)
+        if insertion.side.isSymmetric { _ = try insert(other, own, insertion) }
         return changed
+    }
+
+    private func insert(_ own: Int64, _ other: Int64, _ insertion: LinkInsertion) throws(StoreError) -> Bool {
+        let (statement, side) = (insertion.statement, insertion.side)
+        for (place, order) in insertion.orders.enumerated() {
+            let position = try nextPlace(
+                in: order.isOwn ? side.ownColumn : side.otherColumn, order.isOwn ? own : other, side.table, order.column)
+            statement.bind(position, Int32(3 + place))
+        }
+        statement.bind(own, 1)
+        statement.bind(other, 2)
+        try statement.run()
+        return statement.changes > 0
     }
 
     private func remove(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
@@ -228,5 +231,42 @@ extension StoreWriter {
             touched.insert(row)
             history.touch(row, bit: bit(entity))
         }
+    }
+}
+
+/// The statement that adds join records of one relationship, prepared once for consecutive links.
+private struct LinkInsertion {
+    let side: JoinSide
+    let statement: PreparedStatement
+    /// Positions in the lists of the owner and of the destination.
+    let orders: [(column: String, isOwn: Bool)]
+    private let owner: (store: UInt16, entity: UInt16)
+    private let destination: (store: UInt16, entity: UInt16)
+    private let relationship: Int
+
+    init(_ link: LinkChange, _ side: JoinSide, inverseOrder: String?, _ connection: Connection) throws(StoreError) {
+        var columns = [side.ownColumn, side.otherColumn]
+        var orders: [(column: String, isOwn: Bool)] = []
+        for (order, isOwn) in [(side.orderColumn, true), (inverseOrder, false)] {
+            guard let order, !columns.contains(order) else { continue }
+            columns.append(order)
+            orders.append((order, isOwn))
+        }
+        self.side = side
+        self.orders = orders
+        owner = (link.owner.store, link.owner.entity)
+        destination = (link.destination.store, link.destination.entity)
+        relationship = link.relationship
+        statement = try connection.statement(
+            """
+            INSERT OR IGNORE INTO \(identifier(side.table)) (\(columns.map(identifier).joined(separator: ", "))) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+            """)
+    }
+
+    /// Whether the link has the same owner entity, relationship and destination entity, which were checked.
+    func covers(_ link: LinkChange) -> Bool {
+        (link.owner.store, link.owner.entity) == owner && (link.destination.store, link.destination.entity) == destination
+            && link.relationship == relationship
     }
 }

@@ -88,15 +88,16 @@ extension NSManagedObjectContext {
         let coordinator = requireCoordinator()
         guard !unloadedOwners.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
         let keys = unloadedOwners.map(\.key)
-        var members: [RowKey: [RowKey]] = [:]
         let relationship = coordinator.layouts[keys[0].entityIndex].entity.toMany[group.index]
-        let (chunks, pairs) = try store.translated {
+        let (chunks, joined) = try store.translated {
             try file.read { reader in
                 let chunks = try reader.packedMembers(of: keys, toMany: group.index)
-                return (chunks, chunks == nil ? try reader.destinations(of: keys, toMany: group.index) : [:])
+                return (chunks, chunks == nil ? try reader.memberLists(of: keys, toMany: group.index) : (lists: [], members: []))
             }
         }
+        var lists = joined.lists
         if let chunks, case .slot(let inverse) = relationship.inverse {
+            var members: [RowKey: [RowKey]] = [:]
             // References may name the declared entity; owners are keyed by their own entity.
             let ownKeys = Dictionary(keepingFirst: keys.map { ($0.primaryKey, $0) })
             for chunk in chunks {
@@ -106,18 +107,18 @@ extension NSManagedObjectContext {
                     members[owner, default: []].append(chunk.key(at: offset))
                 }
             }
+            lists = unloadedOwners.map { members[$0.key] ?? [] }
+            for keys in lists { for key in keys { result.insert(key) } }
         } else {
-            members = pairs
+            for key in joined.members { result.insert(key) }
         }
-        for owner in unloadedOwners {
-            let keys = members[owner.key] ?? []
+        for (owner, keys) in zip(unloadedOwners, lists) {
             if let object = owner.object {
                 object.toMany[group.index].load(keys)
                 // Unsaved changes count.
-                for key in object.toMany[group.index].orderedMembers { result.insert(key) }
+                for key in object.toMany[group.index].added { result.insert(key) }
             } else {
                 prefetched.insertMembers(keys, of: owner.key, toMany: group.index)
-                for key in keys { result.insert(key) }
             }
         }
     }
