@@ -219,7 +219,7 @@ extension Replica {
     ) {
         let metadata = zones[zone], redirects = metadata.redirects
         loaded.restoreRedirects(of: page.deletions) { record(named: $0, in: zone) }
-        var names = needs.names + loaded.successors.values.sorted()
+        var names = needs.names + loaded.successors.values.sorted() + loaded.namesTakenOffLists(by: page, mapping: mapping)
         if !page.moreComing {
             loaded.parked += references.filter { redirects[$0.destination] != nil }
             names += loaded.parked.map(\.destination) + metadata.links.values.flatMap { [$0.pair.first, $0.pair.second] }.sorted()

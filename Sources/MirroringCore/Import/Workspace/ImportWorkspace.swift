@@ -112,11 +112,6 @@ struct ImportWorkspace {
         return nil
     }
 
-    /// Whether this device merged an object into another one, and has not sent its deletion.
-    func isMergedHere(_ state: RecordState) -> Bool {
-        state.stage == .needsDelete && state.changeTag != nil && state.ancestor.unapplied[MirrorNames.mergedFor] != nil
-    }
-
     /// Whether the record of an object that was merged here has other unique values by now: it is another object then.
     func isSeparate(_ record: Record, _ state: RecordState) -> Bool {
         guard state.stage == .needsDelete, case .string(let values)? = state.ancestor.unapplied[MirrorNames.mergedFor]?.value else {
