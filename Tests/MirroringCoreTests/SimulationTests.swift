@@ -85,8 +85,8 @@ import ValueSimulation
     @Test func aLessonOfAwaitedEditsStaysLearnt() { #expect(FeatureWorld.violations(seed: 6_123_126) == []) }
 
     /// A document was relocated with a link to a withheld label, which has the name of a label in the share: no rows were linked. An unsent
-    /// link of two relocated objects, one of which was withheld, stayed in the home zone.
-    @Test(arguments: [6_029_500, 7_028_658] as [UInt64])
+    /// link of two relocated objects, one of which was withheld, stayed in the home zone. A withheld document was deleted without its links.
+    @Test(arguments: [6_029_500, 7_028_658, 7_077_359] as [UInt64])
     func lessonsOfLinksToWithheldObjectsStayLearnt(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }

@@ -145,7 +145,10 @@ package struct ImportNeeds: Sendable {
             if partner.stage == .needsUpload || loaded.records[record] != nil { wantRow(partner.key) }
         }
         for name in page.deletions {
-            guard let state = loaded.records[name] else { continue }
+            guard let state = loaded.records[name] else {
+                if loaded.deletedWithheld.contains(name) { details.linkEnds.append(name) }
+                continue
+            }
             wantRow(state.key)
             details.referred.append(state.key)
             details.linkEnds.append(name)

@@ -170,6 +170,11 @@ extension Replica {
         }
         if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
         if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
+        if !metadata.withheld.isEmpty {
+            loaded.findDeletedWithheld(in: page, mapping: mapping, withheld: { metadata.withheld[$0]?.record }) { name in
+                zones.numbers.contains { $0 != zone && (zones[$0].records.contains(name) || zones[$0].withheld[name] != nil) }
+            }
+        }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
         let details = needs.details(loaded)
