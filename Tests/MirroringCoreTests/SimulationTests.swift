@@ -74,8 +74,9 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
-    /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed.
-    @Test(arguments: [5_021_932, 6_014_361] as [UInt64])
+    /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed;
+    /// the label of a relocated document was merged into one that stayed.
+    @Test(arguments: [5_021_932, 6_014_361, 7_086_513] as [UInt64])
     func lessonsOfStayingLinksStayLearnt(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
