@@ -103,8 +103,8 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
-    /// Records that every device withholds refer to relocated objects.
-    @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213] as [UInt64])
+    /// Records that every device withholds, or join records of them, refer to relocated objects.
+    @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213, 8_046_679] as [UInt64])
     func withheldRecordsKeepTheirReferences(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
