@@ -162,6 +162,7 @@ extension Replica {
         let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
+        loaded.records.reserveCapacity(needs.names.count)
         for name in needs.names { if let state = record(named: name, in: zone) { loaded.records[name] = state } }
         let references = metadata.deferredReferences
         if !references.isEmpty {
@@ -169,12 +170,12 @@ extension Replica {
             loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         }
         if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
-        if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         if !metadata.withheld.isEmpty {
             loaded.findDeletedWithheld(in: page, mapping: mapping, withheld: { metadata.withheld[$0]?.record }) { name in
                 zones.numbers.contains { $0 != zone && (zones[$0].records.contains(name) || zones[$0].withheld[name] != nil) }
             }
         }
+        if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
         let details = needs.details(loaded)

@@ -58,8 +58,8 @@ struct ImportWorkspace {
             records = page.records
         } else {
             // A page may name a record twice: the later state counts.
-            var latest: [String: Int] = [:]
-            for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
+            var latest = [String: Int](minimumCapacity: page.records.count)
+            for index in page.records.indices { latest[page.records[index].recordName] = index }
             let isPlain = deletions.isEmpty && latest.count == page.records.count
             records =
                 isPlain
