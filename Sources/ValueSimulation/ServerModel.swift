@@ -72,7 +72,11 @@ package struct ServerModel: Sendable {
 
     private mutating func save(_ record: Record, _ fields: [String: Field], _ stamp: RecordStamp) -> ItemOutcome {
         var record = record
-        for (name, field) in fields { record.fields[name] = field.value == nil ? nil : field }
+        if record.fields.isEmpty, !fields.values.contains(where: { if case nil = $0.value { true } else { false } }) {
+            record.fields = fields
+        } else {
+            for (name, field) in fields { record.fields[name] = field.value == nil ? nil : field }
+        }
         // Addresses differ from response to response, as on real servers.
         for (name, field) in assets.isEmpty ? [:] : record.fields {
             if case .asset(var asset)? = field.value {
@@ -95,20 +99,19 @@ package struct ServerModel: Sendable {
 
     package func page(after token: String?, limit: Int) -> ImportPage {
         let from = token.flatMap { Int($0) } ?? 0
-        var page = ImportPage(records: [], deletions: [], askedWith: token, token: "", moreComing: false)
+        var changed: [Record] = [], deletions: [String] = [], moreComing = false
         var last = max(from, counter), count = 0
         for item in feed[index(after: from)...] where item.isLast {
             let record = records[item.name]
             if record == nil, token == nil { continue }
             guard count < limit else {
-                page.moreComing = true
+                moreComing = true
                 break
             }
-            if let record { page.records.append(record) } else { page.deletions.append(item.name) }
+            if let record { changed.append(record) } else { deletions.append(item.name) }
             (last, count) = (item.number, count + 1)
         }
-        page.token = String(last)
-        return page
+        return ImportPage(records: changed, deletions: deletions, askedWith: token, token: String(last), moreComing: moreComing)
     }
 
     /// The index of the first change behind a number.

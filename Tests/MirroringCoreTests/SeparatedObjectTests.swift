@@ -151,6 +151,47 @@ import Testing
         #expect(plan.bookkeeping.records.first { $0.recordName == "n" }?.stage == .needsUpload)
     }
 
+    /// Returns the plan of a page in which the record `a` lists nothing any more, after this device merged `b` into it.
+    ///
+    /// - Parameter isSent: Whether the server has deleted `b`.
+    private func planWithoutList(isSent: Bool) throws -> ImportPlan {
+        let trips = try row(tag, 1, "name", .string("trips"))
+        var state = survivor()
+        state.stage = .uploaded
+        state.merged = MergedNames(["b"])
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": state]
+        loaded.rows = [trips.key: trips]
+        loaded.existing = [trips.key]
+        var record = Record(recordName: "a", recordType: "CD_Tag", recordChangeTag: "5")
+        record.fields = ["CD_name": Field(.string("trips")), MirrorNames.entityNameField: Field(.string("Tag"))]
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        #expect(loaded.namesTakenOffLists(by: page, mapping: mapping) == ["b"])
+        if !isSent {
+            var merged = separated
+            merged.stage = .needsDelete
+            let shared = try #require(mapping.uniqueValues(of: trips).first)
+            merged.ancestor.unapplied = [MirrorNames.mergedFor: Field(.string(mapping.recordName(for: shared)))]
+            loaded.records["b"] = merged
+        }
+        loaded.successors = ["b": "a"]
+        return ImportPlan.make(page, loaded: loaded, mapping: mapping)
+    }
+
+    /// Another device had merged the two for another name, and found that they differ in that. This device deleted `b` as an ordinary
+    /// object: notes lost their tag on all devices.
+    @Test func anObjectThatThisDeviceMergesStaysOnTheList() throws {
+        let state = try #require(try planWithoutList(isSent: false).bookkeeping.records.first { $0.recordName == "a" })
+        #expect(state.merged.names == ["b"])
+        #expect(state.stage == .needsUpload)
+    }
+
+    @Test func anObjectThatIsDeletedOnTheServerIsTakenOffTheList() throws {
+        let state = try #require(try planWithoutList(isSent: true).bookkeeping.records.first { $0.recordName == "a" })
+        #expect(state.merged.names == [])
+        #expect(state.stage == .uploaded)
+    }
+
     @Test func aLaterVersionOfASeparatedObjectStillNamesTheRecord() throws {
         var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
         record.fields = ["CD_name": Field(.string("rides")), MirrorNames.entityNameField: Field(.string("Tag"))]

@@ -74,8 +74,9 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
-    /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed.
-    @Test(arguments: [5_021_932, 6_014_361] as [UInt64])
+    /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed;
+    /// the label of a relocated document was merged into one that stayed.
+    @Test(arguments: [5_021_932, 6_014_361, 7_086_513] as [UInt64])
     func lessonsOfStayingLinksStayLearnt(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
@@ -85,8 +86,8 @@ import ValueSimulation
     @Test func aLessonOfAwaitedEditsStaysLearnt() { #expect(FeatureWorld.violations(seed: 6_123_126) == []) }
 
     /// A document was relocated with a link to a withheld label, which has the name of a label in the share: no rows were linked. An unsent
-    /// link of two relocated objects, one of which was withheld, stayed in the home zone.
-    @Test(arguments: [6_029_500, 7_028_658] as [UInt64])
+    /// link of two relocated objects, one of which was withheld, stayed in the home zone. A withheld document was deleted without its links.
+    @Test(arguments: [6_029_500, 7_028_658, 7_077_359] as [UInt64])
     func lessonsOfLinksToWithheldObjectsStayLearnt(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
@@ -102,8 +103,8 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
-    /// Records that every device withholds refer to relocated objects.
-    @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213] as [UInt64])
+    /// Records that every device withholds, or join records of them, refer to relocated objects.
+    @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213, 8_046_679] as [UInt64])
     func withheldRecordsKeepTheirReferences(seed: UInt64) {
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }

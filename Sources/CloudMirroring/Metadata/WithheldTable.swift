@@ -95,6 +95,18 @@ extension SyncMetadataReader {
         return record
     }
 
+    /// Returns `true` if another zone has a record of the name, shown or withheld.
+    func isElsewhere(_ name: String) throws -> Bool {
+        var exists = false
+        try reader.query(
+            """
+            SELECT 1 FROM TARN_RECORD WHERE name = ?1 AND zone IN (SELECT number FROM TARN_ZONE WHERE number <> ?2) UNION ALL \
+            SELECT 1 FROM TARN_INCOMPLETE WHERE name = ?1 AND zone IN (SELECT number FROM TARN_ZONE WHERE number <> ?2) LIMIT 1
+            """, [.text(name), .int(zone)]
+        ) { _ in exists = true }
+        return exists
+    }
+
     func hasIncomplete() throws -> Bool {
         var hasAny = false
         try reader.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in hasAny = true }

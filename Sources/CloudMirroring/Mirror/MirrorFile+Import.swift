@@ -175,6 +175,11 @@ extension MirrorFile {
             loaded.parked += try metadata.deferredReferences(to: name)
         }
         try loadSuccessors(page, needs, metadata, into: &loaded)
+        if try !page.deletions.isEmpty && metadata.hasIncomplete() {
+            try loaded.findDeletedWithheld(
+                in: page, mapping: mapping, withheld: { try metadata.withheldRecord(named: $0) },
+                isElsewhere: { try metadata.isElsewhere($0) })
+        }
         if zone.isHome { try loadRelocatedReferences(reader, into: &loaded) }
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)

@@ -95,7 +95,7 @@ extension MirrorFile {
             try !loaded.successors.isEmpty || metadata.hasMerged()
                 || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty })
         else { return }
-        var names = needs.names + loaded.successors.values.sorted()
+        var names = needs.names + loaded.successors.values.sorted() + loaded.namesTakenOffLists(by: page, mapping: mapping)
         if !page.moreComing {
             let inUse = Set(try metadata.mergedNamesInUse() + page.records.flatMap { mapping.mergedNames(of: $0).names })
             for name in inUse.sorted() {

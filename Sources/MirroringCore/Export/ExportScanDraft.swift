@@ -31,7 +31,9 @@ extension ExportScan {
             records = loaded.records
             records.reserveCapacity(count)
             recordOrder.reserveCapacity(count)
-            keyByName = Dictionary(loaded.records.values.map { ($0.recordName, $0.key) }, uniquingKeysWith: { first, _ in first })
+            keyByName =
+                mapping.links.isEmpty
+                ? [:] : Dictionary(loaded.records.values.map { ($0.recordName, $0.key) }, uniquingKeysWith: { first, _ in first })
             links = [:]
             parkedBySource = Dictionary(grouping: loaded.parked, by: \.key.source)
             for link in loaded.links where links[link.recordName] == nil { index(link) }

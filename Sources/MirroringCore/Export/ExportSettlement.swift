@@ -190,7 +190,9 @@ extension RecordState {
         let isNew = item.operation == .create
         var fields = record.fields
         // Responses have most fields: to look for the others takes less time than to merge them.
-        func complete(with others: [String: Field]) { for (name, field) in others where fields[name] == nil { fields[name] = field } }
+        func complete(with others: [String: Field]) {
+            for (name, field) in others where !fields.keys.contains(name) { fields[name] = field }
+        }
         complete(with: sent)
         if !isNew {
             complete(with: ancestor.fields)
@@ -198,12 +200,14 @@ extension RecordState {
         }
         var adopted = entity.ancestor(of: fields)
         // Other fields of the response are not applied to the row, even if this version of the model knows them.
-        let others = isNew ? Array(record.fields.keys) : Array(record.fields.keys) + ancestor.unapplied.keys
-        for name in others where sent[name] == nil && (isNew || ancestor.fields[name] == nil) {
+        func withdraw(_ name: String) {
+            guard !sent.keys.contains(name), isNew || !ancestor.fields.keys.contains(name) else { return }
             if let field = adopted.fields.removeValue(forKey: name) { adopted.unapplied[name] = field }
         }
-        adopted.digests = ancestor.digests.filter { adopted.fields[$0.key] != nil }
-        adopted.digests.merge(item.uploadedDigests) { _, sent in sent }
+        for name in record.fields.keys { withdraw(name) }
+        if !isNew { for name in ancestor.unapplied.keys { withdraw(name) } }
+        if !ancestor.digests.isEmpty { adopted.digests = ancestor.digests.filter { adopted.fields.keys.contains($0.key) } }
+        if !item.uploads.isEmpty || !item.digests.isEmpty { adopted.digests.merge(item.uploadedDigests) { _, sent in sent } }
         ancestor = adopted
         changeTag = record.recordChangeTag
         modified = record.modified

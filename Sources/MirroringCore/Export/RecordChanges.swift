@@ -62,7 +62,10 @@ struct RecordChanges {
         }
         Self.makeRoom(&placed, others: Self.bytes(ofOthersIn: ancestor, entity), limits: limits)
 
-        if isNew { fields[MirrorNames.entityNameField] = Field(.string(entity.name)) }
+        if isNew {
+            fields.reserveCapacity(placed.count + 1)
+            fields[MirrorNames.entityNameField] = Field(.string(entity.name))
+        }
         for item in placed { put(item, isNew: isNew) }
     }
 

@@ -67,8 +67,9 @@ package struct ImportNeeds: Sendable {
     package init(_ page: ImportPage, mapping: RecordMapping) {
         self.page = page
         self.mapping = mapping
-        var seen: Set<String> = []
+        var seen = Set<String>(minimumCapacity: page.records.count + page.deletions.count)
         func want(_ name: String) { if seen.insert(name).inserted { names.append(name) } }
+        contents.reserveCapacity(page.records.count)
         for record in page.records {
             if let pair = mapping.pair(of: record) {
                 contents.append(.link(pair))
@@ -79,7 +80,8 @@ package struct ImportNeeds: Sendable {
                 contents.append(.object(entity))
                 want(record.recordName)
                 parked.append(record.recordName)
-                for name in mapping.mergedNames(of: record).names.sorted() {
+                let merged = mapping.mergedNames(of: record).names
+                for name in merged.isEmpty ? [] : merged.sorted() {
                     want(name)
                     parked.append(name)
                 }
@@ -145,7 +147,10 @@ package struct ImportNeeds: Sendable {
             if partner.stage == .needsUpload || loaded.records[record] != nil { wantRow(partner.key) }
         }
         for name in page.deletions {
-            guard let state = loaded.records[name] else { continue }
+            guard let state = loaded.records[name] else {
+                if loaded.deletedWithheld.contains(name) { details.linkEnds.append(name) }
+                continue
+            }
             wantRow(state.key)
             details.referred.append(state.key)
             details.linkEnds.append(name)

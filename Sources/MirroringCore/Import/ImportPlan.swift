@@ -61,6 +61,8 @@ package struct ImportPlan: Sendable {
         package var former: [String: Ancestor] = [:]
         /// Names of records with unique values that rows of other zones have.
         package var heldBack: Set<String> = []
+        /// Names of withheld objects that the page deletes.
+        var deletedWithheld: Set<String> = []
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 

@@ -159,10 +159,7 @@ extension EntityMapping {
     /// Splits a record's fields into an ancestor: understood fields and others, without empty and passing parts.
     package func ancestor(of fields: [String: Field]) -> Ancestor {
         // Most records have nothing else.
-        let isUnderstood = fields.allSatisfy { name, field in
-            if case .asset = field.value { false } else { field.value != nil && knownFields.contains(name) }
-        }
-        if isUnderstood { return Ancestor(fields: fields) }
+        if isUnderstood(fields) { return Ancestor(fields: fields) }
         var ancestor = Ancestor()
         for (name, field) in fields where name != MirrorNames.encryption {
             guard let value = field.value else { continue }
@@ -175,5 +172,15 @@ extension EntityMapping {
             }
         }
         return ancestor
+    }
+
+    private func isUnderstood(_ fields: [String: Field]) -> Bool {
+        for (name, field) in fields {
+            switch field.value {
+            case .asset, nil: return false
+            default: if !knownFields.contains(name) { return false }
+            }
+        }
+        return true
     }
 }

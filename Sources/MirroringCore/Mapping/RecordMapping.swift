@@ -16,7 +16,8 @@ package struct RecordMapping: Sendable {
     package let links: [LinkKind: LinkMapping]
     /// By index of the entity, and by index into its `toMany`: names of a link kind are too long to be made at each lookup.
     private let linksOfEntities: [[LinkMapping?]]
-    private let roots: [String: Int]
+    /// By the record types of root entities.
+    private let roots: RootEntities
     /// By the names that entities have on the server.
     private let entitiesByName: [String: Int]
     /// By index of the entity, and by the name that a to-many relationship has on the server.
@@ -51,9 +52,7 @@ package struct RecordMapping: Sendable {
             entity.toMany.indices.map { Self.link(of: entity, at: $0, in: model, extensions).flatMap { links[$0.kind] } }
         }
         hasEncryptedFields = entities.values.contains(where: \.hasEncryptedFields)
-        roots = Dictionary(
-            included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].syncName), $0.root) },
-            uniquingKeysWith: { first, _ in first })
+        roots = RootEntities(included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].syncName), $0.root) })
         // An entity outside of the configuration may have the name of one inside, whose records these are.
         entitiesByName = Dictionary((included + model.entities).map { ($0.syncName, $0.index) }, uniquingKeysWith: { first, _ in first })
         toManyByName = model.entities.map { entity in
@@ -127,6 +126,25 @@ package struct RecordMapping: Sendable {
     }
 }
 
+/// The root entities, by record type. To compare a few types takes less time than to hash one.
+private struct RootEntities: Sendable {
+    private static let comparedMax = 8
+
+    private var few: [(type: String, root: Int)] = []
+    private let byType: [String: Int]
+
+    init(_ entities: [(type: String, root: Int)]) {
+        byType = Dictionary(entities, uniquingKeysWith: { first, _ in first })
+        if byType.count <= Self.comparedMax { few = byType.map { ($0.key, $0.value) } }
+    }
+
+    subscript(type: String) -> Int? {
+        if few.isEmpty { return byType[type] }
+        for entity in few where entity.type == type { return entity.root }
+        return nil
+    }
+}
+
 /// The mapped entities, by index.
 package struct EntityMappings: Sendable {
     private let mappings: [EntityMapping?]
@@ -156,7 +174,7 @@ package final class EntityMapping: Sendable {
     /// Constraints whose values make objects the same thing: those of the root entity first.
     let uniqueKeys: [UniqueKey]
     /// Fields that this model understands, among them those of assets.
-    let knownFields: Set<String>
+    let knownFields: KnownNames
     package let hasEncryptedFields: Bool
     /// The entity's own lenses, and those of its ancestors.
     package let lenses: [LensMapping]
@@ -175,7 +193,8 @@ package final class EntityMapping: Sendable {
         hasEncryptedFields = properties.contains(where: \.isEncrypted)
         self.lenses = Lens.all(of: entity, in: model, lenses).compactMap { [name, properties] in LensMapping($0, of: name, properties) }
         earlierSlots = Set(self.lenses.flatMap { $0.earlier.map(\.slot) })
-        knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
+        knownFields = KnownNames(
+            [MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }
 
     func property(named name: String) -> PropertyMapping? { properties.first { $0.name == name } }

@@ -29,7 +29,7 @@ package struct ForwardedEdits: Sendable {
     package private(set) var edited: [RowKey] = []
     package private(set) var unapplied: [Unapplied] = []
     package private(set) var connections: [Connection] = []
-    /// Links that arrived.
+    /// Links that arrived, and those that took their place because an end was merged.
     package private(set) var links: [LinkState] = []
 
     /// - Parameter plan: The import of a page of the source zone.
@@ -47,7 +47,7 @@ package struct ForwardedEdits: Sendable {
             case .delete: continue
             }
         }
-        self.links = links.filter { $0.stage == .uploaded }
+        self.links = links.filter(\.isLive)
     }
 
     /// Returns the zone to which an object of the home zone follows others; nil if it stays.

@@ -11,6 +11,9 @@ extension RecordState {
     var separatedFrom: String? {
         if case .string(let name)? = ancestor.unapplied[MirrorNames.separatedFrom]?.value { name } else { nil }
     }
+
+    /// Whether this device merged the object into another one, and has not sent its deletion.
+    var isMergedHere: Bool { stage == .needsDelete && changeTag != nil && ancestor.unapplied[MirrorNames.mergedFor] != nil }
 }
 
 extension ImportPlan.Loaded {
@@ -28,5 +31,28 @@ extension ImportPlan.Loaded {
             records[former] = survivor
             successors[name] = former
         }
+    }
+
+    /// Returns the superseded records that records of a page no longer list. The caller loads them: this device may have merged them, too.
+    package func namesTakenOffLists(by page: ImportPage, mapping: RecordMapping) -> [String] {
+        page.records.flatMap { record -> [String] in
+            guard let listed = records[record.recordName]?.merged.names, !listed.isEmpty else { return [] }
+            return listed.subtracting(mapping.mergedNames(of: record).names).sorted()
+        }
+    }
+}
+
+extension RecordState {
+    /// Keeps objects on the list of superseded records that another device took off, if this device merged them as well, for values that
+    /// they still have, and has not sent their deletion.
+    ///
+    /// - Parameter former: The list before the merge.
+    /// - Returns: Whether there are any.
+    mutating func keepMerged(since former: MergedNames, in work: ImportWorkspace) -> Bool {
+        let names = former.names.subtracting(merged.names).filter { name in
+            work.redirects[name] == recordName && !work.deletions.contains(name) && work.objects[name]?.isMergedHere == true
+        }
+        merged.formUnion(MergedNames(names))
+        return !names.isEmpty
     }
 }

@@ -24,7 +24,6 @@ extension Replica {
 
     /// - Parameter history: Changes of objects in one zone.
     mutating func scan(_ history: [LocalTransaction], in zone: Int64) {
-        let metadata = zones[zone]
         let scan = ExportScan(history, mapping: mapping)
         let needs = scan.needs
         if needs.keys.isEmpty { return }
@@ -39,12 +38,14 @@ extension Replica {
                 if let state = current(key)?.state { loaded.records[key] = stored(state) }
             }
         }
-        loaded.links = metadata.links(
-            touching: Set((needs.listings.map(\.owner) + needs.deleted).compactMap { loaded.records[$0]?.recordName }))
+        if !zones[zone].links.isEmpty {
+            loaded.links = zones[zone].links(
+                touching: Set((needs.listings.map(\.owner) + needs.deleted).compactMap { loaded.records[$0]?.recordName }))
+        }
         for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) {
             if let state = record(named: end, in: zone), loaded.records[state.key] == nil { loaded.records[state.key] = state }
         }
-        loaded.parked = metadata.deferredReferences
+        loaded.parked = zones[zone].deferredReferences
         loaded.existing = Set((needs.keys + needs.listings.map(\.owner) + loaded.records.keys).filter { rows.contains($0) })
         if mapping.hasUniqueness { loaded.uniqueNames = uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, in: zone) }
         let names = NewRecordNames(count: scan.namesAtMost(loaded)) { [device, lastName] in "\(device)\(lastName + 1 + $0)" }
@@ -54,12 +55,12 @@ extension Replica {
     }
 
     package func pendingRecords(in zone: Int64) -> [RecordState] {
-        let metadata = zones[zone]
-        let pending = metadata.records.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        let pending = zones[zone].records.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
         if pending.isEmpty { return [] }
         if !pending.contains(where: { $0.stage == .needsDelete }) {
             return pending.sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }.map { stored($0) }
         }
+        let metadata = zones[zone]
         // The server learns of the survivor of a merge before it learns of the deletion of the duplicate.
         let redirects = mapping.hasUniqueness ? metadata.redirects : [:]
         return pending.filter { state in
@@ -72,7 +73,8 @@ extension Replica {
     }
 
     package func pendingLinks(in zone: Int64) -> [LinkState] {
-        zones[zone].links.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        if zones[zone].links.isEmpty { return [] }
+        return zones[zone].links.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
             .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
     }
 
@@ -85,16 +87,16 @@ extension Replica {
     }
 
     package mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits(), in zone: Int64 = MirrorZone.home) -> BatchPlan {
-        let metadata = zones[zone]
         let pending = pendingRecords(in: zone)
         var loaded = BatchPlan.Loaded()
+        loaded.rows.reserveCapacity(pending.count)
         for state in pending where state.stage == .needsUpload {
             guard let row = rows[state.key] else { continue }
             loaded.rows[state.key] = row
             if zone != MirrorZone.home { loaded.receipts[state.recordName] = stamp(of: row, for: state) }
         }
-        loaded.names = metadata.names
-        loaded.parked = metadata.deferredReferences
+        loaded.names = zones[zone].names
+        loaded.parked = zones[zone].deferredReferences
         let plan = BatchPlan.plan(
             records: pending, links: pendingLinks(in: zone), loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
         write(plan.changes, in: zone)
@@ -105,7 +107,7 @@ extension Replica {
         _ batch: BatchPlan, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]], in zone: Int64 = MirrorZone.home
     ) -> BatchVerdict {
         let metadata = zones[zone]
-        var records: [String: RecordState] = [:]
+        var records = [String: RecordState](minimumCapacity: batch.items.count)
         var links: [String: LinkState] = [:]
         for item in batch.items {
             if item.isLink {

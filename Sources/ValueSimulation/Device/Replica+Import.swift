@@ -162,6 +162,7 @@ extension Replica {
         let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
+        loaded.records.reserveCapacity(needs.names.count)
         for name in needs.names { if let state = record(named: name, in: zone) { loaded.records[name] = state } }
         let references = metadata.deferredReferences
         if !references.isEmpty {
@@ -169,6 +170,11 @@ extension Replica {
             loaded.parked = references.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         }
         if mapping.hasUniqueness { loadRedirects(page, needs, zone, references, &loaded) }
+        if !metadata.withheld.isEmpty {
+            loaded.findDeletedWithheld(in: page, mapping: mapping, withheld: { metadata.withheld[$0]?.record }) { name in
+                zones.numbers.contains { $0 != zone && (zones[$0].records.contains(name) || zones[$0].withheld[name] != nil) }
+            }
+        }
         if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
         loaded.links = needs.names.compactMap { metadata.links[$0] }
@@ -219,7 +225,7 @@ extension Replica {
     ) {
         let metadata = zones[zone], redirects = metadata.redirects
         loaded.restoreRedirects(of: page.deletions) { record(named: $0, in: zone) }
-        var names = needs.names + loaded.successors.values.sorted()
+        var names = needs.names + loaded.successors.values.sorted() + loaded.namesTakenOffLists(by: page, mapping: mapping)
         if !page.moreComing {
             loaded.parked += references.filter { redirects[$0.destination] != nil }
             names += loaded.parked.map(\.destination) + metadata.links.values.flatMap { [$0.pair.first, $0.pair.second] }.sorted()

@@ -23,7 +23,7 @@ extension Replica {
     package func send(
         _ batch: BatchPlan, to server: inout ServerModel
     ) -> (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]]) {
-        var outcomes: [String: ItemOutcome] = [:]
+        var outcomes = [String: ItemOutcome](minimumCapacity: batch.items.count)
         var assets: [String: [String: AssetValue]] = [:]
         for item in batch.items {
             for upload in item.uploads { assets[item.recordName, default: [:]][upload.field] = server.upload(upload.content.bytes) }

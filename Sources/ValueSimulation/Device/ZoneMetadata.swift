@@ -127,5 +127,8 @@ package struct ZoneMetadata: Sendable {
             + withheld.values.filter { $0.generation < generation }.map(\.record.recordName).sorted()
     }
 
-    var missingNames: [String] { records.filter { $0.stage == .missing }.map(\.recordName).sorted() }
+    var missingNames: [String] {
+        let missing = records.filter { $0.stage == .missing }
+        return missing.isEmpty ? [] : missing.map(\.recordName).sorted()
+    }
 }

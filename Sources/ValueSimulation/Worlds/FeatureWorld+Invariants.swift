@@ -119,7 +119,8 @@ extension FeatureWorld {
         var found: [String] = []
         for (number, server) in cloud.zones {
             for record in server.records.values {
-                let isHidden = isWithheld(record.recordName, in: number)
+                let ends = mapping.pair(of: record).map { [$0.first, $0.second] } ?? []
+                let isHidden = ([record.recordName] + ends).contains { isWithheld($0, in: number) }
                 for name in isHidden ? [] : mapping.references(of: record) {
                     for (other, zone) in cloud.zones where other != number && zone.records[name] != nil && server.records[name] == nil {
                         if isWithheld(name, in: other) { continue }
@@ -136,8 +137,8 @@ extension FeatureWorld {
         return found.sorted()
     }
 
-    /// Whether every device withholds a record. Its object is related to no other one, and records keep their references: a device with
-    /// another version of the model may show it.
+    /// Whether every device withholds a record. Its object is related to no other one, and records and join records keep their references: a
+    /// device with another version of the model may show it.
     private func isWithheld(_ name: String, in zone: Int64) -> Bool { devices.allSatisfy { $0.zones[zone].withheld[name] != nil } }
 }
 

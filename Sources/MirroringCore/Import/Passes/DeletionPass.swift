@@ -16,6 +16,9 @@ struct DeletionPass {
             } else if let alternative = ObjectRekey.alternative(for: name, in: work) {
                 ObjectRekey.rekey(name, to: alternative, in: &work)
             } else {
+                if work.loaded.deletedWithheld.contains(name), work.redirects[name] == nil {
+                    ObjectDeletion.deleteLinks(to: name, in: &work)
+                }
                 ObjectDeletion.delete(name, in: &work)
             }
         }
@@ -46,12 +49,20 @@ enum ObjectDeletion {
             clearReferences(to: state, &work)
         }
         work.resolveAllReferences(of: name, entity)
-        // Links to the deleted object that another device made concurrently would stay on the server forever.
+        deleteLinks(to: name, in: &work)
+        work.objects.remove(name)
+    }
+
+    /// Links to a deleted object that another device made concurrently would stay on the server forever.
+    static func deleteLinks(to name: String, in work: inout ImportWorkspace) {
         for link in work.links.touching(name) where !work.deletions.contains(link.recordName) {
             // The server never had such a link.
-            if work.isReverted(name), link.changeTag == nil { _ = work.links.remove(link.recordName) } else { work.links.markForDeletion(link.recordName) }
+            if work.isReverted(name), link.changeTag == nil {
+                _ = work.links.remove(link.recordName)
+            } else {
+                work.links.markForDeletion(link.recordName)
+            }
         }
-        work.objects.remove(name)
     }
 
     private static func clearReferences(to deleted: RecordState, _ work: inout ImportWorkspace) {

@@ -48,7 +48,7 @@ struct LinkPass {
     /// Whether an object is deleted here. A relocated one brings its links to its destination zone, and links of a merged one belong to its
     /// survivor.
     private static func isDeleted(_ name: String, _ work: ImportWorkspace) -> Bool {
-        guard let state = work.objects[name], state.stage == .needsDelete, !work.isMergedHere(state) || work.survivor(of: name) == nil
+        guard let state = work.objects[name], state.stage == .needsDelete, !state.isMergedHere || work.survivor(of: name) == nil
         else {
             return false
         }

@@ -12,7 +12,7 @@ enum ObjectRekey {
     /// Resolves opposite merges: the record of an object that was merged here lists the survivor as superseded.
     static func resolveOppositeMerge(by record: Record, in work: inout ImportWorkspace) {
         let name = record.recordName
-        guard work.mapping.hasUniqueness, let state = work.objects[name], work.isMergedHere(state),
+        guard work.mapping.hasUniqueness, let state = work.objects[name], state.isMergedHere,
             let survivor = work.localSurvivor(of: name),
             let survivorState = work.objects[survivor], state.key.entityIndex == survivorState.key.entityIndex,
             work.mapping.mergedNames(of: record).names.contains(survivor), !work.isSeparate(record, state)
@@ -25,7 +25,7 @@ enum ObjectRekey {
     static func alternative(for name: String, in work: ImportWorkspace) -> String? {
         guard work.mapping.hasUniqueness, let state = work.objects[name], work.rows.exists(state.key) else { return nil }
         return state.merged.names.sorted().first { candidate in
-            guard let merged = work.objects[candidate], work.isMergedHere(merged), merged.key.entityIndex == state.key.entityIndex,
+            guard let merged = work.objects[candidate], merged.isMergedHere, merged.key.entityIndex == state.key.entityIndex,
                 !work.deletions.contains(candidate)
             else { return false }
             // The device that deleted it did not know of the merge, or merged the opposite way.

@@ -127,13 +127,15 @@ struct RecordPass {
             case .rank, .merged: break
             }
         }
+        let listed = state.merged
         state.adopt(outcome.adopted)
         if let names = outcome.mergedNames { state.merged = names }
+        let keepsMerged = !listed.names.isEmpty && state.keepMerged(since: listed, in: work)
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if let encrypted { state.encrypted = encrypted }
         // A forwarded version is still to be stamped, also if the values are equal.
         let isForwarding = work.loaded.former[record.recordName] != nil
-        let isAhead = outcome.isLocalAhead || isForwarding || state.encrypted.isReplacingAny
+        let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || state.encrypted.isReplacingAny
         if state.stage != .needsDelete { state.stage = isAhead ? .needsUpload : .uploaded }
         state.failure = nil
         work.objects.put(state)

@@ -30,9 +30,12 @@ struct SupersessionPass {
         if !work.redirects.isEmpty {
             let arriving = Set(work.records.map(\.recordName))
             work.redirects = work.redirects.filter { [objects = work.objects] name, survivor in
-                // A redirect that is not sent yet is as valid as one that arrives.
+                // A redirect that is not sent yet is as valid as one that arrives, and so is that of an object with a deletion to be sent.
                 !arriving.contains(survivor)
-                    || objects[survivor].map { $0.merged.names.contains(name) && !$0.ancestor.mergedNames.names.contains(name) } ?? false
+                    || objects[survivor].map { state in
+                        state.merged.names.contains(name)
+                            && (!state.ancestor.mergedNames.names.contains(name) || objects[name]?.isMergedHere == true)
+                    } ?? false
             }
         }
         for record in work.records {

@@ -58,8 +58,8 @@ struct ImportWorkspace {
             records = page.records
         } else {
             // A page may name a record twice: the later state counts.
-            var latest: [String: Int] = [:]
-            for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
+            var latest = [String: Int](minimumCapacity: page.records.count)
+            for index in page.records.indices { latest[page.records[index].recordName] = index }
             let isPlain = deletions.isEmpty && latest.count == page.records.count
             records =
                 isPlain
@@ -110,11 +110,6 @@ struct ImportWorkspace {
             next = redirects[record]
         }
         return nil
-    }
-
-    /// Whether this device merged an object into another one, and has not sent its deletion.
-    func isMergedHere(_ state: RecordState) -> Bool {
-        state.stage == .needsDelete && state.changeTag != nil && state.ancestor.unapplied[MirrorNames.mergedFor] != nil
     }
 
     /// Whether the record of an object that was merged here has other unique values by now: it is another object then.
