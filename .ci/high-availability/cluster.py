@@ -22,7 +22,8 @@ TTL, LOOP_WAIT, RETRY_TIMEOUT = 20, 5, 5
 SETTINGS = {
     "ttl": TTL, "loop_wait": LOOP_WAIT, "retry_timeout": RETRY_TIMEOUT, "maximum_lag_on_failover": 1048576,
     "synchronous_mode": True, "synchronous_mode_strict": True,
-    "postgresql": {"use_pg_rewind": True, "parameters": {"max_connections": 150, "wal_log_hints": "on"}},
+    "postgresql": {"use_pg_rewind": True, "parameters": {
+        "max_connections": 150, "wal_log_hints": "on", "wal_retrieve_retry_interval": "1s", "recovery_init_sync_method": "syncfs"}},
 }
 
 
@@ -119,7 +120,7 @@ class Node:
                 start_new_session=True)
 
     def postmaster(self):
-        """The process ID of PostgreSQL; nil if it does not run."""
+        """The process ID of PostgreSQL; None if it does not run."""
         try:
             with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
                 pid = int(file.readline())

@@ -192,7 +192,7 @@ def main():
     parser.add_argument("--tarn", required=True)
     parser.add_argument("--patroni", required=True)
     parser.add_argument("--faults", default=",".join(FAULTS))
-    parser.add_argument("--freeze", type=float, default=60, help="seconds for which a process is frozen")
+    parser.add_argument("--freeze", type=float, default=45, help="seconds for which a process is frozen")
     parser.add_argument("--parameters", help="of the database's address, such as target_session_attrs=primary")
     parser.add_argument("--keep", action="store_true", help="leave logs and data in their folder")
     arguments = parser.parse_args()
