@@ -26,7 +26,11 @@ import Testing
                 relationships: [
                     Relationship(name: "board", destination: "Board", inverse: "columns", isOptional: !isStrict),
                     Relationship(name: "cards", destination: "Card", inverse: "column", isToMany: true, deleteRule: .cascade),
+                    Relationship(name: "labels", destination: "Label", inverse: "columns", isToMany: true),
                 ]),
+            Entity(
+                name: "Label", attributes: [Attribute(name: "name", type: .string)],
+                relationships: [Relationship(name: "columns", destination: "Column", inverse: "labels", isToMany: true)]),
             Entity(
                 name: "Card", attributes: [Attribute(name: "name", type: .string), Attribute(name: "image", type: .binaryData)],
                 relationships: [
@@ -166,6 +170,37 @@ import Testing
         try old.edit { $0.delete(try Self.find("Column", "one", $0)) }
         try await sync(old, phone)
         #expect(phone.container.syncStatus.incompleteCount == 1)
+    }
+
+    /// A client without the links deletes the object: no device had deleted them.
+    @Test func linksOfAWithheldObjectAreDeletedWithIt() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let old = try device("tablet", transport, isStrict: false)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try old.edit { context in
+            let board = context.insert("Board", ["name": "board"])
+            let column = context.insert("Column", ["name": "column", "board": board])
+            column.mutableSetValue(forKey: "labels").add(context.insert("Label", ["name": "label"]))
+        }
+        try await sync(old, phone)
+        try old.edit { try Self.find("Column", "column", $0).setValue(nil, forKey: "board") }
+        try await sync(old)
+        old.container.pauseSyncing()
+        try await sync(phone)
+        #expect(phone.container.syncStatus.incompleteCount == 1)
+        #expect(try await cloud.records(ofType: "CDMR").count { !$0.isDeleted } == 1)
+        let column = try #require(try await cloud.records(ofType: "CD_Column").first { !$0.isDeleted })
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
+        _ = try await client.modifyRecords(
+            ModifyRecordsRequest(
+                operations: [RecordOperation(.forceDelete, Record(recordName: column.recordName, recordType: "CD_Column"))],
+                zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
+            idempotencyKey: UUID().uuidString)
+        try await sync(phone)
+        #expect(phone.container.syncStatus.incompleteCount == 0)
+        #expect(try await cloud.records(ofType: "CDMR").allSatisfy(\.isDeleted))
     }
 
     @Test func anObjectUnderAConcurrentlyDeletedParentIsShownUnderItsNewOne() async throws {
