@@ -5,9 +5,10 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// The set that is the value of a to-many relationship behaves as Foundation's own set of the same objects.
+/// The set that is the value of a to-many relationship behaves as Foundation's own set of the same objects. A subclass of
+/// `NSSet` would fail: it is cast to an empty `Set`.
 @Suite struct MemberSetTests {
-    /// A book with so many genres. More than sixteen members are searched by an index.
+    /// A book with so many genres. The keys of up to sixteen are an array, those of more a hash table.
     private static func withGenres(_ count: Int, _ body: (NSManagedObjectContext, LibraryBook, [NSManagedObject]) throws -> Void) throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {

@@ -96,7 +96,7 @@ extension NSManagedObject {
 
     public final func _objects(_ key: ManagedPropertyKey) -> NSSet? {
         guard willRead(key) else { return nil }
-        return MemberSet(distinct: toManyObjects(key.toManyIndex(in: layout)))
+        return NSSet(members: toManyObjects(key.toManyIndex(in: layout)))
     }
     public final func _setObjects(_ key: ManagedPropertyKey, _ value: NSSet?) { setValue(value, forKey: key.name) }
     public final func _orderedObjects(_ key: ManagedPropertyKey) -> NSOrderedSet? {

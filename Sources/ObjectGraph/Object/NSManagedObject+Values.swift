@@ -129,7 +129,7 @@ extension NSManagedObject {
 
     /// The KVC value of a to-many relationship.
     final func collection(_ objects: [NSManagedObject], _ index: Int) -> Any {
-        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : MemberSet(distinct: objects)
+        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : NSSet(members: objects)
     }
 
     final func changedSlots() -> [Int] {

@@ -74,13 +74,14 @@ import Testing
         }
     }
 
-    @Test func aToManyRelationshipIsOneReadMoreAndPairsAreTwo() throws {
+    @Test func aToManyRelationshipIsOneReadMoreAndPairsAreTwoAndTheEntitiesOfTheirRows() throws {
         try context.performAndWait {
             let request = NSFetchRequest<NSManagedObject>(entityName: "Shelf")
             request.relationshipKeyPathsForPrefetching = ["books.genres"]
             var shelves: [NSManagedObject] = []
             let fetched = try statements { shelves = try context.fetch(request) }
-            #expect(fetched <= 4 * Self.oneRead)
+            // The entities of the distinct destinations are one statement more.
+            #expect(fetched <= 4 * Self.oneRead + 1)
             let read = try statements {
                 for shelf in shelves {
                     let books = shelf.value(forKey: "books") as? Set<NSManagedObject> ?? []
