@@ -94,7 +94,8 @@ struct ConsentPages {
             }
             let isToken = form["token"].map { !$0.isEmpty } == true && error.code == .authenticationFailed
             return signInPage(
-                problem: isToken ? "The device's token is wrong or was revoked." : SignInPages.sentence(error), status: error.code.httpStatus)
+                problem: isToken ? "The device's token is wrong or was revoked." : SignInPages.sentence(error),
+                status: error.code.httpStatus)
         }
     }
 
@@ -160,7 +161,9 @@ struct ConsentPages {
         }
     }
 
-    private func page(_ visit: Visit, _ request: ServiceRequest, given: (token: String, until: Int64)? = nil) async throws -> ServiceResponse {
+    private func page(_ visit: Visit, _ request: ServiceRequest, given: (token: String, until: Int64)? = nil) async throws
+        -> ServiceResponse
+    {
         // The last look is stored once a minute.
         let consents = try await consents(of: visit).compactMap { access -> [String: Any]? in
             guard case .session(.consent(let container, let until), _) = access.kind, until > service.now else { return nil }

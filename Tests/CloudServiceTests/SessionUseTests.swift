@@ -14,7 +14,9 @@ import Testing
     }
 
     /// Such a session gives access to no container, since none has such an identifier.
-    @Test(arguments: ["consent until", "consent until x a.b", "consent until 12", "consent until 12 a b", "consent until 12 ../a", "keys x"])
+    @Test(arguments: [
+        "consent until", "consent until x a.b", "consent until 12", "consent until 12 a b", "consent until 12 ../a", "keys x",
+    ])
     func anUnknownUseIsNoConsent(_ text: String) {
         #expect(SessionUse(text) == .container(text))
     }

@@ -34,7 +34,8 @@ struct ConsentPage {
                 try await parent.service.audit(
                     "consent.used", by: .account(visit.profile.accountName), network: visit.request.network,
                     subject: "\(parent.container) \(parent.environment.rawValue)" + Self.auditText(consent))
-                return Page.redirect("\(parent.base)/records", headers: [header(token, seconds: (consent.until - parent.service.now) / 1000)])
+                return Page.redirect(
+                    "\(parent.base)/records", headers: [header(token, seconds: (consent.until - parent.service.now) / 1000)])
             } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
                 return page(problem: "The text is not a consent of this server, or the consent has expired or was ended.", status: 400)
             }

@@ -92,7 +92,8 @@ struct ConsolePages {
         let consent = isInContainer ? CloudEnvironment(rawValue: visit.path[2]).flatMap { visit.consent(for: visit.path[1], $0) } : nil
         let subject =
             isInContainer
-            ? "\(visit.path[1]) \(visit.path[2])" + ConsentPage.auditText(consent) : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
+            ? "\(visit.path[1]) \(visit.path[2])" + ConsentPage.auditText(consent)
+            : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
         try await console.service.audit(
             "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
             outcome: outcome)

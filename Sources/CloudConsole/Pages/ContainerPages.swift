@@ -90,7 +90,9 @@ struct ContainerPages {
         _ operation: ServicePath.Operation, _ message: (any WireMessage)?, _ scope: DatabaseScope,
         _ type: Response.Type = Response.self
     ) async throws -> Response {
-        try Response(json: try await service.perform(operation, message?.encoded() ?? [], as: try await call(scope, operation.changesData ? .writing : .reading)))
+        try Response(
+            json: try await service.perform(
+                operation, message?.encoded() ?? [], as: try await call(scope, operation.changesData ? .writing : .reading)))
     }
 
     // MARK: Roles

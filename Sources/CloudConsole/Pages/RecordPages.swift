@@ -71,9 +71,12 @@ struct RecordPages {
         }
         let own = try await parent.service.zoneSizes(
             try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
-        for size in own { places.append(Place(scope: .private, zone: size.name, name: "\(owner) private: \(size.name)", records: size.records)) }
+        for size in own {
+            places.append(Place(scope: .private, zone: size.name, name: "\(owner) private: \(size.name)", records: size.records))
+        }
         if !own.contains(where: { $0.name == ZoneID.defaultZoneName }) {
-            places.append(Place(scope: .private, zone: ZoneID.defaultZoneName, name: "\(owner) private: \(ZoneID.defaultZoneName)", records: 0))
+            places.append(
+                Place(scope: .private, zone: ZoneID.defaultZoneName, name: "\(owner) private: \(ZoneID.defaultZoneName)", records: 0))
         }
         let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
         for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {

@@ -180,7 +180,9 @@ struct ZonePages {
         let address = address(scope, zone)
         let zoneID = RecordPages.zoneID(zone)
         // Read before the page: a change in between comes twice, and is shown once.
-        let end = token == nil && scope != .shared ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope, .reading)) : nil
+        let end =
+            token == nil && scope != .shared
+            ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope, .reading)) : nil
         let request = ZoneChangesRequest(
             zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: Self.pageRecords, reverse: token == nil ? true : nil)])
         let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, scope)

@@ -163,7 +163,8 @@ extension PostgresServerStore: AdministrationStorage {
                 + sessions.map { row in
                     let hash: [UInt8] = row[0]
                     return AccountAccess(
-                        kind: .session(SessionUse(row[1]), deviceID: row[3]), id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)), began: row[2], lastUse: Self.use(row, from: 4))
+                        kind: .session(SessionUse(row[1]), deviceID: row[3]), id: Hex.text(hash.prefix(AccountAccess.sessionIDBytes)),
+                        began: row[2], lastUse: Self.use(row, from: 4))
                 }
         }
     }

@@ -135,13 +135,14 @@ extension PostgresServerStore {
     package func session(id: [UInt8], now: Int64) async throws -> WebSession? {
         let hash = sha256(id)
         return try await reading { connection in
-            try connection.query("SELECT account, container, environment, kept, started, device \(Self.liveSession)", [hash, now]).rows.first.map { row in
-                let account: Int64 = row[0]
-                let device: String? = row[5]
-                return WebSession(
-                    account: account, use: SessionUse(row[1]), environment: CloudEnvironment(rawValue: row[2]) ?? .development,
-                    isKept: row[3], started: row[4], device: device.map { .device(account: account, deviceID: $0) })
-            }
+            try connection.query("SELECT account, container, environment, kept, started, device \(Self.liveSession)", [hash, now]).rows
+                .first.map { row in
+                    let account: Int64 = row[0]
+                    let device: String? = row[5]
+                    return WebSession(
+                        account: account, use: SessionUse(row[1]), environment: CloudEnvironment(rawValue: row[2]) ?? .development,
+                        isKept: row[3], started: row[4], device: device.map { .device(account: account, deviceID: $0) })
+                }
         }
     }
 

@@ -111,6 +111,7 @@ extension CloudService {
             "consent.sign-in", by: .account(try await auditSubject(ofAccount: device.account)), network: network, subject: "consent page")
         return try await startSession(
             WebSession(
-                account: device.account, use: .consentPage, environment: .production, isKept: false, started: now, device: device.credential))
+                account: device.account, use: .consentPage, environment: .production, isKept: false, started: now, device: device.credential
+            ))
     }
 }

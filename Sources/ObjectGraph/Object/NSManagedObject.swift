@@ -41,8 +41,7 @@ open class NSManagedObject: NSObject {
         static let anyObserver: Flags = [.observed, .keyValueObserved]
     }
 
-    // Objects are many: the order of the stored properties leaves no gaps, and the instance has 120 bytes, which are 128 of
-    // the heap.
+    // Objects are many: in this order the stored properties have no gaps, and an instance has 120 bytes (128 of the heap).
     package final let layout: EntityLayout
     /// The values, unless they are ``packed`` still.
     @exclusivity(unchecked) private final var storage: ContiguousArray<StoredValue>
@@ -190,8 +189,7 @@ open class NSManagedObject: NSObject {
     @inline(__always)
     final func value(at slot: Int) -> StoredValue { packed == nil ? storage[slot] : packedValue(at: slot) }
 
-    /// Most objects are read once, value by value: those values are decoded without caching. The row is unpacked after
-    /// more reads.
+    /// Most objects are read once, value by value, and decoded without caching. The row is unpacked after more reads.
     @inline(never)
     private final func packedValue(at slot: Int) -> StoredValue {
         guard let packed, packed.promise == nil, packedReads < min(layout.entity.slots.count, Self.packedReadsMax) else {
