@@ -12,7 +12,7 @@ import SystemSupport
 /// The page shows the token of a new consent once. The user sends it to the operator, and the operator enters it in the console.
 struct ConsentPages {
     static let path = "/consents"
-    private static let cookie = "tarn_consents"
+    private static let cookie = PageCookie(name: "tarn_consents", path: path)
     private static let formBytesMax = 16_384
 
     let console: Console
@@ -76,16 +76,16 @@ struct ConsentPages {
                     challenge: challenge, code: form["code"] ?? "", containerIdentifier: SignInPlace.consentPage.containerIdentifier,
                     environment: SignInPlace.consentPage.environment, network: request.network
                 ).token
-                return Page.redirect(Self.path, headers: [Self.cookie(token, request)])
+                return Page.redirect(Self.path, headers: [Self.cookie.header(token, request)])
             }
             if let token = form["token"], !token.isEmpty {
                 let session = try await service.signIn(toConsentPageWith: token, network: request.network)
-                return Page.redirect(Self.path, headers: [Self.cookie(session, request)])
+                return Page.redirect(Self.path, headers: [Self.cookie.header(session, request)])
             }
             let result = try await service.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", to: .consentPage, network: request.network)
             switch result {
-            case .signedIn(let token): return Page.redirect(Self.path, headers: [Self.cookie(token, request)])
+            case .signedIn(let token): return Page.redirect(Self.path, headers: [Self.cookie.header(token, request)])
             case .needsCode(let challenge): return codePage(challenge)
             }
         } catch let error as WireError {
@@ -106,7 +106,7 @@ struct ConsentPages {
             // A page instead of a redirect: the provider's page began the navigation, so that a `Strict` cookie would not be sent with it.
             Page.html(
                 "providerdone", ["address": Self.path, "name": "the page of consents"], title: "Signed in",
-                headers: [("Refresh", "0; url=\(Self.path)"), Self.cookie(token, request)])
+                headers: [("Refresh", "0; url=\(Self.path)"), Self.cookie.header(token, request)])
         case .needsCode(let challenge): codePage(challenge)
         }
     }
@@ -122,11 +122,6 @@ struct ConsentPages {
         var values: [String: Any] = ["consents": true, "challenge": challenge]
         if let problem { values["problem"] = problem }
         return Page.html("signincode", values, title: "Sign in", status: status)
-    }
-
-    private static func cookie(_ token: String, _ request: ServiceRequest, isOver: Bool = false) -> (name: String, value: String) {
-        let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
-        return ("Set-Cookie", "\(cookie)=\(token); Path=\(path); HttpOnly; SameSite=Strict\(isOver ? "; Max-Age=0" : "")\(secure)")
     }
 
     // MARK: Consents
@@ -150,7 +145,7 @@ struct ConsentPages {
             return Page.redirect(Self.path)
         case "signout":
             if let token = request.cookie(Self.cookie) { try await service.signOut(token: token) }
-            return Page.redirect(Self.path, headers: [Self.cookie("", request, isOver: true)])
+            return Page.redirect(Self.path, headers: [Self.cookie.removal(request)])
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
     }
@@ -183,6 +178,6 @@ struct ConsentPages {
         if !containers.isEmpty { values["hasContainers"] = true }
         if let given { values["given"] = ["token": given.token, "until": FieldText.date(given.until)] }
         return Page.html(
-            "consents", values, title: "Consents to read your data", form: visit.form, headers: [Self.cookie(visit.next, request)])
+            "consents", values, title: "Consents to read your data", form: visit.form, headers: [Self.cookie.header(visit.next, request)])
     }
 }

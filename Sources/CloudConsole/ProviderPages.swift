@@ -8,7 +8,7 @@ import CloudWire
 struct ProviderPages {
     static let beginPath = "/signin/provider"
     /// Binds a sign-in to the browser in which it began. `Lax`, since the provider's page sends the browser back.
-    static let cookie = "tarn_signin"
+    static let cookie = PageCookie(name: "tarn_signin", path: "/signin", sameSite: .lax)
 
     let console: Console
 
@@ -23,7 +23,7 @@ struct ProviderPages {
         do {
             let (address, secret) = try await console.service.beginProviderSignIn(
                 flow: flow, baseURL: request.baseURL, network: request.network)
-            return Page.redirect(address, headers: [Self.cookie(secret, seconds: 600, request)])
+            return Page.redirect(address, headers: [Self.cookie.header(secret, seconds: 600, request)])
         } catch {
             return Self.problem(error)
         }
@@ -45,7 +45,7 @@ struct ProviderPages {
             } else {
                 return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
             }
-            response.headers.append(Self.cookie("", seconds: 0, request))
+            response.headers.append(Self.cookie.removal(request))
             return Page.ofSignIn(response)
         } catch {
             return Page.ofSignIn(Self.problem(error))
@@ -62,11 +62,6 @@ struct ProviderPages {
                 headers: [("Refresh", "0; url=/console"), ConsolePages.cookie(token, isKept: false, request)])
         case .needsCode(let challenge): ConsolePages.codePage(challenge)
         }
-    }
-
-    private static func cookie(_ value: String, seconds: Int, _ request: ServiceRequest) -> (name: String, value: String) {
-        let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
-        return ("Set-Cookie", "\(cookie)=\(value); Path=/signin; HttpOnly; SameSite=Lax; Max-Age=\(seconds)\(secure)")
     }
 
     private static func problem(_ error: any Error) -> ServiceResponse {

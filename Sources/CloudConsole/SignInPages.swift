@@ -116,13 +116,4 @@ extension ServiceRequest {
             return bytes
         }
     }
-
-    /// A cookie's value.
-    func cookie(_ name: String) -> String? {
-        for part in (header("cookie") ?? "").split(separator: ";") {
-            let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-            if pair.count == 2, pair[0] == name { return String(pair[1]) }
-        }
-        return nil
-    }
 }

@@ -11,7 +11,7 @@ import CloudWire
 /// person's databases in place of the operator's own, and change nothing in them; every page is in the audit log with the person's name.
 /// A consent that ends is looked up with each request, so that the next page is of the operator's own databases again.
 struct ConsentPage {
-    static let cookie = "tarn_consent"
+    static let cookie = PageCookie(name: "tarn_consent", path: "/console")
 
     let parent: ContainerPages
 
@@ -25,7 +25,7 @@ struct ConsentPage {
         case "read":
             let token = (visit.fields["consent"] ?? "").filter { !$0.isWhitespace }
             do {
-                let consent = try await parent.service.consent(ofToken: token, network: visit.request.network)
+                let consent = try await parent.service.consent(ofToken: token)
                 guard consent.containerIdentifier == parent.container, consent.environment == parent.environment else {
                     return page(
                         problem: "The consent is for \(consent.containerIdentifier) in \(consent.environment.rawValue). Enter it there.",
@@ -35,18 +35,14 @@ struct ConsentPage {
                     "consent.used", by: .account(visit.profile.accountName), network: visit.request.network,
                     subject: "\(parent.container) \(parent.environment.rawValue)" + Self.auditText(consent))
                 return Page.redirect(
-                    "\(parent.base)/records", headers: [header(token, seconds: (consent.until - parent.service.now) / 1000)])
+                    "\(parent.base)/records",
+                    headers: [Self.cookie.header(token, seconds: (consent.until - parent.service.now) / 1000, visit.request)])
             } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
                 return page(problem: "The text is not a consent of this server, or the consent has expired or was ended.", status: 400)
             }
-        case "stop": return Page.redirect("\(parent.base)/records", headers: [header("", seconds: 0)])
+        case "stop": return Page.redirect("\(parent.base)/records", headers: [Self.cookie.removal(visit.request)])
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
-    }
-
-    private func header(_ token: String, seconds: Int64) -> (name: String, value: String) {
-        let secure = parent.visit.request.baseURL.hasPrefix("https://") ? "; Secure" : ""
-        return ("Set-Cookie", "\(Self.cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict; Max-Age=\(max(0, seconds))\(secure)")
     }
 
     private func page(problem: String? = nil, status: Int = 200) -> ServiceResponse {

@@ -8,7 +8,7 @@ import SystemSupport
 
 /// The operator's pages. Without an operator's session, every address shows the sign-in page.
 struct ConsolePages {
-    static let cookie = "tarn_console"
+    static let cookie = PageCookie(name: "tarn_console", path: "/console")
     /// Bytes of a form. A record of the largest size has three bytes for each of its own, and the controls' names.
     static let formBytesMax = 6_000_000
 
@@ -89,7 +89,8 @@ struct ConsolePages {
         let isInContainer = visit.path.first == "c" && visit.path.count > 3
         let page = isInContainer ? visit.path[3] : visit.path.first ?? "overview"
         let verb = visit.isPost ? visit.fields["do"] ?? "post" : "look"
-        let consent = isInContainer ? CloudEnvironment(rawValue: visit.path[2]).flatMap { visit.consent(for: visit.path[1], $0) } : nil
+        let consent =
+            visit.looksIntoData ? CloudEnvironment(rawValue: visit.path[2]).flatMap { visit.consent(for: visit.path[1], $0) } : nil
         let subject =
             isInContainer
             ? "\(visit.path[1]) \(visit.path[2])" + ConsentPage.auditText(consent)
@@ -146,18 +147,18 @@ struct ConsolePages {
 
     /// The consent of the cookie; nil if it has expired or was ended.
     private func consent(_ request: ServiceRequest) async throws -> Consent? {
-        guard let token = request.cookie(ConsentPage.cookie), !token.isEmpty else { return nil }
+        guard let token = request.cookie(ConsentPage.cookie) else { return nil }
         do {
-            return try await console.service.consent(ofToken: token, network: request.network)
+            return try await console.service.consent(ofToken: token)
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
             return nil
         }
     }
 
+    private static let keptSeconds: Int64 = 14 * 86_400
+
     static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
-        let life = isKept ? "; Max-Age=\(14 * 86_400)" : ""
-        let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
-        return ("Set-Cookie", "\(cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict\(life)\(secure)")
+        cookie.header(token, seconds: isKept ? keptSeconds : nil, request)
     }
 
     private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
@@ -219,7 +220,8 @@ struct ConsolePages {
     private func signOut(_ visit: Visit) async throws -> ServiceResponse {
         guard visit.isPost else { return Page.redirect("/console") }
         if let token = visit.request.cookie(Self.cookie) { try await console.service.signOut(token: token) }
-        return Page.redirect("/console", headers: [("Set-Cookie", "\(Self.cookie)=; Path=/console; Max-Age=0")])
+        return Page.redirect(
+            "/console", headers: [Self.cookie.removal(visit.request), ConsentPage.cookie.removal(visit.request)])
     }
 
     private func overview(_ visit: Visit) async throws -> ServiceResponse {

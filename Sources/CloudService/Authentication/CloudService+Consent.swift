@@ -16,19 +16,11 @@ package struct Consent: Hashable, Sendable {
     package var environment: CloudEnvironment
     /// Milliseconds since 1970 UTC.
     package var until: Int64
-    /// The session's identifier in lists and in the audit log.
-    package var id: String
+    /// SHA-256 of the session's identifier.
+    let idHash: [UInt8]
 
-    package init(
-        account: Int64, accountName: String, containerIdentifier: String, environment: CloudEnvironment, until: Int64, id: String
-    ) {
-        self.account = account
-        self.accountName = accountName
-        self.containerIdentifier = containerIdentifier
-        self.environment = environment
-        self.until = until
-        self.id = id
-    }
+    /// The session's identifier in lists and in the audit log.
+    package var id: String { Hex.text(idHash.prefix(AccountAccess.sessionIDBytes)) }
 }
 
 extension CloudService {
@@ -71,20 +63,23 @@ extension CloudService {
     ///
     /// - Throws: `WireError` with `.authenticationFailed` for a text that is no consent of this server, and `.authenticationRequired` for
     ///   one that has expired or was ended.
-    package func consent(ofToken text: String, network: String) async throws -> Consent {
+    package func consent(ofToken text: String) async throws -> Consent {
         let (id, session, _) = try await session(ofToken: text)
         guard case .consent(let container, let until) = session.use else {
             throw WireError(.authenticationFailed, "the token is not a consent")
         }
-        let now = surroundings.now()
-        guard now < until, let profile = try await accounts.profile(ofAccount: session.account) else {
+        guard surroundings.now() < until, let profile = try await accounts.profile(ofAccount: session.account) else {
             throw WireError(.authenticationRequired, "the consent has expired or was ended")
         }
-        let idHash = accounts.sha256(id)
-        uses.note(.session(idHash: idHash), CredentialUse(time: now, network: network, platform: "console"))
         return Consent(
             account: session.account, accountName: profile.accountName, containerIdentifier: container, environment: session.environment,
-            until: until, id: Hex.text(idHash.prefix(AccountAccess.sessionIDBytes)))
+            until: until, idHash: accounts.sha256(id))
+    }
+
+    /// Notes the time of a look, which the person sees at the page of consents.
+    package func noteLook(with consent: Consent, network: String) {
+        uses.note(
+            .session(idHash: consent.idHash), CredentialUse(time: surroundings.now(), network: network, platform: "console"))
     }
 
     /// Signs a person in to the page of consents with a device's token, for accounts without a password. The token gives access to all of the

@@ -122,13 +122,13 @@ extension CloudService {
 
     private func place(of state: ProviderState) throws(WireError) -> SignInPlace {
         guard !state.flow.isEmpty else { return .console(isKept: false) }
-        guard state.flow != ProviderState.consentFlow else { return .consentPage }
+        guard state.flow != Self.consentFlow else { return .consentPage }
         guard let flow = signInFlow(state.flow) else { throw Self.endedSignIn }
         return SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: false)
     }
 
-    /// The flow of a sign-in to the page of consents.
-    package static var consentFlow: String { ProviderState.consentFlow }
+    /// In place of a flow, for a sign-in to the page of consents. No flow's text, which is hexadecimal, is equal to it.
+    package static let consentFlow = "consents"
 
     /// One key per network: failures of one network don't delay the others.
     private static func providerThrottleKey(_ network: String) -> String { "provider \(network)" }

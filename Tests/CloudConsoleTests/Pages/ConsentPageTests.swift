@@ -123,6 +123,31 @@ import Testing
         #expect(await visitor.get(Self.record).status == 404)
     }
 
+    /// The page of consents shows the last time that the data was read, not the last request of the operator.
+    @Test func onlyPagesWithTheDataAreLooks() async throws {
+        try await signIn()
+        _ = await visitor.post(Self.consent, ["do": "read", "consent": try await given()])
+        for path in ["/console/users", Self.consent, "\(Self.base)/types", "\(Self.base)/records/public/_defaultZone/p%3C1%3E"] {
+            #expect(await visitor.get(path).status == 200, "\(path)")
+        }
+        try await village.service.storeCredentialUses()
+        #expect(await browser.get("/consents").text.contains("not yet"))
+        // The picker of a list names the zones of the private database.
+        #expect(await visitor.get("\(Self.base)/records?place=public/_defaultZone&type=Plant").status == 200)
+        try await village.service.storeCredentialUses()
+        #expect(await !browser.get("/consents").text.contains("not yet"))
+    }
+
+    /// A browser may have several operators.
+    @Test func signingOutForgetsTheConsent() async throws {
+        try await signIn()
+        _ = await visitor.post(Self.consent, ["do": "read", "consent": try await given()])
+        #expect(await visitor.post("/console/signout", [:]).status == 303)
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        #expect(await visitor.get("\(Self.base)/zones").status == 200)
+        #expect(await visitor.get(Self.record).status == 404)
+    }
+
     /// With the account's other sessions.
     @Test func aConsentEndsWithThePersonsDeviceAndPassword() async throws {
         try await signIn()
