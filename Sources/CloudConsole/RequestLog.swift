@@ -37,14 +37,8 @@ final class RequestLog: Sendable {
             writer.array(notes(after: number)) { writer, entry in
                 writer.object { writer in
                     writer.member("number", entry.number)
-                    writer.member("time", entry.note.time)
-                    writer.member("method", entry.note.method)
-                    writer.member("endpoint", entry.note.endpoint)
+                    entry.note.writeMembers(to: &writer)
                     writer.member("place", entry.note.place?.text)
-                    writer.member("status", entry.note.status)
-                    writer.member("error", entry.note.errorCode)
-                    writer.member("milliseconds", entry.note.milliseconds)
-                    writer.member("request", entry.note.requestUUID)
                 }
             }
         }

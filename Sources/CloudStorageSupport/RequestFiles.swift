@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudService
+import CloudWire
 import Foundation
 import Synchronization
 
@@ -36,38 +37,17 @@ package final class RequestFiles: RequestArchive {
         self.bytesMax = bytesMax
     }
 
-    private struct Line: Codable {
-        var time: Int64
-        var method: String
-        var endpoint: String
-        var status: Int
-        var error: String?
-        var milliseconds: Double
-        var request: String
-        var path: String
-
-        init(_ note: RequestNote) {
-            (time, method, endpoint, status) = (note.time, note.method, note.endpoint, note.status)
-            (error, milliseconds, request) = (note.errorCode, note.milliseconds, note.requestUUID)
-            // A client chooses the path.
-            path = String(note.path.prefix(RequestFiles.pathCharactersMax))
-        }
-
-        var note: RequestNote {
-            RequestNote(
-                time: time, method: method, endpoint: endpoint, status: status, errorCode: error, milliseconds: milliseconds,
-                requestUUID: request, path: path)
-        }
-    }
-
     package func add(_ note: RequestNote) {
         guard note.isArchived else { return }
         state.withLock { state in
             if state.minute != note.time / Self.minute { (state.minute, state.count) = (note.time / Self.minute, 0) }
             state.count += 1
-            guard state.count <= Self.minuteMax, let line = try? JSONEncoder().encode(Line(note)) else { return }
+            guard state.count <= Self.minuteMax else { return }
+            var note = note
+            // A client chooses the path.
+            note.path = String(note.path.prefix(Self.pathCharactersMax))
             // A file that cannot be written costs the archive this request.
-            try? append(line + Data("\n".utf8), &state)
+            try? append(Data(note.encoded() + [UInt8(ascii: "\n")]), &state)
         }
     }
 
@@ -96,12 +76,11 @@ package final class RequestFiles: RequestArchive {
         return try await DiskQueue.run {
             var notes: [RequestNote] = []
             var hasBegun = request == nil
-            let decoder = JSONDecoder()
             for file in files {
                 guard let bytes = FileManager.default.contents(atPath: file) else { continue }
                 for line in bytes.split(separator: UInt8(ascii: "\n")).reversed() {
                     // The last line of a file may be cut.
-                    guard let note = (try? decoder.decode(Line.self, from: line))?.note else { continue }
+                    guard let note = try? RequestNote(json: Array(line)) else { continue }
                     guard hasBegun else {
                         hasBegun = note.requestUUID == request
                         continue

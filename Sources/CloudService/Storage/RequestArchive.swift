@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
+
 /// The requests that failed or were slow, kept after the server ends.
 package protocol RequestArchive: Sendable {
     /// Stores a request if it failed or was slow. It is bounded in bytes and in requests a minute, and never throws: a request that cannot be
@@ -21,4 +23,49 @@ extension RequestNote {
     package static let slowMilliseconds = 1000.0
 
     package var isArchived: Bool { status >= 400 || milliseconds >= Self.slowMilliseconds }
+}
+
+extension RequestNote: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var (time, status): (Int64?, Int?)
+        var (method, endpoint, requestUUID, path) = ("", "", "", "")
+        var errorCode: String?
+        var milliseconds = 0.0
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "time": time = try reader.readInt64()
+            case "method": method = try reader.readString()
+            case "endpoint": endpoint = try reader.readString()
+            case "status": status = try reader.readInt()
+            case "error": errorCode = try reader.readString()
+            case "milliseconds": milliseconds = try reader.readDouble()
+            case "request": requestUUID = try reader.readString()
+            case "path": path = try reader.readString()
+            default: try reader.skipValue()
+            }
+        }
+        guard let time, let status else { throw JSONFault("a request of the log has no time or status", at: start) }
+        self.init(
+            time: time, method: method, endpoint: endpoint, status: status, errorCode: errorCode, milliseconds: milliseconds,
+            requestUUID: requestUUID, path: path)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writeMembers(to: &writer)
+            writer.member("path", path)
+        }
+    }
+
+    /// Writes all members but the path, in which the console's log has a container and a database.
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.member("time", time)
+        writer.member("method", method)
+        writer.member("endpoint", endpoint)
+        writer.member("status", status)
+        writer.member("error", errorCode)
+        writer.member("milliseconds", milliseconds)
+        writer.member("request", requestUUID)
+    }
 }
