@@ -43,6 +43,44 @@ import Testing
         }
     }
 
+    /// Few owners are read by one statement, many by two; without gaps between their keys by a range of the index, with gaps by a list.
+    @Test(arguments: [100, 600], [false, true])
+    func prefetchedMembersAreThoseOfTheStore(_ count: Int, _ hasGaps: Bool) throws {
+        let container = try Library.container()
+        let writer = container.newBackgroundContext()
+        try writer.performAndWait {
+            let genres = (0..<20).map { number in
+                let genre = NSEntityDescription.insertNewObject(forEntityName: "Genre", into: writer)
+                genre.setValue("\(number)", forKey: "name")
+                return genre
+            }
+            let books = (0..<count).map { number in
+                let book = LibraryBook(context: writer)
+                book.title = "\(number)"
+                // Some have none, and some more than the keys of a small set.
+                for place in 0..<(number % 19) { book.addToGenres(genres[(number + place) % 20]) }
+                return book
+            }
+            try writer.save()
+            if hasGaps { for book in books where Int(book.title ?? "").map({ $0 % 7 == 3 }) == true { writer.delete(book) } }
+            writer.delete(genres[5])
+            try writer.save()
+        }
+        let reader = container.newBackgroundContext()
+        try reader.performAndWait {
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.relationshipKeyPathsForPrefetching = ["genres"]
+            let books = try reader.fetch(request)
+            #expect(books.count == (hasGaps ? (0..<count).filter { $0 % 7 != 3 }.count : count))
+            for book in books {
+                let number = try #require(Int(book.title ?? ""))
+                let expected = Set((0..<(number % 19)).map { (number + $0) % 20 }).subtracting([5]).map { "\($0)" }
+                let names = try Self.genres(of: book).compactMap { ($0 as? NSManagedObject)?.value(forKey: "name") as? String }
+                #expect(names.sorted() == expected.sorted(), "book \(number)")
+            }
+        }
+    }
+
     @Test(arguments: [3, 20]) func staysAsItWasRead(_ count: Int) throws {
         try Self.withGenres(count) { context, book, genres in
             let set = try Self.genres(of: book)

@@ -185,9 +185,10 @@ private struct IdentityTable: ~Copyable {
         }
     }
 
-    /// Resizes to the smallest capacity for `count` entries.
+    /// Resizes to the smallest capacity for `count` entries, or by half: many small fetches cost no more than one large one.
     mutating func reserve(_ count: Int) {
-        if count * 3 > capacity * 2 { resize((count * 3 / 2 / Self.blockSize + 1) * Self.blockSize) }
+        guard count * 3 > capacity * 2 else { return }
+        resize((max(count, capacity) * 3 / 2 / Self.blockSize + 1) * Self.blockSize)
     }
 
     mutating func removeAll(keepingCapacity: Bool = false) {

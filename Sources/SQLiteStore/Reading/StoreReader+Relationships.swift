@@ -34,7 +34,7 @@ extension StoreReader {
     /// - Returns: For each owner its members, in the order of the owners, and the distinct members of all.
     package func memberLists(of owners: [RowKey], toMany index: Int) throws -> (lists: [[RowKey]], members: [RowKey]) {
         guard let first = owners.first else { return ([], []) }
-        if owners.allSatisfy({ $0.entity == first.entity }) {
+        if owners.count >= Self.manyOwners, owners.allSatisfy({ $0.entity == first.entity }) {
             let lists = try joinedLists(owners, first.entityIndex, index)
             if let lists { return lists }
         }
@@ -42,6 +42,9 @@ extension StoreReader {
         let ordered = owners.map { lists[$0] ?? [] }
         return (ordered, Set(ordered.lazy.joined()).sorted { $0.primaryKey < $1.primaryKey })
     }
+
+    /// From so many owners on, the statement that looks the distinct members up costs less than their row with each join record.
+    private static let manyOwners = 256
 
     /// Reads join records without their destinations' rows, which are looked up once for all owners: most destinations
     /// have many owners.
@@ -66,9 +69,8 @@ extension StoreReader {
             let owner = statement.int(1)
             if owner != last {
                 last = owner
-                runs.append((ownerKeys.index(of: owner) ?? -1, keys.count))
+                runs.append((ownerKeys.index(of: owner), keys.count))
             }
-            if runs[runs.count - 1].owner < 0 { continue }
             let key = RowKey(store: store.number, entity: read.destination, primaryKey: statement.int(0))
             distinct.insert(key)
             keys.append(key)
@@ -76,7 +78,7 @@ extension StoreReader {
         let entities = try entities(of: distinct, in: read)
         let isUniform = entities.count == distinct.count && entities.values.allSatisfy { $0 == read.destination }
         var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
-        for (place, run) in runs.enumerated() where run.owner >= 0 {
+        for (place, run) in runs.enumerated() {
             let end = place + 1 < runs.count ? runs[place + 1].start : keys.count
             let members = isUniform ? Array(keys[run.start..<end]) : keys[run.start..<end].compactMap { entities[$0].map($0.with) }
             if lists[run.owner].isEmpty { lists[run.owner] = members } else { lists[run.owner] += members }
@@ -175,7 +177,7 @@ private struct DestinationRead {
 /// Keys of owners, as a condition on a column and as a table of their positions.
 private struct OwnerKeys {
     private let range: ClosedRange<Int64>
-    /// Positions by key, from the smallest key on; -1 between owners. Empty for keys with many gaps.
+    /// Positions by key, from the smallest key on. Empty for keys with gaps.
     private var dense: [Int32] = []
     private var sparse: [Int64: Int] = [:]
     private let list: KeyList?
@@ -185,15 +187,15 @@ private struct OwnerKeys {
         let keys = owners.lazy.map(\.primaryKey)
         let (first, last) = (keys.min() ?? 0, keys.max() ?? 0)
         range = first...last
-        // A range of the index is read in one pass. It has at most as many records of other owners.
+        // A range of the index is read in one pass. With gaps it could have records of other owners, any number of them.
         let (width, overflows) = last.subtractingReportingOverflow(first)
-        guard !overflows, width < owners.count * 2 else {
+        guard !overflows, width == owners.count - 1 else {
             list = KeyList(keys)
             sparse = Dictionary(keepingFirst: keys.enumerated().map { ($1, $0) })
             return
         }
         list = nil
-        dense = Array(repeating: -1, count: Int(width) + 1)
+        dense = Array(repeating: 0, count: owners.count)
         for (place, key) in keys.enumerated() { dense[Int(key - first)] = Int32(truncatingIfNeeded: place) }
     }
 
@@ -201,10 +203,11 @@ private struct OwnerKeys {
 
     var arguments: [SQLValue] { list.map { [$0.argument] } ?? [.int(range.lowerBound), .int(range.upperBound)] }
 
-    func index(of key: Int64) -> Int? {
-        guard list == nil else { return sparse[key] }
-        let place = dense[Int(key - range.lowerBound)]
-        return place < 0 ? nil : Int(place)
+    /// - Precondition: The key is an owner's, as all that ``condition`` selects.
+    func index(of key: Int64) -> Int {
+        if list == nil { return Int(dense[Int(key - range.lowerBound)]) }
+        guard let place = sparse[key] else { preconditionFailure("the statement returned a join record of no owner") }
+        return place
     }
 }
 
