@@ -199,6 +199,10 @@ import Testing
         let tag = try tablet.read { try $0.all("Tag").map(\.objectID)[0] }
         #expect(tablet.container.record(for: tag) == nil)
         #expect(tablet.container.canUpdateRecord(forManagedObjectWith: tag))
+        try await tablet.until { $0.activity == .offline }
+        transport.goOnline()
+        tablet.timers.advance(by: 400)
+        try await tablet.settles { tablet.container.record(for: tag) != nil }
     }
 
     @Test func rejectedObjectsStayVisibleAndBlockNothingElse() async throws {
