@@ -229,6 +229,8 @@ import Testing
         #expect(rounds.withLock { $0 } == 4)
         #expect(views.all.first { $0 != "0" } == "59")
         isContending.withLock { $0 = false }
+        // The laptop may have the save before the tablet has its response. A sync that is requested until then waits for the timer.
+        try await tablet.until { if case .error = $0.activity { true } else { false } }
         for device in [tablet, phone, laptop, phone] { try await device.container.sync(timeout: .seconds(600)) }
         #expect(try laptop.dump == tablet.dump)
         #expect(try phone.dump == tablet.dump)
