@@ -117,6 +117,7 @@ extension MirrorFile {
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
         try writeBookkeeping(of: plan, zone, writer)
+        try deferCleared(plan.clearedElsewhere, writer)
         try resume(resumed, after: plan, zone, writer)
         lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
         try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)

@@ -232,14 +232,31 @@ extension MirrorFile {
         return try home.links(touching: name).compactMap { try RelocatedLink.follower(of: $0, to: name) { try home.record(named: $0) } }
     }
 
-    /// Relocates objects of the home zone that records of other zones refer to.
+    /// Relocates objects of the home zone that deferred references connect with records of other zones.
     func followDeferredReferences(_ writer: StoreWriter, _ related: inout RelatedRows) throws {
         guard scope == .private else { return }
         let home = reader(writer)
         for row in try ZoneTable.all(writer) where !row.zone.isHome {
-            let references = try reader(writer, zone: row.zone.number).deferredReferences(toRecordsIn: MirrorZone.home)
-            let keys = try ParkedRelationship.followers(of: references) { try home.record(named: $0) }
+            let share = reader(writer, zone: row.zone.number)
+            let targets = try DeferredReferenceFollowers.targets(
+                of: share.deferredReferences(toRecordsIn: MirrorZone.home), home: { try home.record(named: $0) },
+                share: { try share.record(named: $0) })
+            let sources = try DeferredReferenceFollowers.sources(
+                of: home.deferredReferences(toRecordsIn: row.zone.number), mapping: mapping, home: { try home.record(named: $0) },
+                isWithheld: { try home.isWithheld($0) }, share: { try share.record(named: $0) })
+            let keys = targets + sources
             if !keys.isEmpty { try relocate(keys, to: row.zone.number, writer, &related) }
+        }
+    }
+
+    /// Defers references of objects in other zones to rows that a plan deletes or withholds.
+    func deferCleared(_ references: [ClearedReference], _ writer: StoreWriter) throws {
+        let metadata = reader(writer)
+        for reference in references {
+            guard let zone = try metadata.zone(of: reference.key), let state = try metadata.record(of: reference.key),
+                let deferred = reference.deferred(of: state, mapping: mapping)
+            else { continue }
+            try self.writer(writer, zone: zone).write(deferred)
         }
     }
 

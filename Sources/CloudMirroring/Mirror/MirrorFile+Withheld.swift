@@ -97,6 +97,7 @@ extension MirrorFile {
             joined.append(commit)
             joined.append(try write(plan, loaded: loaded, writer))
             try self.writer(writer, zone: zone).write(plan.bookkeeping, now: now)
+            try deferCleared(plan.clearedElsewhere, writer)
             commit = joined.commit()
             commit.relationshipOwners.formUnion(try arrange(listsTouched(by: plan, zone: zone, writer), zone: zone, writer))
             commit.relationshipOwners.subtract(commit.inserted)

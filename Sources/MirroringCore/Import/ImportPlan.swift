@@ -90,6 +90,8 @@ package struct ImportPlan: Sendable {
     /// Rows that lost a required target, with their current records in other zones: a plan for each of those zones, of an empty page,
     /// gives them another target or withholds them.
     package private(set) var incompleteElsewhere: [RowKey] = []
+    /// References of objects with records in other zones, to rows that are deleted or withheld.
+    package private(set) var clearedElsewhere: [ClearedReference] = []
     package private(set) var bookkeeping = BookkeepingChanges()
     /// Records and deletions of the page that had an effect.
     package private(set) var recordsApplied = 0
@@ -120,6 +122,7 @@ package struct ImportPlan: Sendable {
         plan.bookkeeping = work.metadataChanges
         plan.takenBack = work.displaced
         plan.incompleteElsewhere = work.incompleteElsewhere
+        plan.clearedElsewhere = work.clearedElsewhere
         for intent in plan.rows {
             switch intent {
             case .insert(let row), .update(let row, _): plan.unique += mapping.uniqueValues(of: row).map { ($0, row.key) }

@@ -47,21 +47,6 @@ package enum DeferredReferenceArrival: Hashable, Sendable {
     }
 }
 
-extension ParkedRelationship {
-    /// Returns the objects of the home zone that follow records of another zone, which refer to them: the device that relocated the records
-    /// did not have the objects, and the reference was deferred.
-    ///
-    /// - Parameters:
-    ///   - references: Deferred references of the other zone.
-    ///   - record: Returns a record of the home zone.
-    package static func followers(of references: [ParkedRelationship], record: (String) throws -> RecordState?) rethrows -> [RowKey] {
-        try references.compactMap { reference in
-            guard let state = try record(reference.destination), !state.isRelocated else { return nil }
-            return RelocatedRecord.isRelocatable(state) ? state.key : nil
-        }
-    }
-}
-
 extension LinkMapping {
     /// Returns `true` if the rows of a link have to be linked: both objects are shown, and are of the entities of the relationship.
     ///

@@ -350,6 +350,7 @@ extension Replica {
         }
         if !changes.isEmpty { record(changes, author: MirrorNames.importAuthor) }
         writeBookkeeping(of: plan, in: zone)
+        deferCleared(plan.clearedElsewhere)
         return plan
     }
 

@@ -208,11 +208,27 @@ extension Replica {
         relocateLinks(of: liveKeysOfRecords(in: zone).compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
     }
 
-    /// Relocates objects of the home zone that records of other zones refer to.
+    /// Relocates objects of the home zone that deferred references connect with records of other zones.
     mutating func followDeferredReferences() {
         for zone in zones.shares {
-            let references = zones[zone].deferredReferences
-            relocate(ParkedRelationship.followers(of: references) { record(named: $0, in: MirrorZone.home) }, to: zone)
+            let targets = DeferredReferenceFollowers.targets(
+                of: zones[zone].deferredReferences, home: { record(named: $0, in: MirrorZone.home) },
+                share: { record(named: $0, in: zone) })
+            let sources = DeferredReferenceFollowers.sources(
+                of: home.deferredReferences, mapping: mapping, home: { record(named: $0, in: MirrorZone.home) },
+                isWithheld: { home.withheld[$0] != nil }, share: { record(named: $0, in: zone) })
+            if !targets.isEmpty || !sources.isEmpty { relocate(targets + sources, to: zone) }
+        }
+    }
+
+    /// Defers references of objects in other zones to rows that a plan deletes or withholds.
+    mutating func deferCleared(_ references: [ClearedReference]) {
+        for reference in references {
+            guard let (zone, current) = current(reference.key), let deferred = reference.deferred(of: stored(current), mapping: mapping)
+            else { continue }
+            var changes = BookkeepingChanges()
+            changes.parked = [deferred]
+            write(changes, in: zone)
         }
     }
 

@@ -105,28 +105,6 @@ private typealias Fixture = RelocationFixture
     }
 }
 
-/// Objects of the home zone that relocated objects refer to by deferred references.
-@Suite struct DeferredReferenceFollowerTests {
-    private let reference = ParkedRelationship(source: "attachment-5", relationship: "post", destination: "post-1")
-
-    /// A device shared an object that referred to one it did not have: the reference led from one zone to the other forever.
-    @Test func aTargetIsRelocatedWithTheRecordThatRefersToIt() {
-        #expect(ParkedRelationship.followers(of: [reference]) { $0 == "post-1" ? Fixture.uploaded() : nil } == [Fixture.key("Post", 1)])
-    }
-
-    @Test func aMissingTargetIsDeferred() { #expect(ParkedRelationship.followers(of: [reference]) { _ in nil } == []) }
-
-    @Test func aRelocatedTargetIsNotRelocatedAgain() {
-        #expect(ParkedRelationship.followers(of: [reference]) { _ in Fixture.source() } == [])
-    }
-
-    @Test func aDeletedTargetIsNotRelocated() {
-        var state = Fixture.uploaded()
-        state.stage = .needsDelete
-        #expect(ParkedRelationship.followers(of: [reference]) { _ in state } == [])
-    }
-}
-
 /// Deferred references of objects that reach a zone by a relocation.
 @Suite struct DeferredReferenceArrivalTests {
     private let post = Fixture.key("Post", 1), attachment = Fixture.key("Attachment", 5)

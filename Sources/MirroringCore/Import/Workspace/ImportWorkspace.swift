@@ -28,6 +28,8 @@ struct ImportWorkspace {
     var displaced: [RowKey] = []
     /// Rows that lack a required value, with current records in other zones.
     var incompleteElsewhere: [RowKey] = []
+    /// References to rows that are deleted or withheld, of objects with records in other zones.
+    var clearedElsewhere: [ClearedReference] = []
     /// Records of the page with withheld rows.
     var withheld: [IncompleteRecord] = []
     /// Records and deletions of the page that had an effect.
@@ -173,9 +175,12 @@ struct ImportWorkspace {
         guard referrer != targetKey, let row = rows[referrer], let entity = mapping.entities[referrer.entityIndex] else { return }
         for property in entity.properties where property.isToOne && row.values[property.slot] == .reference(targetKey) {
             rows.set(.null, slot: property.slot, of: referrer)
-            guard let source = objects.name(of: referrer).flatMap({ objects[$0] }),
-                property.content(in: source.ancestor.fields) == .inline(.string(target.recordName))
-            else { continue }
+            guard let source = objects.name(of: referrer).flatMap({ objects[$0] }) else {
+                clearedElsewhere.append(
+                    ClearedReference(key: referrer, relationship: property.name, destination: target.recordName))
+                continue
+            }
+            guard property.content(in: source.ancestor.fields) == .inline(.string(target.recordName)) else { continue }
             deferred.defer(source.recordName, property.name, to: target.recordName)
         }
     }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+package import ManagedModel
+
+/// Objects of the home zone that follow others to the zone of a share, because a deferred reference connects them: the device that
+/// relocated one end did not have the reference, or did not have the other end.
+///
+/// Participants of a share write its records. No record of theirs may bring an object of the owner to the share, so the owner's record at
+/// one end has to vouch for the other: only the owner writes to the home zone.
+package enum DeferredReferenceFollowers {
+    /// Returns the objects to which records of the share refer.
+    ///
+    /// The record of the share is this device's, unsent, or was last changed by the owner.
+    ///
+    /// - Parameters:
+    ///   - references: Deferred references of the share.
+    ///   - home: Returns a record of the home zone.
+    ///   - share: Returns a record of the zone of the share.
+    package static func targets(
+        of references: [ParkedRelationship], home: (String) throws -> RecordState?, share: (String) throws -> RecordState?
+    ) rethrows -> [RowKey] {
+        try references.compactMap { reference in
+            guard let target = try home(reference.destination), isFollower(target), let source = try share(reference.key.source),
+                source.changeTag == nil || target.modified != nil && source.modified?.userRecordName == target.modified?.userRecordName
+            else { return nil }
+            return target.key
+        }
+    }
+
+    /// Returns the objects that refer to records of the share.
+    ///
+    /// The record of the share is this device's, unsent, or was created by the owner. A record with unique values is left out: an equal
+    /// object of the share has the same name.
+    ///
+    /// - Parameters:
+    ///   - references: Deferred references of the home zone.
+    ///   - home: Returns a record of the home zone.
+    ///   - isWithheld: Whether the home zone withholds a record.
+    ///   - share: Returns a record of the zone of the share.
+    package static func sources(
+        of references: [ParkedRelationship], mapping: RecordMapping, home: (String) throws -> RecordState?,
+        isWithheld: (String) throws -> Bool, share: (String) throws -> RecordState?
+    ) rethrows -> [RowKey] {
+        try references.compactMap { reference in
+            guard let source = try home(reference.key.source), isFollower(source), let target = try share(reference.destination),
+                target.stage != .needsDelete, !mapping.isUnique(target.key.entityIndex),
+                target.changeTag == nil || source.modified != nil && target.system.creator == source.modified?.userRecordName,
+                try home(reference.destination) == nil, try !isWithheld(reference.destination)
+            else { return nil }
+            return source.key
+        }
+    }
+
+    private static func isFollower(_ state: RecordState) -> Bool { !state.isRelocated && RelocatedRecord.isRelocatable(state) }
+}
