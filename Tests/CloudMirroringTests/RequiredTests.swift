@@ -43,10 +43,14 @@ import Testing
         ])
     }
 
-    private func device(_ name: String, _ transport: InProcessTransport, isStrict: Bool = true) throws -> Device {
+    private func device(_ name: String, _ transport: InProcessTransport, isStrict: Bool = true, pageSize: Int? = nil) throws -> Device {
         try Device(
             name, transport, model: Self.model(isStrict: isStrict),
-            describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } })
+            describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } },
+            configure: { environment in
+                guard let pageSize else { return }
+                (environment.limits.recordsPerResponse, environment.limits.recordsPerLargePage) = (pageSize, pageSize)
+            })
     }
 
     private func sync(_ devices: Device...) async throws {
@@ -94,6 +98,39 @@ import Testing
         try tablet.edit { $0.delete(try Self.find("Board", "board", $0)) }
         try await sync(tablet, phone)
         #expect(try names(phone).isEmpty)
+        #expect(try phone.container.conflicts().isEmpty)
+    }
+
+    /// The object was removed and inserted again: with another object ID, and without the edit.
+    @Test func anObjectStaysWhileItsNewRequiredObjectIsOnALaterPage() async throws {
+        var limits = Limits()
+        (limits.recordsPerResponse, limits.recordsPerLargePage) = (5, 5)
+        let cloud = try InProcessCloud(limits: limits)
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"), pageSize: 5)
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let phone = try device("phone", transport, pageSize: 5)
+        try make(tablet)
+        try await sync(tablet, phone)
+        let before = try phone.read { try Self.find("Column", "column", $0).objectID }
+        transport.goOffline()
+        try phone.edit { try Self.find("Card", "card", $0).setValue("edited", forKey: "name") }
+        try await phone.until { $0.activity == .offline }
+        try tablet.edit { context in
+            let board = context.insert("Board", ["name": "new"])
+            try Self.find("Column", "column", context).setValue(board, forKey: "board")
+        }
+        try await sync(tablet)
+        // The new board is on a later page than the column.
+        try tablet.edit { context in for number in 0..<12 { context.insert("Label", ["name": "\(number)"]) } }
+        try await sync(tablet)
+        try tablet.edit { try Self.find("Board", "new", $0).setValue("newer", forKey: "name") }
+        try await sync(tablet)
+        transport.goOnline()
+        try await sync(phone, tablet)
+        #expect(transport.log.count { $0 == "changes/zone" } > 3)
+        #expect(try phone.read { try Self.find("Column", "column", $0).objectID } == before)
+        #expect(try phone.read { try Self.find("Column", "column", $0).value(forKeyPath: "board.name") as? String } == "newer")
+        #expect(try names(tablet) == "board column edited newer story")
         #expect(try phone.container.conflicts().isEmpty)
     }
 

@@ -102,6 +102,8 @@ extension MirrorFile {
             try undoRelocations(of: page.deletions, writer)
             try forwardAwaited(after: page, writer)
         }
+        let withheld =
+            try zone.isHome && scope == .private && metadata.hasIncomplete() ? page.deletions.filter { try metadata.isWithheld($0) } : []
         try makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
         for need in details.assets {
@@ -129,6 +131,7 @@ extension MirrorFile {
             if isLast { connections = try repairOneToOne(suspects, &commit, writer) }
         }
         if zone.isHome { try forwardEdits(plan, writer, &related) }
+        try gather(withheld: withheld, writer, &related)
         try follow(connections, writer, &related)
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
         // Records that were looked up to revert changes say nothing about the rest of the zone, which may still have to be fetched.

@@ -206,22 +206,37 @@ extension MirrorFile {
 
     /// Relocates what this device alone connected with objects of a zone, after other devices have relocated objects to it.
     func gather(into zone: MirrorZone, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
-        let metadata = reader(writer, zone: zone.number)
+        try gather(reader(writer, zone: zone.number).keys(), into: zone.number, writer, &related)
+    }
+
+    /// Relocates what this device alone connected with relocated objects whose records the home zone withheld until they were deleted.
+    func gather(withheld names: [String], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        if names.isEmpty { return }
+        for row in try ZoneTable.all(writer) where !row.zone.isHome {
+            let metadata = reader(writer, zone: row.zone.number)
+            let keys = try names.compactMap { try metadata.record(named: $0) }.filter { !$0.isRelocated && $0.stage != .needsDelete }.map(
+                \.key)
+            if !keys.isEmpty { try gather(keys, into: row.zone.number, writer, &related) }
+        }
+    }
+
+    private func gather(_ keys: [RowKey], into zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let metadata = reader(writer, zone: zone)
         var nearby: [RowKey] = []
-        for key in try metadata.keys() {
+        for key in keys {
             nearby += try neighbours(of: key, changed: nil, writer).filter {
                 try metadata.zone(of: $0) ?? MirrorZone.home == MirrorZone.home
             }
             nearby += try followers(of: key, metadata, writer)
         }
-        try relocate(nearby, to: zone.number, writer, &related)
+        try relocate(nearby, to: zone, writer, &related)
         // Links that the device that shared the objects did not have.
         let mark = try writer.latestTransaction()
-        for key in try metadata.keys() {
+        for key in keys {
             guard let name = try reader(writer).name(of: key) ?? metadata.name(of: key) else { continue }
-            try relocateLinks(of: name, to: zone.number, mark: mark, writer, &related)
+            try relocateLinks(of: name, to: zone, mark: mark, writer, &related)
         }
-        try sort(&related, in: zone.number, writer)
+        try sort(&related, in: zone, writer)
     }
 
     /// Returns the objects of the home zone with links, there, to an object of another zone.

@@ -50,6 +50,9 @@ extension MirrorFile {
     }
 
     /// Hands out the pages of a chain in order. A staged page is decoded on another thread while the page before it is applied.
+    ///
+    /// Pages in memory are one if objects may be withheld. An object with its required object on a later page would be removed, and
+    /// inserted again, without edits that were not sent.
     func forEachPage(of chain: ImportChain, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void) throws {
         var next = try decoding(0, of: chain, writer)
         var number: Int64 = 0
@@ -60,7 +63,8 @@ extension MirrorFile {
             next = try self.decoding(number, of: chain, writer)
             try body(page, next == nil && chain.pages.isEmpty)
         }
-        for (index, page) in chain.pages.enumerated() { try body(page, index == chain.pages.count - 1) }
+        let pages = mapping.hasRequirements ? ImportPage.joined(chain.pages).map { [$0] } ?? [] : chain.pages
+        for (index, page) in pages.enumerated() { try body(page, index == pages.count - 1) }
     }
 
     private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {

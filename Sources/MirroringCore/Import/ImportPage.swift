@@ -72,15 +72,30 @@ package struct ImportPage: Hashable, Sendable {
     /// stays alone, and the changes before it are fetched.
     package func following(_ earlier: ImportPage?) -> ImportPage {
         guard let earlier, earlier.token == askedWith, earlier.records.count + earlier.deletions.count < Self.pushedMax else { return self }
-        var page = self
-        let later = Set(records.map(\.recordName)).union(deletions)
-        page.askedWith = earlier.askedWith
-        page.records = earlier.records.filter { !later.contains($0.recordName) } + records
-        page.deletions = earlier.deletions.filter { !later.contains($0) } + deletions
-        page.database = nil
-        if let first = earlier.database, let last = database, first.to == last.from {
-            page.database = DatabaseStep(from: first.from, to: last.to)
+        return Self.joined([earlier, self]) ?? self
+    }
+
+    /// Returns successive pages as one. Of a record that several pages have, the last state counts.
+    ///
+    /// - Returns: nil without pages.
+    package static func joined(_ pages: [ImportPage]) -> ImportPage? {
+        guard var page = pages.last, pages.count > 1 else { return pages.last }
+        var later: Set<String> = []
+        var records: [[Record]] = [], deletions: [[String]] = []
+        for part in pages.reversed() {
+            records.append(part.records.filter { !later.contains($0.recordName) })
+            deletions.append(part.deletions.filter { !later.contains($0) })
+            later.formUnion(part.records.lazy.map(\.recordName))
+            later.formUnion(part.deletions)
         }
+        page.records = records.reversed().flatMap(\.self)
+        page.deletions = deletions.reversed().flatMap(\.self)
+        page.askedWith = pages[0].askedWith
+        page.database = pages.dropFirst().reduce(pages[0].database) { before, next in
+            guard let before, let step = next.database, before.to == step.from else { return nil }
+            return DatabaseStep(from: before.from, to: step.to)
+        }
+        for part in pages.dropLast() { page.newObjects.formUnion(part.newObjects) }
         return page
     }
 

@@ -61,6 +61,9 @@ package struct NewObjects: Hashable, Sendable {
         return object
     }
 
+    /// Adds objects of earlier pages.
+    mutating func formUnion(_ earlier: NewObjects) { objects.merge(earlier.objects) { present, _ in present } }
+
     package mutating func forget(_ name: String) { objects[name] = nil }
 
     package static func == (one: NewObjects, other: NewObjects) -> Bool { true }

@@ -42,7 +42,9 @@ extension Replica {
             forwardAwaited(after: page)
         }
         if mapping.hasUniqueness { renameTaken(by: page, in: zone) }
+        let withheld = zone == MirrorZone.home && zones.count > 1 ? page.deletions.filter { home.withheld[$0] != nil } : []
         if !isVoid(page, zone) { importRecords(of: page, server, zone, resumed) }
+        if !withheld.isEmpty { gather(withheld: withheld) }
         let receives = zones[zone].receives
         zones[zone].token = page.token
         if !page.moreComing {

@@ -194,8 +194,17 @@ extension Replica {
     // MARK: Edits of other devices in the home zone
 
     /// Relocates what this device alone connected with objects of a zone, after other devices relocated objects to it.
-    mutating func gather(into zone: Int64) {
-        let keys = liveKeysOfRecords(in: zone)
+    mutating func gather(into zone: Int64) { gather(liveKeysOfRecords(in: zone), into: zone) }
+
+    /// Relocates what this device alone connected with relocated objects whose records the home zone withheld until they were deleted.
+    mutating func gather(withheld names: [String]) {
+        for zone in zones.shares {
+            let keys = names.compactMap { zones[zone].records[$0] }.filter { !$0.isRelocated && $0.stage != .needsDelete }.map(\.key)
+            if !keys.isEmpty { gather(keys, into: zone) }
+        }
+    }
+
+    private mutating func gather(_ keys: [RowKey], into zone: Int64) {
         let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
         let followers = keys.flatMap { key in
             let name = zones[zone].names[key] ?? ""
@@ -205,7 +214,7 @@ extension Replica {
         }
         relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.
-        relocateLinks(of: liveKeysOfRecords(in: zone).compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
+        relocateLinks(of: keys.compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
     }
 
     /// Relocates objects of the home zone that deferred references connect with records of other zones.
