@@ -102,8 +102,7 @@ extension MirrorFile {
             try undoRelocations(of: page.deletions, writer)
             try forwardAwaited(after: page, writer)
         }
-        let withheld =
-            try zone.isHome && scope == .private && metadata.hasIncomplete() ? page.deletions.filter { try metadata.isWithheld($0) } : []
+        let withheld = try zone.isHome && metadata.hasIncomplete() ? page.deletions.filter { try metadata.isWithheld($0) } : []
         try makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
         for need in details.assets {

@@ -5,6 +5,7 @@ import CloudWire
 import ManagedModel
 import MirroringCore
 import Testing
+import ValueSimulation
 
 private typealias Fixture = RelocationFixture
 
