@@ -109,6 +109,11 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 9_013_522) == [])
     }
 
+    /// An object that the server never had lost its required object, and its links were sent.
+    @Test func aLessonOfLinksOfAnUnsentObjectStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 9_094_870) == [])
+    }
+
     /// Records that every device withholds, or join records of them, refer to relocated objects.
     @Test(arguments: [5_009_066, 5_011_854, 5_012_616, 5_020_449, 6_009_213, 8_046_679] as [UInt64])
     func withheldRecordsKeepTheirReferences(seed: UInt64) {

@@ -109,6 +109,9 @@ enum Withholding {
         if state.changeTag != nil {
             let record = work.pageRecord(named: name) ?? entity.record(of: state)
             work.withheld.append(IncompleteRecord(record: record, lacking: lacking, generation: work.page.generation ?? state.generation))
+        } else if !isNew {
+            // The server never had the object, and nothing brings it back.
+            ObjectDeletion.deleteLinks(to: name, in: &work)
         }
         let referrers = work.rows.referrers(to: row.key) + (work.loaded.referrers[row.key] ?? [])
         for key in referrers { work.clearReferences(of: key, to: state, row.key) }
