@@ -10,22 +10,46 @@ import Testing
 
 /// A participant writes to the zone of a share, and to nothing else of the owner.
 @Suite(.closesFixtures, .timeLimit(.minutes(10))) struct SharingPrivacyTests {
-    /// The owner's devices relocate what deferred references connect with a share. A record of a participant names a private object.
-    @Test func aReferenceOfAParticipantDoesNotShareAPrivateObject() async throws {
+    private func joined() async throws -> (sharers: Sharers, diary: CKRecord.ID, zone: CKRecordZone.ID) {
         let sharers = try await Sharers()
         try await sharers.plan()
         try await sharers.bo.join(try await sharers.mia.share("Trip"))
         try await sharers.sync()
-        let (mia, bo) = (sharers.mia, sharers.bo)
-        let diary = try #require(mia.container.recordID(for: mia.postID("Diary")))
-        let trip = try #require(bo.container.recordID(for: bo.postID("Trip")))
-        let record = CKRecord(recordType: "CD_Attachment", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: trip.zoneID))
+        let diary = try #require(sharers.mia.container.recordID(for: sharers.mia.postID("Diary")))
+        let trip = try #require(sharers.bo.container.recordID(for: sharers.bo.postID("Trip")))
+        return (sharers, diary, trip.zoneID)
+    }
+
+    /// Fails unless the owner's diary is where it was, and the participant sees nothing of it.
+    private func expectPrivate(_ diary: CKRecord.ID, _ sharers: Sharers) throws {
+        #expect(try sharers.mia.container.recordID(for: sharers.mia.postID("Diary")) == diary)
+        #expect(try sharers.bo.read { try $0.post(titled: "Diary") == nil })
+        #expect(try sharers.bo.read { try $0.all("Tag").map { $0.value(forKey: "name") as? String } } == ["holiday"])
+    }
+
+    /// The owner's devices relocate what deferred references connect with a share. A record of a participant names a private object.
+    @Test func aReferenceOfAParticipantDoesNotShareAPrivateObject() async throws {
+        let (sharers, diary, zone) = try await joined()
+        let record = CKRecord(recordType: "CD_Attachment", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone))
         record["CD_entityName"] = "Attachment"
         record["CD_post"] = diary.recordName
-        try await bo.account.sharedCloudDatabase.save(record)
+        try await sharers.bo.account.sharedCloudDatabase.save(record)
         try await sharers.sync()
-        #expect(try mia.read { try $0.count(for: NSFetchRequest<NSManagedObject>(entityName: "Attachment")) } == 2)
-        #expect(try mia.container.recordID(for: mia.postID("Diary")) == diary)
-        #expect(try bo.read { try $0.post(titled: "Diary") == nil })
+        #expect(try sharers.mia.read { try $0.all("Attachment").count } == 2)
+        try expectPrivate(diary, sharers)
+    }
+
+    /// A record of a participant says that the owner relocated a private object.
+    @Test func aForgedRelocationDoesNotShareAPrivateObject() async throws {
+        let (sharers, diary, zone) = try await joined()
+        let record = CKRecord(recordType: "CD_Post", recordID: CKRecord.ID(recordName: diary.recordName, zoneID: zone))
+        record["CD_entityName"] = "Post"
+        record["CD_title"] = "Forged"
+        record["CD_moveReceipt"] = Data(
+            #"{"recordName":"\#(diary.recordName)","zoneID":{"zoneName":"\#(diary.zoneID.zoneName)"},"fields":{}}"#.utf8)
+        try await sharers.bo.account.sharedCloudDatabase.save(record)
+        try await sharers.sync()
+        #expect(try sharers.mia.read { try $0.post(titled: "Forged") != nil })
+        try expectPrivate(diary, sharers)
     }
 }

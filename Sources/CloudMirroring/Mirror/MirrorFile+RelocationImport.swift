@@ -54,7 +54,8 @@ extension MirrorFile {
         guard scope == .private else { return [] }
         let home = self.writer(writer, zone: MirrorZone.home), destination = self.writer(writer, zone: zone.number)
         var adopted: [String] = [], reconciled: [String] = [], resumed: [ResumedRelocation] = []
-        for (index, record) in page.records.enumerated() {
+        let owner = try StateTable.text(.user, writer)
+        for (index, record) in page.records.enumerated() where record.mayBeRelocation(by: owner) {
             if record.recordType == MirrorNames.linkRecordType {
                 try prepareArrival(ofLink: record.recordName, home, destination, writer)
                 continue

@@ -96,6 +96,17 @@ package enum LinkArrival: Hashable, Sendable {
     }
 }
 
+extension Record {
+    /// Whether a record of a share may be a relocation of an object of the home zone: the owner created it. Participants write to the zone of
+    /// the share, too, and a record of theirs with a stamp would bring the object there.
+    ///
+    /// - Parameter owner: Record name of the owner of the home zone; nil if the server never identified a user.
+    package func mayBeRelocation(by owner: String?) -> Bool {
+        guard let owner, let created else { return true }
+        return created.userRecordName == owner
+    }
+}
+
 extension RelocationStamp {
     /// Returns the stamp of a record that comes from the home zone.
     package static func ofHomeZone(_ record: Record) -> RelocationStamp? {

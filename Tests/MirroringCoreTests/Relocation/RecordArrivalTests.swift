@@ -27,6 +27,16 @@ private typealias Fixture = RelocationFixture
         return state
     }
 
+    // MARK: Creators
+
+    @Test(arguments: [("mia", true), ("bo", false), (nil, true)] as [(String?, Bool)])
+    func aRelocationIsTheOwners(creator: String?, isOwners: Bool) {
+        var record = Fixture.arriving()
+        record.created = creator.map { RecordStamp(timestamp: 1, userRecordName: $0) }
+        #expect(record.mayBeRelocation(by: "mia") == isOwners)
+        #expect(record.mayBeRelocation(by: nil))
+    }
+
     // MARK: Unknown records
 
     @Test func aRecordOfANewObjectIsOrdinary() { #expect(decide(Fixture.arriving(source: nil), .init()) == .ordinary) }
