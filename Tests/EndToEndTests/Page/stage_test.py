@@ -260,6 +260,11 @@ class Stage:
         console = opened.value
         expect(console.get_by_role("heading", name="Sign in")).to_have_count(0)
         expect(console.locator("main")).to_contain_text("iCloud.posts")
+        console.get_by_role("link", name="Development").first.click()
+        console.get_by_role("navigation").get_by_role("link", name="Reach").click()
+        for client in ("Tarn’s CloudKit module", "TarnMirror"):
+            expect(console.locator("main tbody")).to_contain_text(client)
+        console.screenshot(path=self.folder / "stage-reach.png", full_page=True)
         console.close()
 
     def looks(self):
