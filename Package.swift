@@ -179,7 +179,7 @@ let package = Package(
         .target(
             name: "PostsApp",
             dependencies: [
-                "CloudCollaboration", "CloudKit", "CoreData",
+                "CloudCollaboration", "CloudKit", "CoreData", "TarnMirror",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

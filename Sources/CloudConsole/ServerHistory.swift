@@ -42,7 +42,7 @@ final class ServerHistory: Sendable {
     private struct State {
         /// Oldest first; minutes without requests are missing.
         var minutes: [Minute] = []
-        var lastUses: [String: Int64] = [:]
+        var lastUses: [String: [ClientKind: Int64]] = [:]
         /// Of the last request: most are for the same path as the one before.
         var lastPath = ""
         var lastContainer: String?
@@ -60,7 +60,7 @@ final class ServerHistory: Sendable {
             if note.path != state.lastPath { (state.lastPath, state.lastContainer) = (note.path, note.container) }
             guard let container = state.lastContainer else { return }
             if state.lastUses.count >= Self.containersMax { state.lastUses.removeAll() }
-            state.lastUses[container] = note.time
+            state.lastUses[container, default: [:]][note.client] = note.time
         }
     }
 
@@ -91,7 +91,10 @@ final class ServerHistory: Sendable {
     }
 
     /// When a container was used last since the server started, in milliseconds since 1970 UTC.
-    func lastUse(of container: String) -> Int64? { state.withLock { $0.lastUses[container] } }
+    func lastUse(of container: String) -> Int64? { lastUses(of: container).values.max() }
+
+    /// The last use of a container by each kind of client, likewise.
+    func lastUses(of container: String) -> [ClientKind: Int64] { state.withLock { $0.lastUses[container] ?? [:] } }
 }
 
 extension RequestNote {

@@ -58,6 +58,8 @@ import Testing
         let ended = try await Programs.run(
             "posts", ["--port", "0", "--store", folder.path("store"), "--server", "cloud"], in: folder)
         expectOneSentence(ended, "'cloud' isn't the address of a server")
+        let mirrored = try await Programs.run("posts", ["--port", "0", "--store", folder.path("mirrored"), "--mirror"], in: folder)
+        expectOneSentence(mirrored, "A mirror needs a server: set TARN_SERVER to its address")
     }
 
     @Test func aModelThatIsNotThereIsNamed() async throws {

@@ -48,6 +48,20 @@ import Testing
         #expect(view.summary == "shows 0 posts and 0 tags, sync exporting 1 of 3, 2 waiting")
     }
 
+    @Test func versionsAreComparedByTheTitleOfTheFirst() throws {
+        func view(_ post: String) throws -> DeviceView {
+            var view = DeviceView()
+            let rest = #""content":"","tags":[],"attachments":[]"#
+            let state = #"{"posts":[{"id":"p1",\#(post),\#(rest)}],"tags":[],"sync":{"phase":"idle","pending":0}}"#
+            try view.apply(ServerEvent(name: "state", data: state))
+            return view
+        }
+        let first = try view(#""title":"Ridge, 2,871 m""#)
+        #expect(try view(#""title":"Ridge","subtitle":"2,871 m""#).content == first.content)
+        #expect(try view(#""title":"Ridge","subtitle":"""#).content == ["post Ridge |  |  | "])
+        #expect(first.posts(titled: "Ridge, 2,871 m").count == 1)
+    }
+
     @Test func aReportHasItsKeysInOrderAndItsPercentilesByNearestRank() {
         let measured = CheckReport(
             converged: true, objects: 9, rounds: 50, latencies: (1...100).map { .microseconds(Int64($0) * 1000 + 5) })

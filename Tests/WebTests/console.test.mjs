@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Page } from "./page.mjs";
+import { Element, Page } from "./page.mjs";
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
@@ -125,4 +125,24 @@ test("the sign-in page hands its token to the origin that asked, and to no other
 
 test("a sign-in page without an opener does nothing", () => {
   assert.doesNotThrow(() => new Page({ ids: ["token"] }).run("signin.js"));
+});
+
+test("code of the page of ways is copied as it is shown", async () => {
+  const page = new Page({ ids: ["code1"] });
+  const button = new Element("button");
+  button.hidden = true;
+  button.dataset.copies = "code1";
+  page.elements.get("code1").textContent = "tarn icloud pull";
+  page.parts["button[data-copies]"] = [button];
+  page.context.navigator = {};
+  page.run("console-reach.js");
+  assert.equal(button.hidden, true);
+  const copied = [];
+  page.context.navigator = { clipboard: { writeText: async text => { if (copied.length > 0) throw new Error(); copied.push(text); } } };
+  page.run("console-reach.js");
+  assert.equal(button.hidden, false);
+  await button.fire("click");
+  assert.deepEqual([copied, button.textContent], [["tarn icloud pull"], "Copied"]);
+  await button.fire("click");
+  assert.equal(button.textContent, "Not copied");
 });

@@ -23,6 +23,7 @@ export class Element {
     this.style = {};
   }
   focus() { Element.focused = this; }
+  scrollIntoView() { Element.scrolledTo = this; }
   showModal() { this.open = true; }
   close() { this.open = false; }
   /** Templates are not read: tests give an element its parts by their selectors. */

@@ -23,15 +23,18 @@ const device = (name, values = {}) => ({
   name, power: "running", processID: 7, isOnline: true, postCount: 1, pendingCount: 0, conflictCount: 0, phase: "idle", ...values
 });
 
+/** Devices that were not started. */
+const absent = ["Ben", "Tablet", "Mirror"].map(name => device(name, { power: "off" }));
+
 const state = (values = {}) => ({
-  devices: [device("iPad"), device("iPhone"), device("Guest", { power: "off" }), device("Ben", { power: "off" })],
+  devices: [device("iPad"), device("iPhone"), device("Guest", { power: "off" }), ...absent],
   server: { power: "running", processID: 9, address: "http://127.0.0.1:2" }, journeys: [], requests: [], log: [],
   verdict: { kind: "inStep", text: "Both devices show the same post." }, guest: { isShared: false }, ...values
 });
 
 const open = answers => {
   const page = new Page({ ids, answers });
-  page.actors = [actor("iPad", true), actor("server", false), actor("iPhone", true)];
+  page.actors = [actor("iPad", true), actor("server", false), actor("iPhone", true), actor("Tablet", true), actor("Mirror", true)];
   page.parts["[data-actor]"] = page.actors;
   page.run("TarnCommands/stage.js");
   page.show = values => page.listeners.state.forEach(listener => listener({ data: JSON.stringify(values) }));
@@ -61,7 +64,7 @@ test("a killed device can be started, and its page is loaded again", async () =>
   const ipad = page.actors[0];
   page.show(state());
   assert.equal(ipad.querySelector(".plugs [data-action=power]").attributes["aria-label"], "Kill the iPad");
-  page.show(state({ devices: [device("iPad", { power: "killed", processID: undefined }), device("iPhone"), device("Guest", { power: "off" }), device("Ben", { power: "off" })] }));
+  page.show(state({ devices: [device("iPad", { power: "killed", processID: undefined }), device("iPhone"), device("Guest", { power: "off" }), ...absent] }));
   assert.equal(ipad.querySelector(".dead").hidden, false);
   assert.equal(ipad.querySelector(".plugs [data-action=power]").textContent, "Start");
   await ipad.fire("click", { target: { dataset: { action: "power" } } });
@@ -75,10 +78,30 @@ test("a network is cut and restored", async () => {
   const page = open([{ text: "" }, { text: "" }]);
   page.show(state());
   await page.actors[2].fire("click", { target: { dataset: { action: "network" } } });
-  page.show(state({ devices: [device("iPad"), device("iPhone", { isOnline: false, pendingCount: 1 }), device("Guest", { power: "off" }), device("Ben", { power: "off" })] }));
+  page.show(state({ devices: [device("iPad"), device("iPhone", { isOnline: false, pendingCount: 1 }), device("Guest", { power: "off" }), ...absent] }));
   assert.equal(page.actors[2].querySelector(".facts").textContent, "process 7 · no network · 1 record waiting");
   await page.actors[2].fire("click", { target: { dataset: { action: "network" } } });
   assert.deepEqual(page.requests.map(request => request.path), ["/actors/iPhone/cut", "/actors/iPhone/restore"]);
+});
+
+test("an additional device has a place on the stage once it is started", async () => {
+  const page = open([{ text: "" }]);
+  const tablet = page.actors[3];
+  tablet.querySelector("iframe").setAttribute("src", undefined);
+  page.show(state());
+  assert.equal(tablet.hidden, true);
+  page.elements.get("guest").showModal();
+  await page.elements.get("tablet-start").fire("click");
+  assert.equal(page.requests.at(-1).path, "/actors/Tablet/start");
+  assert.equal(page.elements.get("guest").open, false);
+  assert.equal(Element.scrolledTo, tablet);
+  const others = absent.filter(it => it.name !== "Tablet");
+  page.show(state({ devices: [device("iPad"), device("iPhone"), device("Guest", { power: "off" }), device("Tablet", { address: "http://127.0.0.1:9" }), ...others] }));
+  assert.equal(tablet.hidden, false);
+  assert.equal(tablet.querySelector("iframe").getAttribute("src"), "http://127.0.0.1:9");
+  assert.equal(page.elements.get("tablet-start").textContent, "On the stage");
+  assert.equal(page.elements.get("tablet-start").disabled, true);
+  assert.equal(page.actors[4].hidden, true);
 });
 
 test("an action that fails is a notice", async () => {
@@ -107,7 +130,7 @@ test("a step of the tour is done when its result is there", () => {
 
 test("the code for a phone is shown only if the demo is shared on the network", () => {
   const page = open();
-  const running = [device("iPad"), device("iPhone"), device("Guest"), device("Ben", { power: "off" })];
+  const running = [device("iPad"), device("iPhone"), device("Guest"), ...absent];
   page.show(state({ devices: running, guest: { isShared: false, link: "http://127.0.0.1:5/" } }));
   assert.equal(page.elements.get("guest-code").hidden, true);
   assert.match(page.elements.get("guest-text").textContent, /--share-on-network/);

@@ -11,6 +11,9 @@ import Foundation
 /// difference goes to the pages.
 @MainActor final class PostFeed {
     let device: String
+    private let version: AppVersion
+    private let introduction: String?
+    private let hasCloudParts: Bool
     private let posts: NSFetchedResultsController<Post>
     private let trash: NSFetchedResultsController<Post>
     private let tags: NSFetchedResultsController<Tag>
@@ -27,6 +30,7 @@ import Foundation
     private var conflicts: [ConflictMessage] = []
     private var shares: [String] = []
     private var board: [NoticeMessage] = []
+    private var lensReport: String?
 
     /// Objects that changed since the last event.
     private var touched = Touched()
@@ -43,13 +47,16 @@ import Foundation
     }
 
     /// - Throws: The error of a fetch.
-    init(_ container: NSPersistentContainer, device: String, network: NetworkMessage) throws {
-        self.device = device
+    init(_ device: PostsDevice, name: String, network: NetworkMessage) throws {
+        self.device = name
         self.network = network
+        version = device.version
+        introduction = device.introduction
+        hasCloudParts = if case .cloud = device { true } else { false }
         let newestFirst: NSFetchRequest<Post> = Post.fetchRequest()
         // Posts that a device moved to the trash are hidden on all of them.
         newestFirst.predicate = NSPredicate(format: "isTrashed != YES")
-        newestFirst.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
+        newestFirst.sortDescriptors = [NSSortDescriptor(key: version.dateKey, ascending: false)]
         let trashed: NSFetchRequest<Post> = Post.fetchRequest()
         trashed.predicate = NSPredicate(format: "isTrashed == YES")
         trashed.sortDescriptors = newestFirst.sortDescriptors
@@ -57,7 +64,7 @@ import Foundation
         tagsByName.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
         let attachmentsByName: NSFetchRequest<Attachment> = Attachment.fetchRequest()
         attachmentsByName.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
-        let context = container.viewContext
+        let context = device.container.viewContext
         posts = NSFetchedResultsController(
             fetchRequest: newestFirst, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         trash = NSFetchedResultsController(
@@ -104,7 +111,8 @@ import Foundation
     private var state: StateMessage {
         StateMessage(
             device: device, posts: Array(shownPosts.values), trash: Array(shownTrash.values), tags: Array(shownTags.values), sync: sync,
-            network: network, latency: latency, conflicts: conflicts, shares: shares, board: board)
+            network: network, latency: latency, conflicts: conflicts, shares: shares, board: board, introduction: introduction,
+            lens: lensReport, hasCloudParts: hasCloudParts)
     }
 
     /// Everything as it is now, then each change.
@@ -171,14 +179,20 @@ import Foundation
                 if shownTags.updateValue(message, forKey: message.id) != message { change.tags.append(message) }
             }
         }
+        let formerReport = lensReport
         for post in touched.posts {
             let message = post.isGone ? nil : PostMessage(post)
+            if let message {
+                let isImported = touched.elsewhere.contains(post.shortID)
+                lensReport = version.lensReport(on: message, since: shownPosts[post.shortID], isImported: isImported) ?? lensReport
+            }
             let isTrashed = message != nil && post.isTrashed
             change.tell(isTrashed ? nil : message, of: post.shortID, in: &shownPosts, shown: \.posts, removed: \.removedPosts)
             change.tell(isTrashed ? message : nil, of: post.shortID, in: &shownTrash, shown: \.trash, removed: \.removedTrash)
         }
         change.elsewhere = change.posts.map(\.id).filter(touched.elsewhere.contains)
         if !change.isEmpty { pages.send(Event(.change, change)) }
+        if let lensReport, lensReport != formerReport { pages.send(Event(.lens, LensMessage(text: lensReport))) }
         if !touched.elsewhere.isEmpty, !change.isEmpty {
             let now = TraceMessage.now
             trace(TraceMessage(kind: .shown, began: now, ended: now))
@@ -217,7 +231,7 @@ import Foundation
 
     private func didAppear(_ post: Post) {
         touched.appearedAt = touched.appearedAt ?? DispatchTime.now().uptimeNanoseconds
-        guard let made = post.timestamp else { return }
+        guard let made = post.date else { return }
         touched.latency = LatencyMessage(milliseconds: max(0, Date().timeIntervalSince(made) * 1000))
     }
 

@@ -7,12 +7,12 @@ import Foundation
 
 /// The actions of a user on posts. Each change is saved immediately; the container sends it to the other devices.
 @MainActor final class PostLibrary {
-    private let container: NSPersistentCloudKitContainer
+    private let device: PostsDevice
     private let feed: PostFeed
-    private var context: NSManagedObjectContext { container.viewContext }
+    private var context: NSManagedObjectContext { device.container.viewContext }
 
-    init(_ container: NSPersistentCloudKitContainer, _ feed: PostFeed) {
-        self.container = container
+    init(_ device: PostsDevice, _ feed: PostFeed) {
+        self.device = device
         self.feed = feed
     }
 
@@ -36,10 +36,11 @@ import Foundation
         return SamplesSaved(savedAt: try save())
     }
 
-    func changePost(_ id: String, title: String?, content: String?) throws -> PostSaved {
+    func changePost(_ id: String, _ input: PostInput) throws -> PostSaved {
         let post = try object(Post.self, id)
-        if let title { post.title = title }
-        if let content { post.write(content) }
+        if let title = input.title { post.heading = title }
+        if let subtitle = input.subtitle { post.subtitle = subtitle }
+        if let content = input.content { post.write(content) }
         let savedAt = try save()
         return PostSaved(post: PostMessage(post), savedAt: savedAt)
     }
@@ -72,15 +73,15 @@ import Foundation
     func emptyTrash() throws {
         let trashed: NSFetchRequest<Post> = Post.fetchRequest()
         trashed.predicate = NSPredicate(format: "isTrashed == YES")
-        for post in try context.fetch(trashed) where container.canDeleteRecord(forManagedObjectWith: post.objectID) { context.delete(post) }
+        for post in try context.fetch(trashed) where device.canDelete(post) { context.delete(post) }
         try save()
     }
 
     private func makePost(title: String, content: String) -> Post {
         let post = Post(context: context)
-        post.title = title
+        post.heading = title
         post.write(content)
-        post.timestamp = Date()
+        post.date = Date()
         return post
     }
 
@@ -160,9 +161,9 @@ import Foundation
 
     /// Syncs immediately, not after the delay of the next retry.
     func syncSoon() {
-        Task { [container] in
+        Task { [device] in
             // A failure is in the status, and sync retries by itself.
-            try? await container.sync(timeout: .seconds(30))
+            try? await device.sync(timeout: .seconds(30))
         }
     }
 
@@ -184,7 +185,7 @@ import Foundation
 
     /// - Throws: ``PostMissing`` if the object is not there, or was deleted on another device.
     func object<Kind: NSManagedObject>(_ kind: Kind.Type, _ id: String) throws -> Kind {
-        guard let objectID = container.persistentStoreCoordinator.objectID(Kind.self, id),
+        guard let objectID = device.container.persistentStoreCoordinator.objectID(Kind.self, id),
             let object = try? context.existingObject(with: objectID) as? Kind
         else { throw PostMissing() }
         return object

@@ -9,6 +9,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle
+import TarnMirror
 
 /// `posts`: one device with a store of its own, and its page.
 public struct PostsCommand: AsyncParsableCommand {
@@ -35,6 +36,13 @@ public struct PostsCommand: AsyncParsableCommand {
     var host = "127.0.0.1"
     @Option(help: ArgumentHelp("The server's address, instead of TARN_SERVER.", valueName: "url"))
     var server: String?
+    @Option(
+        help: ArgumentHelp(
+            "Version of the app's model, 1 or 2: the second has a headline and a subtitle, and no title.", valueName: "number")
+    )
+    var appVersion = 1
+    @Flag(help: "Sync by NSPersistentContainer and TarnMirror, as an app on an iPhone does. It has neither shares nor the public board.")
+    var mirror = false
     @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
     var exitWithParent = false
 
@@ -45,6 +53,10 @@ public struct PostsCommand: AsyncParsableCommand {
 
     public func validate() throws {
         guard 0...65535 ~= port else { throw ValidationError("A port is a number from 0 to 65535.") }
+        guard AppVersion(rawValue: appVersion) != nil else { throw ValidationError("--app-version is 1 or 2.") }
+        guard !mirror || appVersion == 1 else {
+            throw ValidationError("TarnMirror does not support lenses, which version 2 has: leave --mirror or --app-version out.")
+        }
         guard host == "127.0.0.1" || ProcessInfo.processInfo.environment["POSTS_KEY"]?.isEmpty == false else {
             throw ValidationError("Other devices could change posts at \(host): set POSTS_KEY to a secret, and open /?key=SECRET there.")
         }
@@ -69,27 +81,49 @@ public struct PostsCommand: AsyncParsableCommand {
         if let address = network.address {
             CKContainer.configure(CKContainer.Configuration(server: address, token: environment["TARN_TOKEN"].map { .init($0) }))
         }
-        let container = try await PostsStack.load(storeIn: URL(fileURLWithPath: store, isDirectory: true))
-        let feed = try await PostFeed(container, device: name, network: network.message)
-        let library = await PostLibrary(container, feed)
-        let conflicts = await ConflictShelf(container, library, feed)
-        let sharing = await PostSharing(container, library, feed)
-        let board = try await NoticeBoard(container, library, feed)
-        let routes = await PostsRoutes(
-            library: library, feed: feed, network: network, archives: ArchiveShelf(container, feed), conflicts: conflicts,
-            sharing: sharing, board: board, access: PageAccess(host: host, key: environment["POSTS_KEY"]))
+        let device = try await open(network)
+        let feed = try await PostFeed(device, name: name, network: network.message)
+        let library = await PostLibrary(device, feed)
+        var services: [any Service] = [
+            NetworkService(network: network), TrafficWatch(network: network, feed: feed), PageBeat(feed: feed),
+        ]
+        var parts: CloudParts?
+        switch device {
+        case .cloud(let container, _):
+            let cloud = try await CloudParts(container, library, feed)
+            parts = cloud
+            services += [
+                SyncWatch(container: container, feed: feed),
+                EventWatch(container: container, feed: feed, conflicts: cloud.conflicts, sharing: cloud.sharing),
+            ]
+        case .mirrored(_, let mirror): services.append(MirrorWatch(mirror: mirror, feed: feed))
+        }
+        let routes = PostsRoutes(
+            library: library, feed: feed, network: network, cloud: parts, access: PageAccess(host: host, key: environment["POSTS_KEY"]))
         let application = Application(
-            router: routes.router(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-            services: [
-                NetworkService(network: network), TrafficWatch(network: network, feed: feed), SyncWatch(container: container, feed: feed),
-                EventWatch(container: container, feed: feed, conflicts: conflicts, sharing: sharing), PageBeat(feed: feed),
-            ],
+            router: routes.router(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)), services: services,
             onServerRunning: { [name, host] channel in
                 let line = "posts: \(name) at http://\(host):\(channel.localAddress?.port ?? 0)\n"
                 FileHandle.standardOutput.write(Data(line.utf8))
             },
             logger: Logger(label: "posts") { _ in SwiftLogNoOpLogHandler() })
         try await application.runService()
+    }
+
+    private func open(_ network: DeviceNetwork) async throws -> PostsDevice {
+        let folder = URL(fileURLWithPath: store, isDirectory: true)
+        guard mirror else {
+            let version = AppVersion(rawValue: appVersion) ?? .first
+            return .cloud(try await PostsStack.load(storeIn: folder, version: version), version)
+        }
+        guard let address = network.address, let token = ProcessInfo.processInfo.environment["TARN_TOKEN"] else {
+            throw CommandProblem("A mirror needs a server: set TARN_SERVER to its address, and TARN_TOKEN to the token of a device.")
+        }
+        do {
+            return try await PostsStack.loadMirrored(storeIn: folder, server: address, token: token)
+        } catch let failure as TarnMirror.Failure {
+            throw CommandProblem("The posts cannot be mirrored: \(failure.reason).")
+        }
     }
 }
 

@@ -259,7 +259,7 @@ struct ConsolePages {
                 MenuItem("Types", base + "/types", key: "t"), MenuItem("Records", base + "/records", key: "r"),
                 MenuItem("Zones", base + "/zones", key: "z"), MenuItem("Subscriptions", base + "/subscriptions", key: "b"),
                 MenuItem("Schema", base + "/schema", key: "s"), MenuItem("Roles", base + "/roles", key: "o"),
-                MenuItem("Tokens", base + "/tokens", key: "k"),
+                MenuItem("Tokens", base + "/tokens", key: "k"), MenuItem("Reach", base + "/reach", key: "e"),
             ]
         }
         menu += [

@@ -35,6 +35,7 @@ struct ContainerPages {
         case "schema": return try await target.schema()
         case "tokens": return try await target.tokens()
         case "roles": return try await target.roles()
+        case "reach": return try await ReachPage(parent: target).respond()
         case "records": return try await RecordPages(parent: target).respond()
         case "consent": return try await ConsentPage(parent: target).respond()
         case "subscriptions": return try await SubscriptionPages(parent: target).respond()

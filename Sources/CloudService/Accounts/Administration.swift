@@ -170,11 +170,14 @@ package struct RequestNote: Hashable, Sendable {
     package var requestUUID: String
     /// The path without its query, for container and database. Kept for paths below `/database/` only: others may have tokens.
     package var path: String
+    /// Not archived.
+    package var client: ClientKind
 
     package init(
         time: Int64, method: String, endpoint: String, status: Int, errorCode: String?, milliseconds: Double,
-        requestUUID: String, path: String = ""
+        requestUUID: String, path: String = "", client: ClientKind = .other
     ) {
+        self.client = client
         self.path = path.hasPrefix("/database/") ? path : ""
         self.time = time
         self.method = method

@@ -13,9 +13,22 @@ actor DemoCast {
         case guest = "Guest"
         /// The device of a second user, likewise.
         case ben = "Ben"
+        /// A device with version 2 of the app and other attributes, likewise.
+        case tablet = "Tablet"
+        /// A device that syncs by `TarnMirror`, likewise.
+        case mirror = "Mirror"
 
         /// The devices that are always there.
         static let pair: [Device] = [.iPad, .iPhone]
+
+        /// Options of `posts` for this device.
+        var options: [String] {
+            switch self {
+            case .tablet: ["--app-version", "2"]
+            case .mirror: ["--mirror"]
+            case .iPad, .iPhone, .guest, .ben: []
+            }
+        }
 
         /// The name of its account on the server.
         var account: String { self == .ben ? "ben" : "demo" }
@@ -86,7 +99,7 @@ actor DemoCast {
             arguments: [
                 "--name", device.rawValue, "--store", path(device.rawValue), "--port", "\(ports.devices[device] ?? 0)",
                 "--exit-with-parent",
-            ] + (place.map { ["--host", $0.address] } ?? []),
+            ] + device.options + (place.map { ["--host", $0.address] } ?? []),
             environment: environment, log: log(device.rawValue))
         devices[device] = child
         let address = try await ready(child, "posts: \(device.rawValue) at ")

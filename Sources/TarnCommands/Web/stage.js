@@ -82,6 +82,9 @@
     return facts.join(" · ");
   };
 
+  /** Devices that a person adds to the stage, with the buttons that start them. */
+  const extras = { Tablet: "tablet-start", Mirror: "mirror-start" };
+
   const showActor = node => {
     const name = node.dataset.actor;
     const actor = stateOf(name);
@@ -102,6 +105,12 @@
     }
     const dead = node.querySelector(".dead");
     if (!dead) return;
+    // An additional device has no place on the stage until a person starts it.
+    if (extras[name]) {
+      node.hidden = actor.power === "off";
+      const frame = node.querySelector("iframe");
+      if (actor.address && frame.getAttribute("src") !== actor.address) frame.setAttribute("src", actor.address);
+    }
     dead.hidden = actor.power === "running" || actor.power === "off";
     // The device's page connects again by itself, but only after some seconds.
     if (was && was !== "running" && actor.power === "running") {
@@ -205,6 +214,11 @@
       byID("ben-link").textContent = ben.address;
       byID("ben-link").href = ben.address;
     }
+    for (const [name, button] of Object.entries(extras)) {
+      const power = stateOf(name).power;
+      byID(button).disabled = power !== "off";
+      byID(button).textContent = power === "off" ? "Start the " + name.toLowerCase() : power === "starting" ? "Starting" : "On the stage";
+    }
     byID("ben-text").textContent = ben.power === "running"
       ? "Share a post on the iPad, and paste its link on Ben's device, under Public board. Notices on the board are for all users."
       : "Another account of the server. Ben sees the public board, and the posts that are shared with him.";
@@ -214,6 +228,13 @@
   byID("guest-close").addEventListener("click", () => byID("guest").close());
   byID("guest-start").addEventListener("click", () => send("actors/Guest/start"));
   byID("ben-start").addEventListener("click", () => send("actors/Ben/start"));
+  for (const [name, button] of Object.entries(extras)) {
+    byID(button).addEventListener("click", async () => {
+      if (!await send("actors/" + name + "/start")) return;
+      byID("guest").close();
+      actors.find(actor => actor.dataset.actor === name).scrollIntoView({ block: "center" });
+    });
+  }
 
   // MARK: The tour
 

@@ -367,6 +367,21 @@ def keys(page, folder, scheme):
     page.go_back()
 
 
+def reach(page, folder, scheme):
+    """The commands of a page are copied as they are shown."""
+    page.get_by_role("navigation").get_by_role("link", name="Reach").click()
+    expect(page.locator("h1")).to_have_text("Reach")
+    expect(page.locator("main tbody")).to_contain_text("Browsers, with CloudKit JS")
+    look(page, folder / f"reach-{scheme}.png")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = page.get_by_role("button", name="Copy").nth(1)
+    code = page.locator("pre").nth(1).inner_text()
+    button.press("Enter")
+    expect(page.get_by_role("button", name="Copied")).to_have_count(1)
+    assert page.evaluate("() => navigator.clipboard.readText()") == code, "another text was copied"
+    by_keyboard(page, 20)
+
+
 def consents(browser, server, container, folder, scheme):
     """A user permits reading, and the operator reads until the user ends it."""
     base = f"{server}/console/c/{container}/development"
@@ -425,7 +440,7 @@ def walk_narrow(browser, server, container, folder, complaints):
         ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
         ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
         ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"), ("audit", f"{server}/console/audit"),
-        ("subscriptions", f"{base}/subscriptions"), ("consent", f"{base}/consent"), ("logkept", f"{server}/console/log/kept"),
+        ("subscriptions", f"{base}/subscriptions"), ("reach", f"{base}/reach"), ("consent", f"{base}/consent"), ("logkept", f"{server}/console/log/kept"),
         ("consents", f"{server}/consents"), ("import", f"{base}/records/import?type=Plant"),
         ("shares", f"{base}/zones/private/Kitchen/shares"), ("zonerestore", f"{base}/zones/private/Kitchen/restore"),
         ("zonedelete", f"{base}/zones/private/Kitchen/delete"),
@@ -526,6 +541,7 @@ def walk(browser, server, container, folder, complaints):
                     expect(page.locator("main")).to_contain_text("Production has what development has.")
             if name == "Tokens":
                 back = page.url
+                reach(page, folder, scheme)
         page.get_by_role("navigation").get_by_role("link", name="Log").click()
         expect(page.locator("#state")).to_have_text("Live.")
         page.wait_for_selector("#rows tr")

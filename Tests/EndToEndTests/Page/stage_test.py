@@ -209,12 +209,62 @@ class Stage:
         self.iphone.get_by_label("Back from the board").click()
         ben.close()
 
+    def other_version(self):
+        """Version 2 of the app shows a title of version 1 as headline and subtitle, and the reverse."""
+        self.press("More devices")
+        self.press("Start the tablet")
+        expect(self.page.locator("#guest")).to_be_hidden()
+        tablet = self.page.frame_locator("iframe[title=Tablet]")
+        expect(tablet.locator("#introduction")).to_contain_text("Version 2 of the app")
+        expect(tablet.locator("#posts .card")).to_have_count(self.ipad.locator("#posts .card").count())
+        card(tablet, "2,871 m").click()
+        expect(tablet.get_by_label("Headline", exact=True)).to_have_value("Ridge")
+        expect(tablet.get_by_label("Subtitle", exact=True)).to_have_value("2,871 m")
+        card(self.ipad, "Ridge, 2,871 m").click()
+        self.ipad.get_by_label("Title", exact=True).fill("Ridge, 2,900 m")
+        expect(tablet.get_by_label("Subtitle", exact=True)).to_have_value("2,900 m")
+        expect(tablet.locator("#lens")).to_have_text("The lens split the title “Ridge, 2,900 m” of version 1 into “Ridge” and “2,900 m”.")
+        self.shoot("tablet")
+        tablet.get_by_label("Subtitle", exact=True).fill("2,871 m")
+        expect(self.ipad.get_by_label("Title", exact=True)).to_have_value("Ridge, 2,871 m")
+        expect(tablet.locator("#lens")).to_have_text("The lens joined headline and subtitle: version 1 shows the title “Ridge, 2,871 m”.")
+        expect(self.ipad.locator("#lens")).to_be_hidden()
+        self.press("Kill the Tablet")
+        self.page.locator("[data-actor=Tablet] .dead button").click()
+        expect(card(tablet, "2,871 m")).to_be_visible()
+
+    def mirror(self):
+        """A device with TarnMirror has the same posts, and neither shares nor the board."""
+        self.press("More devices")
+        expect(self.page.locator("#tablet-start")).to_be_disabled()
+        self.press("Start the mirror")
+        mirror = self.page.frame_locator("iframe[title=Mirror]")
+        expect(mirror.locator("#introduction")).to_contain_text("TarnMirror")
+        expect(mirror.locator("#posts img.thumb")).to_have_count(4)
+        write_post(mirror, "Written on the mirror", "A save like any other.")
+        expect(mirror.get_by_role("button", name="Share", exact=True)).to_be_hidden()
+        expect(mirror.get_by_role("button", name=re.compile("^Public board"))).to_be_hidden()
+        card(self.ipad, "Written on the mirror").click()
+        self.ipad.get_by_label("Text", exact=True).fill("Continued on the iPad.")
+        expect(mirror.get_by_label("Text", exact=True)).to_have_value("Continued on the iPad.")
+        expect(mirror.locator("#sync-text")).to_have_text("Up to date")
+        self.shoot("mirror")
+        self.press("Cut the network of the Mirror")
+        expect(mirror.locator("#sync-text")).to_have_text(re.compile("^Offline"))
+        self.press("Restore the network of the Mirror")
+        expect(mirror.locator("#sync-text")).to_have_text("Up to date")
+
     def console(self):
         with self.page.expect_popup() as opened:
             self.page.get_by_role("link", name="Open the console").click()
         console = opened.value
         expect(console.get_by_role("heading", name="Sign in")).to_have_count(0)
         expect(console.locator("main")).to_contain_text("iCloud.posts")
+        console.get_by_role("link", name="Development").first.click()
+        console.get_by_role("navigation").get_by_role("link", name="Reach").click()
+        for client in ("Tarn’s CloudKit module", "TarnMirror"):
+            expect(console.locator("main tbody")).to_contain_text(client)
+        console.screenshot(path=self.folder / "stage-reach.png", full_page=True)
         console.close()
 
     def looks(self):
@@ -249,7 +299,7 @@ def run(address, folder, complaints):
         stage.shoot("empty")
         for part in (
             stage.journal, stage.journeys, stage.changed_elsewhere, stage.search, stage.kill_server, stage.kill_device, stage.conflict,
-            stage.tour, stage.guest, stage.second_user, stage.console, stage.looks,
+            stage.tour, stage.guest, stage.second_user, stage.other_version, stage.mirror, stage.console, stage.looks,
         ):
             try:
                 part()

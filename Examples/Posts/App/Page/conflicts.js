@@ -3,7 +3,7 @@
 
 import { byID, element, replaceIfChanged, send } from "./dom.js";
 
-const propertyNames = { title: "title", name: "tag's name", color: "tag's colour" };
+const propertyNames = { title: "title", headline: "headline", subtitle: "subtitle", name: "tag's name", color: "tag's colour" };
 
 /** One card for each value that lost against a concurrent change: both values, and the choice. */
 export const showConflicts = conflicts => {

@@ -25,6 +25,7 @@ on("state", state => {
   tags.clear();
   document.title = `${state.device} · Posts`;
   byID("device").textContent = state.device;
+  showKind(state);
   take(state, false);
   showSync(state.sync);
   showNetwork(state.network);
@@ -33,7 +34,7 @@ on("state", state => {
   showBoard(state.board);
   showLatency(state.latency);
   notice("");
-  loadArchives();
+  if (state.hasCloudParts) loadArchives();
 });
 on("change", change => take(change, true));
 on("sync", sync => showSync(sync));
@@ -41,6 +42,7 @@ on("network", network => showNetwork(network));
 on("conflicts", conflicts => showConflicts(conflicts));
 on("shares", shares => showShares(shares));
 on("board", board => showBoard(board));
+on("lens", lens => { byID("lens").textContent = lens.text; });
 on("latency", latency => showLatency(latency));
 events.addEventListener("error", () => notice("This device's process has ended, or was restarted. Waiting for it to come back.", { stays: true }));
 
@@ -61,6 +63,14 @@ const take = (change, marksArrivals) => {
     select(null);
   }
   render();
+};
+
+/** Introduces a device with another version of the model or another way to sync. */
+const showKind = state => {
+  byID("introduction").hidden = !state.introduction;
+  byID("introduction").textContent = state.introduction ?? "";
+  byID("lens").textContent = state.lens ?? "";
+  for (const id of ["open-board", "share"]) byID(id).hidden = !state.hasCloudParts;
 };
 
 // MARK: Status
@@ -128,7 +138,7 @@ const newestFirst = map => [...map.values()].sort((a, b) => b.timestamp - a.time
 let tagFilter = null;
 const matches = post => {
   const words = byID("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = [post.title, post.content, ...post.tags.map(id => tags.get(id)?.name ?? "")].join(" ").toLowerCase();
+  const text = [post.title, post.subtitle ?? "", post.content, ...post.tags.map(id => tags.get(id)?.name ?? "")].join(" ").toLowerCase();
   return (tagFilter === null || post.tags.includes(tagFilter)) && words.every(word => text.includes(word));
 };
 
@@ -179,6 +189,7 @@ const renderList = () => {
 const card = post => element(
   "button", { class: "card", type: "button", "aria-current": String(post.id === selected), onclick: () => select(post.id) },
   element("span", { class: "card-title" }, post.title || "Untitled", shared.has(post.id) ? element("span", { class: "badge" }, "shared") : ""),
+  post.subtitle ? element("span", { class: "card-subtitle" }, post.subtitle) : null,
   element("span", { class: "card-text" }, post.content),
   post.tags.length ? element("span", { class: "chips" }, ...post.tags.map(id => tags.get(id)).filter(Boolean).map(tag => chip(tag, true))) : null,
   post.attachments.length ? thumbnail(post.attachments[0]) : null);
@@ -315,7 +326,7 @@ const removeArchive = async (archive, title) => {
 // MARK: The editor
 
 let isTrashing = false;
-const fields = ["title", "content"];
+const fields = ["title", "subtitle", "content"];
 /** What was typed and not sent yet, by field. */
 const drafts = {};
 let draftTimer;
@@ -360,11 +371,17 @@ const renderEditor = () => {
   byID("editor").hidden = !post;
   byID("no-post").hidden = Boolean(post);
   if (!post) return;
+  // Version 2 of the app has a headline and a subtitle.
+  const hasSubtitle = post.subtitle !== undefined;
+  byID("subtitle").hidden = !hasSubtitle;
+  byID("title").placeholder = hasSubtitle ? "Headline" : "Title";
+  byID("title").setAttribute("aria-label", byID("title").placeholder);
   for (const field of fields) {
+    const value = post[field] ?? "";
     // A field that is being typed in keeps what was typed; it goes to the device in a moment.
-    if (field in drafts || byID(field).value === post[field]) continue;
+    if (field in drafts || byID(field).value === value) continue;
     const { selectionStart, selectionEnd } = byID(field);
-    byID(field).value = post[field];
+    byID(field).value = value;
     if (document.activeElement === byID(field)) byID(field).setSelectionRange(selectionStart, selectionEnd);
   }
   byID("when").textContent = new Date(post.timestamp).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
@@ -377,7 +394,7 @@ const renderEditor = () => {
 const showChange = (before, after) => {
   if (!before) return;
   const isOther = field => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
-  const changed = [["title", "title"], ["content", "text"], ["tags", "tags"], ["attachments", "pictures"]].filter(([field]) => isOther(field));
+  const changed = [["title", "title"], ["subtitle", "subtitle"], ["content", "text"], ["tags", "tags"], ["attachments", "pictures"]].filter(([field]) => isOther(field));
   if (changed.length === 0) return;
   const time = new Date().toLocaleTimeString([], { timeStyle: "medium" });
   byID("changed").textContent = `Changed on another device while you looked: ${changed.map(([, name]) => name).join(", ")} (${time})`;

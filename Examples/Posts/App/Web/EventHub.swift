@@ -5,7 +5,7 @@ import Foundation
 
 /// One server-sent event, as text.
 struct Event {
-    enum Name: String { case state, change, sync, network, latency, conflicts, shares, board, trace }
+    enum Name: String { case state, change, sync, network, latency, conflicts, shares, board, lens, trace }
 
     let text: String
 

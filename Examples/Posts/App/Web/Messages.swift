@@ -8,7 +8,10 @@ import Foundation
 
 struct PostMessage: Codable, Equatable, Sendable {
     var id: String
+    /// In version 2 of the app, the headline.
     var title: String
+    /// nil in version 1 of the app, which has none.
+    var subtitle: String?
     var content: String
     var timestamp: Double
     var tags: [String]
@@ -41,6 +44,7 @@ struct SamplesSaved: Codable, Sendable {
 /// What is written into a post or a tag; what is absent stays as it is.
 struct PostInput: Codable, Sendable {
     var title: String?
+    var subtitle: String?
     var content: String?
 }
 
@@ -125,6 +129,16 @@ struct StateMessage: Encodable, Sendable {
     var conflicts: [ConflictMessage]
     var shares: [String]
     var board: [NoticeMessage]
+    /// The difference between this device and the usual one, in a sentence.
+    var introduction: String?
+    var lens: String?
+    /// Whether there are archives, conflict cards, shares and the public board.
+    var hasCloudParts: Bool
+}
+
+/// The last translation by a lens, in a sentence.
+struct LensMessage: Encodable, Sendable {
+    var text: String
 }
 
 /// What became different in one turn.
@@ -208,8 +222,8 @@ extension PostMessage {
         let tags = post.tags?.allObjects as? [Tag] ?? []
         let attachments = post.attachments?.allObjects as? [Attachment] ?? []
         self.init(
-            id: post.shortID, title: post.title ?? "", content: post.text,
-            timestamp: (post.timestamp?.timeIntervalSince1970 ?? 0) * 1000, tags: tags.map(\.shortID).sorted(),
+            id: post.shortID, title: post.heading ?? "", subtitle: post.subtitle, content: post.text,
+            timestamp: (post.date?.timeIntervalSince1970 ?? 0) * 1000, tags: tags.map(\.shortID).sorted(),
             attachments: attachments.map(AttachmentMessage.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) })
     }
 }

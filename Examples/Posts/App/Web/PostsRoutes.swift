@@ -13,10 +13,8 @@ struct PostsRoutes: Sendable {
     let library: PostLibrary
     let feed: PostFeed
     let network: DeviceNetwork
-    let archives: ArchiveShelf
-    let conflicts: ConflictShelf
-    let sharing: PostSharing
-    let board: NoticeBoard
+    /// nil for a mirrored store.
+    let cloud: CloudParts?
     let access: PageAccess
 
     func router() -> Router<BasicRequestContext> {
@@ -28,9 +26,11 @@ struct PostsRoutes: Sendable {
         addTrash(to: router)
         addTags(to: router)
         addPictures(to: router)
-        addArchives(to: router)
-        addConflicts(to: router)
-        addSharing(to: router)
+        if let cloud {
+            addArchives(cloud.archives, to: router)
+            addConflicts(cloud.conflicts, to: router)
+            addSharing(cloud, to: router)
+        }
         router.post("network") { request, context -> HTTPResponse.Status in
             let input = try await request.decode(as: NetworkInput.self, context: context)
             await feed.show(network.set(isOnline: input.online))
@@ -58,7 +58,7 @@ struct PostsRoutes: Sendable {
         router.patch("posts/:id") { request, context in
             let id = try context.parameters.require("id")
             let input = try await request.decode(as: PostInput.self, context: context)
-            return try await answering { try await library.changePost(id, title: input.title, content: input.content) }
+            return try await answering { try await library.changePost(id, input) }
         }
         router.post("deletions") { request, context -> HTTPResponse.Status in
             let input = try await request.decode(as: DeletionInput.self, context: context)
@@ -116,7 +116,7 @@ struct PostsRoutes: Sendable {
         }
     }
 
-    private func addConflicts(to router: Router<BasicRequestContext>) {
+    private func addConflicts(_ conflicts: ConflictShelf, to router: Router<BasicRequestContext>) {
         router.post("conflicts/:id/restoration") { _, context -> HTTPResponse.Status in
             let id = try context.parameters.require("id", as: Int.self)
             try await answering { try await conflicts.restore(id) }
@@ -129,7 +129,7 @@ struct PostsRoutes: Sendable {
         }
     }
 
-    private func addArchives(to router: Router<BasicRequestContext>) {
+    private func addArchives(_ archives: ArchiveShelf, to router: Router<BasicRequestContext>) {
         router.get("archives") { _, _ in try await answering { try await archives.list() } }
         router.post("archives/:name/restoration") { request, context -> HTTPResponse.Status in
             let name = try context.parameters.require("name")

@@ -37,10 +37,14 @@ extension DemoCheck {
             let post = try await device.addPost("\(device.name) \(row)", content: "Made on the \(device.name).").post
             try await device.tag(post.id, with: row.isMultiple(of: 2) ? work.id : home.id)
             if row == 1 {
-                try await device.attach(
-                    picture(for: device.name), thumbnail: Data([0xFF, 0xD8, 0xFF, 0xD9]), name: "\(device.name).jpg", to: post.id)
+                try await attachPicture(with: device, to: post.id)
             }
         }
+    }
+
+    private func attachPicture(with device: DeviceRemote, to post: String) async throws {
+        let thumbnail = Data([0xFF, 0xD8, 0xFF, 0xD9])
+        try await device.attach(picture(for: device.name), thumbnail: thumbnail, name: "\(device.name).jpg", to: post)
     }
 
     /// Bytes that differ between devices and have a long period.
@@ -99,6 +103,48 @@ extension DemoCheck {
         try await agree("both have both edits") { view in
             view.posts.count == 1 && view.posts(titled: "Title from the iPad").map(\.content) == ["Text from the iPhone"]
         }
+    }
+
+    // MARK: Other devices, which end with their step
+
+    func editInTwoVersions(_ iPad: DeviceRemote) async throws {
+        let tablet = try await start(.tablet)
+        let onPad = try await onlyPost(on: .iPad)
+        try await iPad.change(onPad, ["title": "Ridge, 2,871 m"])
+        try await agree("version 2 shows the title of version 1", with: .tablet) { $0.posts.values.map(\.fullTitle) == ["Ridge, 2,871 m"] }
+        let onTablet = try await onlyPost(on: .tablet)
+        let shown = await watch[.tablet].posts[onTablet]
+        guard shown?.title == "Ridge", shown?.subtitle == "2,871 m" else {
+            throw CommandError("The lens did not split the title: version 2 shows '\(shown?.title ?? "")' and '\(shown?.subtitle ?? "")'.")
+        }
+        try await tablet.change(onTablet, ["subtitle": "2,872 m", "content": "Measured again"])
+        try await agree("version 1 shows the edits of version 2", with: .tablet) { view in
+            view.posts(titled: "Ridge, 2,872 m").map(\.content) == ["Measured again"]
+        }
+        try await iPad.change(onPad, ["title": "Summit, 2,872 m"])
+        try await agree("version 2 shows the next edit of version 1", with: .tablet) { $0.posts(titled: "Summit, 2,872 m").count == 1 }
+        await cast.crash(.tablet)
+    }
+
+    func mirror(_ iPad: DeviceRemote) async throws {
+        let before = await watch[.iPad].content
+        let mirror = try await start(.mirror)
+        try await agree("the mirror shows the content of the others", with: .mirror) { $0.content == before }
+        let added = try await mirror.addPost("Written on the mirror", content: "A save like any other.").post
+        try await attachPicture(with: mirror, to: added.id)
+        try await agree("the others have the mirror's post and its picture", with: .mirror) { view in
+            view.posts(titled: "Written on the mirror").map(\.attachments.count) == [1]
+        }
+        try await comparePictures(made: mirror, shown: iPad, by: .iPad)
+        let onPad = await watch[.iPad].posts(titled: "Written on the mirror").map(\.id)
+        try await iPad.delete(posts: onPad, tags: [])
+        try await agree("the mirror's post is deleted on the mirror as well", with: .mirror) { $0.content == before }
+        await cast.crash(.mirror)
+    }
+
+    private func onlyPost(on device: Device) async throws -> String {
+        guard let id = await watch[device].posts.keys.first else { throw CommandError("The post to edit is gone.") }
+        return id
     }
 
     // MARK: One save at a time

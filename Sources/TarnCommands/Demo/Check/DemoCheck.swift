@@ -45,6 +45,10 @@ struct DemoCheck: Sendable {
             try await step("rows made on each device appear on the other") { try await makeRows(iPad, iPhone) }
             try await step("each device deletes the other's rows, at the same time") { try await deleteRows(iPad, iPhone) }
             try await step("both edit different fields of the same post while offline") { try await editOffline(iPad, iPhone) }
+            try await step("a device with another version of the model shows the same, and edits travel both ways") {
+                try await editInTwoVersions(iPad)
+            }
+            try await step("a device with TarnMirror converges with the others") { try await mirror(iPad) }
             try await step("\(2 * rounds) saves, one by one, in both directions") {
                 report.latencies = try await measure(iPad, iPhone)
             }
@@ -77,14 +81,15 @@ struct DemoCheck: Sendable {
         return DeviceRemote(name: device.rawValue, address: address)
     }
 
-    /// Waits until both devices show the same, expected content and have no pending changes.
-    func agree(_ what: String, on isRight: @escaping @Sendable (DeviceView) -> Bool) async throws {
+    /// Waits until both devices, and another one, show the same, expected content and have no pending changes.
+    func agree(_ what: String, with third: Device? = nil, on isRight: @escaping @Sendable (DeviceView) -> Bool) async throws {
         try await watch.wait(for: what, atMost: Self.agreeWithin) { views in
             // Cheap conditions first: each event evaluates them.
-            guard let one = views[.iPad], let other = views[.iPhone], one.isSettled, other.isSettled,
-                one.objectCount == other.objectCount, isRight(one)
-            else { return false }
-            return one.content == other.content
+            guard let one = views[.iPad], one.isSettled, isRight(one) else { return false }
+            return ([.iPhone] + [third].compactMap(\.self)).allSatisfy { device in
+                guard let other = views[device], other.isSettled, other.objectCount == one.objectCount else { return false }
+                return other.content == one.content
+            }
         }
     }
 }

@@ -13,10 +13,16 @@ struct DeviceView: Sendable {
         }
 
         var id: String
+        /// In version 2 of the app, the headline.
         var title: String
+        /// nil in version 1.
+        var subtitle: String?
         var content: String
         var tags: [String]
         var attachments: [Attachment]
+
+        /// The title that version 1 of the app shows.
+        var fullTitle: String { [title, subtitle ?? ""].filter { !$0.isEmpty }.joined(separator: ", ") }
     }
 
     struct Tag: Decodable, Equatable, Sendable {
@@ -112,12 +118,12 @@ struct DeviceView: Sendable {
 
     // MARK: Content without the device's own identifiers
 
-    /// One line for each post and tag, duplicates included, sorted: equal on two devices with equal content.
+    /// One line for each post and tag, duplicates included, sorted: equal on two devices with equal content, whatever their version.
     var content: [String] {
         posts.values.map { post in
             let tagNames = post.tags.map { tags[$0].map { "\($0.name) \($0.color)" } ?? "?" }.sorted()
             let pictures = post.attachments.map { "\($0.name)\($0.thumbnail ? "" : " without thumbnail")" }.sorted()
-            return "post \(post.title) | \(post.content) | \(tagNames.joined(separator: ", ")) | \(pictures.joined(separator: ", "))"
+            return "post \(post.fullTitle) | \(post.content) | \(tagNames.joined(separator: ", ")) | \(pictures.joined(separator: ", "))"
         }.sorted() + tags.values.map { "tag \($0.name) \($0.color)" }.sorted()
     }
 
@@ -127,7 +133,7 @@ struct DeviceView: Sendable {
     /// `true` if sync is idle and no change is pending.
     var isSettled: Bool { isConnected && sync.phase == "idle" && sync.pending == 0 }
 
-    func posts(titled title: String) -> [Post] { posts.values.filter { $0.title == title } }
+    func posts(titled title: String) -> [Post] { posts.values.filter { $0.fullTitle == title } }
 
     /// A summary for error messages.
     var summary: String {

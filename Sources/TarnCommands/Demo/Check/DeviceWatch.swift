@@ -77,7 +77,9 @@ actor DeviceWatch {
         do {
             try await within(limit, "") { try await self.reach(isReached) }
         } catch is CommandError {
-            let shown = DemoCast.Device.pair.map { "\($0.rawValue) \((views[$0] ?? DeviceView()).summary)" }
+            let shown = DemoCast.Device.allCases.filter { DemoCast.Device.pair.contains($0) || views[$0]?.isConnected == true }.map {
+                "\($0.rawValue) \((views[$0] ?? DeviceView()).summary)"
+            }
             throw CommandError("Not reached within \(limit.components.seconds) s: \(what). \(shown.joined(separator: "; ")).")
         }
     }
