@@ -95,7 +95,7 @@ import Testing
             PlanException("", "SCAN TARN_CONFLICT", because: "The app asks for all of them; it keeps 10,000 rows."),
             PlanException(
                 "SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND EXISTS…",
-                because: "Once an import, of the references of a share that wait for their targets."),
+                because: "Once an import, of the references of a share, or of the home zone if there are shares, that wait for targets."),
             PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL…", because: "The home zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),

@@ -7,7 +7,7 @@ package import ManagedModel
 /// Objects of the home zone that follow others to the zone of a share, because a deferred reference connects them: the device that
 /// relocated one end did not have the reference, or did not have the other end.
 ///
-/// Participants of a share write its records. No record of theirs may bring an object of the owner to the share, so the owner's record at
+/// Participants of a share write its records. Such a record may not bring an object of the owner to the share, so the owner's record at
 /// one end has to vouch for the other: only the owner writes to the home zone.
 package enum DeferredReferenceFollowers {
     /// Returns the objects to which records of the share refer.

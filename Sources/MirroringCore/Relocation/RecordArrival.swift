@@ -98,7 +98,7 @@ package enum LinkArrival: Hashable, Sendable {
 
 extension Record {
     /// Whether a record of a share may be a relocation of an object of the home zone: the owner created it. Participants write to the zone of
-    /// the share, too, and a record of theirs with a stamp would bring the object there.
+    /// the share, too, and a forged stamp would bring the object there.
     ///
     /// - Parameter owner: Record name of the owner of the home zone; nil if the server never identified a user.
     package func mayBeRelocation(by owner: String?) -> Bool {
