@@ -17,11 +17,13 @@ final class CannedServer: Sendable {
 
     let address: String
     private let listener: Int32
+    private let isListening: Bool
     private let state = Mutex<(requests: [String], open: [Int32])>(([], []))
 
     /// - Parameter answer: Nil keeps the port to itself and refuses every connection.
     init(_ answer: String?, then after: After = .close) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        isListening = answer != nil
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
         name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -37,6 +39,8 @@ final class CannedServer: Sendable {
         address = "http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
         guard let answer else { return }
         Thread.detachNewThread { [weak self] in
+            // This thread closes the socket. If another one did, the next server could get its number, and this thread its connections.
+            defer { close(listener) }
             while true {
                 let connection = accept(listener, nil, nil)
                 guard connection >= 0 else { return }
@@ -49,7 +53,7 @@ final class CannedServer: Sendable {
     deinit {
         for connection in state.withLock({ $0.open }) { close(connection) }
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        if !isListening { close(listener) }
     }
 
     /// All requests, each with head and body.

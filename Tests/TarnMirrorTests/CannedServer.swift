@@ -37,9 +37,15 @@ final class CannedServer: Sendable {
         guard isBound else { throw POSIXError(.EADDRNOTAVAIL) }
         port = Int(UInt16(bigEndian: address.sin_port))
         Thread.detachNewThread { [weak self, descriptor] in
+            // This thread closes the socket. If another one did, the next server could get its number, and this thread its connections.
+            defer { close(descriptor) }
             while true {
                 let connection = accept(descriptor, nil, nil)
-                guard connection >= 0, let self else { return }
+                guard connection >= 0 else { return }
+                guard let self else {
+                    close(connection)
+                    return
+                }
                 self.serve(connection, answer)
             }
         }
@@ -72,7 +78,6 @@ final class CannedServer: Sendable {
     /// Ends the server and its connections.
     func stop() {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
         for connection in held.withLock({ $0 }) { close(connection) }
     }
 }

@@ -4,6 +4,7 @@
 import CloudWire
 import Foundation
 import MirroringCore
+import TestBasics
 import Testing
 
 @testable import TarnMirror
@@ -119,7 +120,7 @@ import Testing
         defer { server.stop() }
         let transport = try transport(server.port), request = get("/a")
         let task = Task { try await transport.send(request) }
-        while server.requests.isEmpty { await Task.yield() }
+        try await until { !server.requests.isEmpty }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }

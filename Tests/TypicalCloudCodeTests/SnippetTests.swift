@@ -238,7 +238,10 @@ import Testing
 
         let before = ben.accountChanges
         tablet.signOut()
-        while ben.accountChanges == before { await Task.yield() }
+        while ben.accountChanges == before {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
         await ben.checkAccount()
         #expect(ben.state == .signedOut)
     }
