@@ -46,6 +46,25 @@ import Testing
         #expect(again.zones == [.failure(Bench.garden, WireError(.zoneNotFound, "zone not found"))])
     }
 
+    /// Creations of one request count as those of several do.
+    @Test func aDatabaseHasNoMoreZonesThanTheLimit() async throws {
+        var limits = Limits()
+        limits.zonesPerDatabase = 4
+        let bench = try Bench(limits: limits)
+        @Sendable func refused(_ operations: [ZoneOperation], _ call: Call) async throws -> [String] {
+            try await bench.write(call) { try $0.modifyZones(ZonesModifyRequest(operations: operations), in: $1, $2) }.response.zones
+                .compactMap { if case .failure(let zoneID, _) = $0 { zoneID.zoneName } else { nil } }
+        }
+        let names = ["a", "b", "c", "d", "e", "f"].map { ZoneID(zoneName: $0) }
+        let mia = bench.call(), bo = bench.call(user: "_bo")
+        var oneByOne: [String] = []
+        for name in names { oneByOne += try await refused([.create(name)], mia) }
+        #expect(!oneByOne.isEmpty)
+        #expect(try await refused(names.map { .create($0) }, bo) == oneByOne)
+        let next = ["x", "y"].map { ZoneOperation.create(ZoneID(zoneName: $0)) }
+        #expect(try await refused([.delete(names[0])] + next, bo) == ["y"])
+    }
+
     @Test func usersDoNotShareZones() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))

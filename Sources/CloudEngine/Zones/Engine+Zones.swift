@@ -44,11 +44,14 @@ extension Engine {
         }
         var changed: Set<String> = []
         var news: [ShareNews] = []
+        // Counted once for the creations in a row: a user may have many zones, and counting reads all.
+        var zoneCount: Int?
         let results: [ZoneResult] = try request.operations.map { operation in
+            if case .delete = operation { zoneCount = nil }
             do {
                 try checkOwner(of: operation.zoneID, call)
                 return switch operation {
-                case .create(let zoneID): try create(zoneID, in: unit, call, &changed)
+                case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &zoneCount)
                 case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed, &news)
                 }
             } catch let error as WireError {
@@ -70,7 +73,7 @@ extension Engine {
     }
 
     private func create(
-        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>
+        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>, _ zoneCount: inout Int?
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
         guard name != ZoneID.defaultZoneName else {
@@ -79,7 +82,9 @@ extension Engine {
         if let error = NameChecks.zone(name, limits) { throw error }
         let former = try unit.zone(named: name)
         if let former, !former.isDeleted { return .zone(try described(former, try unit.state(), unit, call)) }
-        guard try unit.zones().count < limits.zonesPerDatabase else {
+        let count = try zoneCount ?? unit.zones().count
+        zoneCount = count
+        guard count < limits.zonesPerDatabase else {
             throw WireError(
                 .quotaExceeded, "a database has at most \(limits.zonesPerDatabase) zones", nativeCode: .limitExceeded)
         }
@@ -88,6 +93,7 @@ extension Engine {
         // A client with a token of the zone receives the reason.
         if let former { zone.deletionReason = former.deletionReason }
         try unit.save(zone, at: call.now)
+        zoneCount = count + 1
         changed.insert(name)
         return .zone(try described(zone, try unit.state(), unit, call))
     }
