@@ -85,25 +85,13 @@ extension SyncMessage {
     init(_ status: TarnMirror.Status) {
         self.init(phase: "idle", pending: status.pendingCount, lastSuccess: status.lastSuccess.map { $0.timeIntervalSince1970 * 1000 })
         switch status.activity {
-        case .idle:
-            phase = "idle"
-        case .starting:
-            phase = "starting"
-        case .importing(let done, let total):
-            phase = "importing"
-            self.done = done
-            self.total = total
-        case .exporting(let done, let total):
-            phase = "exporting"
-            self.done = done
-            self.total = total
-        case .offline:
-            phase = "offline"
-        case .stopped:
-            phase = "paused"
-        case .error(let reason):
-            phase = "error"
-            self.reason = reason
+        case .idle: show("idle")
+        case .starting: show("starting")
+        case .importing(let done, let total): show("importing", done: done, total: total)
+        case .exporting(let done, let total): show("exporting", done: done, total: total)
+        case .offline: show("offline")
+        case .stopped: show("paused")
+        case .error(let reason): show("error", reason: reason)
         }
     }
 }

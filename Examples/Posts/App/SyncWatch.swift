@@ -50,25 +50,13 @@ extension SyncMessage {
         self.init(phase: "idle", pending: status.pendingCount, lastSuccess: status.lastSuccess.map { $0.timeIntervalSince1970 * 1000 })
         accountChange = status.accountChange.map(Self.sentence)
         switch status.activity {
-        case .idle:
-            phase = "idle"
-        case .starting:
-            phase = "starting"
-        case .importing(let done, let total):
-            phase = "importing"
-            self.done = done
-            self.total = total
-        case .exporting(let done, let total):
-            phase = "exporting"
-            self.done = done
-            self.total = total
-        case .offline:
-            phase = "offline"
-        case .paused:
-            phase = "paused"
-        case .error(let reason):
-            phase = "error"
-            self.reason = reason
+        case .idle: show("idle")
+        case .starting: show("starting")
+        case .importing(let done, let total): show("importing", done: done, total: total)
+        case .exporting(let done, let total): show("exporting", done: done, total: total)
+        case .offline: show("offline")
+        case .paused: show("paused")
+        case .error(let reason): show("error", reason: reason)
         }
     }
 

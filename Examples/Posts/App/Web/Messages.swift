@@ -183,6 +183,11 @@ struct SyncMessage: Encodable, Equatable, Sendable {
     var accountChange: String?
 
     static let starting = SyncMessage(phase: "starting", pending: 0)
+
+    /// Sets what sync does now.
+    mutating func show(_ phase: String, done: Int? = nil, total: Int? = nil, reason: String? = nil) {
+        (self.phase, self.done, self.total, self.reason) = (phase, done, total, reason)
+    }
 }
 
 struct NetworkMessage: Encodable, Sendable {
