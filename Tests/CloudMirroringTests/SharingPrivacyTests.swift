@@ -52,4 +52,23 @@ import Testing
         #expect(try sharers.mia.read { try $0.post(titled: "Forged") != nil })
         try expectPrivate(diary, sharers)
     }
+
+    /// Another client of the owner refers to an object that was relocated before: the owner's devices let its object follow.
+    @Test func aReferenceOfTheOwnerBringsItsObjectToTheShare() async throws {
+        let (sharers, diary, zone) = try await joined()
+        let record = CKRecord(recordType: "CD_Attachment", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: diary.zoneID))
+        record["CD_entityName"] = "Attachment"
+        record["CD_post"] = try #require(sharers.mia.container.recordID(for: sharers.mia.postID("Trip"))).recordName
+        try await sharers.mia.account.privateCloudDatabase.save(record)
+        try await sharers.sync()
+        for device in [sharers.mia, sharers.phone, sharers.bo] {
+            let attached = try device.read { context in
+                try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "attachments").count
+            }
+            #expect(attached == 2, "\(device.name)")
+        }
+        let attachments = try sharers.mia.read { try $0.all("Attachment").map(\.objectID) }
+        #expect(Set(attachments.compactMap { sharers.mia.container.recordID(for: $0)?.zoneID.zoneName }) == [zone.zoneName])
+        try expectPrivate(diary, sharers)
+    }
 }

@@ -51,8 +51,8 @@ extension MirrorFile {
 
     /// Hands out the pages of a chain in order. A staged page is decoded on another thread while the page before it is applied.
     ///
-    /// Pages in memory are one if objects may be withheld. An object with its required object on a later page would be removed, and
-    /// inserted again, without edits that were not sent.
+    /// Pages in memory are one if the model has required values. An object with its required object on a later page would be removed, and
+    /// inserted again, without edits that were not sent. Staged pages do not fit in memory, and are applied one by one.
     func forEachPage(of chain: ImportChain, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void) throws {
         var next = try decoding(0, of: chain, writer)
         var number: Int64 = 0

@@ -102,8 +102,8 @@ extension Record {
     ///
     /// - Parameter owner: Record name of the owner of the home zone; nil if the server never identified a user.
     package func mayBeRelocation(by owner: String?) -> Bool {
-        guard let owner, let created else { return true }
-        return created.userRecordName == owner
+        guard let owner else { return true }
+        return created?.userRecordName == owner
     }
 }
 

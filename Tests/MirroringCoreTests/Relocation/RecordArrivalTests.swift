@@ -29,7 +29,7 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Creators
 
-    @Test(arguments: [("mia", true), ("bo", false), (nil, true)] as [(String?, Bool)])
+    @Test(arguments: [("mia", true), ("bo", false), (nil, false)] as [(String?, Bool)])
     func aRelocationIsTheOwners(creator: String?, isOwners: Bool) {
         var record = Fixture.arriving()
         record.created = creator.map { RecordStamp(timestamp: 1, userRecordName: $0) }

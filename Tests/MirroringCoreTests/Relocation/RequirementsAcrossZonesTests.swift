@@ -76,6 +76,18 @@ import Testing
         #expect(plan.deletedKeys == [folder, document])
     }
 
+    /// A participant's record with a forged relocation stamp stays a participant's while it is withheld.
+    @Test func aWithheldRecordKeepsItsCreator() throws {
+        var withheld = state("document", document, folder: "folder")
+        withheld.system = RecordSystemFields(creator: "bo", created: 7)
+        let plan = plan(page(deletions: ["folder"]), [state("folder", folder), withheld], [row(folder), row(document, in: folder)]) {
+            $0.referrers[folder] = [document]
+        }
+        let record = try #require(plan.bookkeeping.incomplete.first?.record)
+        #expect(record.created == RecordStamp(timestamp: 7, userRecordName: "bo"))
+        #expect(!record.mayBeRelocation(by: "mia"))
+    }
+
     @Test func theDocumentGetsTheFolderThatTheServerHas() {
         let states = [state("document", document, folder: "other"), state("other", other)]
         let plan = plan(page(), states, [row(document)]) {

@@ -157,6 +157,8 @@ extension EntityMapping {
         var record = Record(recordName: state.recordName, recordType: recordType, recordChangeTag: state.changeTag)
         record.fields = state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known }
         record.modified = state.modified
+        // The creator decides whether the record may be a relocation when it is shown again.
+        state.system.write(to: &record)
         record.encryption = state.encrypted
         return record
     }
