@@ -66,6 +66,7 @@ extension SyncMessage {
             case .anotherAccount: "Another account is signed in on this device."
             case .serverReplaced: "The server does not know the data of this device: it is another server, or its data were created again."
             case .dataDeleted: "The posts were deleted on another device."
+            case .shareLost: "The server lost posts that others shared; their owners still have them."
             }
         return switch change.outcome {
         case .emptied:

@@ -108,10 +108,12 @@ struct ChangeToken: Hashable, Sendable {
         return try lastCommonChange(state, view).map { newestChange <= $0 } ?? false
     }
 
-    /// The refusal of a point that the history does not contain. It names the last change that both have, if that is known.
-    func historyLost(_ state: PartitionState, _ view: any PartitionReader) throws -> WireError {
+    /// The refusal of a point that the history does not contain. A caller with ``Capability/lostHistory`` receives the last change that both
+    /// have, if that is known.
+    func historyLost(_ state: PartitionState, _ view: any PartitionReader, _ call: Call) throws -> WireError {
         var error = WireError(
             .badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
+        guard call.capabilities.contains(.lostHistory) else { return error }
         error.isHistoryLost = true
         error.restoredChangeTag = try lastCommonChange(state, view).map { RecordBatch.changeTag($0) }
         return error

@@ -9,7 +9,8 @@ extension Engine {
     /// Without a token deleted zones are not listed.
     ///
     /// - Throws: `ChangeToken.expired` for a token that was not made for this database or misses deletions that are
-    ///   no longer remembered.
+    ///   no longer remembered; the same with `historyLost` for a token of changes that a restored server lacks, if the caller has the
+    ///   capability.
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Database Changes".
     package func databaseChanges(
@@ -20,9 +21,9 @@ extension Engine {
         var start: Int64 = 0
         if let text = request.syncToken {
             let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
-            guard token.subject == .database, token.number >= state.floor, try token.isKnown(to: state, view) else {
-                throw ChangeToken.expired
-            }
+            guard token.subject == .database else { throw ChangeToken.expired }
+            guard try token.isKnown(to: state, view) else { throw try token.historyLost(state, view, call) }
+            guard token.number >= state.floor else { throw ChangeToken.expired }
             start = token.number
         }
         var zones = try view.zones(changedAfter: start, limit: limit + 1)
@@ -92,8 +93,7 @@ extension Engine {
             do {
                 let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
                 results.append(.changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call)))
-            } catch var error as WireError {
-                if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
+            } catch let error as WireError {
                 results.append(.failure(query.zoneID, error))
             }
         }
@@ -118,7 +118,7 @@ extension Engine {
         var rights = RecordAccess(view, call)
         let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
         let shares = try SharePresenter(view, zone, call, sealer)
-        var walk = try ZoneWalk(query, zone, state, feed, sealer, view)
+        var walk = try ZoneWalk(query, zone, state, feed, sealer, view, call)
         let limit = min(limit, room.records)
         // In the public database each record is looked at: not everybody may read it.
         if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil,

@@ -55,7 +55,7 @@ extension Engine {
         guard let zone = try snapshotZone(query.zoneID, in: view, call) else { return nil }
         let state = try view.state()
         // Reports a lost history, as a change page does.
-        _ = try ZoneWalk(query, zone, state, call.partition, sealer, view)
+        _ = try ZoneWalk(query, zone, state, call.partition, sealer, view, call)
         let count = try view.count(
             ChangeSlice(after: 0), in: zone.key, shares: nil, includingDeleted: false, atMost: limits.snapshotRecordsMin)
         guard count >= limits.snapshotRecordsMin else { return nil }

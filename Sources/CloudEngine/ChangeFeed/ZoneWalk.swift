@@ -17,10 +17,10 @@ struct ZoneWalk {
 
     /// Goes on from the token of a query. The token of a walk decides its direction.
     ///
-    /// - Throws: `ChangeToken.expired`, ``ChangeToken/historyLost(_:_:)``, or an error of the storage.
+    /// - Throws: `ChangeToken.expired`, ``ChangeToken/historyLost(_:_:_:)``, or an error of the storage.
     init(
         _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer,
-        _ view: any PartitionReader
+        _ view: any PartitionReader, _ call: Call
     ) throws {
         self.zone = zone
         epoch = state.epoch
@@ -29,7 +29,7 @@ struct ZoneWalk {
             if let text = query.syncToken { try ChangeToken(opening: text, for: feed, by: sealer) } else { nil }
         let saved = query.savedSyncToken.flatMap { try? ChangeToken(opening: $0, for: feed, by: sealer) }
         for known in [token, saved] {
-            if let known, try !known.isKnown(to: state, view) { throw try known.historyLost(state, view) }
+            if let known, try !known.isKnown(to: state, view) { throw try known.historyLost(state, view, call) }
         }
         switch token?.subject {
         case .zoneReversed(zone.key, let walk)?:

@@ -92,8 +92,10 @@ package struct CloudDatabaseClient: Sendable {
 
     // MARK: Changes
 
-    package func databaseChanges(_ request: DatabaseChangesRequest) async throws(CKError) -> DatabaseChangesResponse {
-        let response = try await post(.databaseChanges, request)
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, asking capabilities: Set<Capability> = []
+    ) async throws(CKError) -> DatabaseChangesResponse {
+        let response = try await post(.databaseChanges, request, asking: capabilities)
         try checkChanges(response, hasToken: request.syncToken != nil)
         return try read(response)
     }

@@ -6,7 +6,7 @@ import Foundation
 import MirroringCore
 
 extension NSPersistentCloudKitContainer {
-    /// A change of a store's account or server, or the deletion of its data by the user on another device, with its outcome.
+    /// A change of a store's account or server, or the loss of its data on the server, with its outcome.
     public struct AccountChange: Hashable, Sendable {
         /// The cause of the change.
         public enum Kind: Hashable, Sendable {
@@ -16,6 +16,9 @@ extension NSPersistentCloudKitContainer {
             case serverReplaced
             /// The user deleted the app's data on another device.
             case dataDeleted
+            /// The server lost a share that the user had accepted, without a deletion: it was restored from an older backup, or the share's
+            /// owner reset their keys. The objects are in the archive; the owner has them, and can share them again.
+            case shareLost
         }
 
         /// How the store was changed.
@@ -51,6 +54,7 @@ extension NSPersistentCloudKitContainer {
                 case .anotherAccount: .anotherAccount
                 case .serverReplaced: .serverReplaced
                 case .dataDeleted: .dataDeleted
+                case .shareLost: .shareLost
                 }
             outcome =
                 switch change.outcome {

@@ -148,7 +148,7 @@ extension NSPersistentCloudKitContainer {
                 try await mirror.cloud.open().leave(id, key: environment.makeName())
                 guard let zone else { continue }
                 let removed = try await mirror.onQueue { try mirror.file.remove(zone, keeping: .nothing) }
-                mirror.mergeDeletions(of: removed)
+                mirror.mergeDeletions(of: removed.keys)
             } catch {
                 throw Self.told(error)
             }

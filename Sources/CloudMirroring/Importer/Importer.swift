@@ -128,13 +128,14 @@ struct Importer: Sendable {
             let token = try await sync.onQueue { [file] in try file.databaseToken() }
             let page: DatabaseChangesResponse
             do {
-                page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token))
+                page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token), asking: [.lostHistory])
             } catch {
-                guard CloudFailure(error).code == .changeTokenExpired, token != nil else { throw error }
-                try await sync.onQueue { [file] in try file.forgetDatabaseToken() }
+                let failure = CloudFailure(error)
+                guard failure.code == .changeTokenExpired, token != nil else { throw error }
+                try await sync.onQueue { [file] in try file.forgetDatabaseToken(because: failure) }
                 continue
             }
-            sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.apply(page, askedWith: token) })
+            try await sync.merge(try await sync.onQueue { [file] in try file.apply(page, askedWith: token) })
             if !page.moreComing { return }
         }
     }
@@ -165,10 +166,13 @@ struct Importer: Sendable {
 
     // MARK: Missing zones
 
-    /// Removes a zone that was deleted on the server, or that the user no longer has access to.
+    /// Removes a shared zone that is missing on the server, or that the user no longer has access to.
+    ///
+    /// The list of zones names a deletion, and removes the zone for its reason. A zone that the list has not removed was lost, as with a
+    /// restored server.
     func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
-        let remaining = ZoneRemoval.Remaining(after: failure.didResetEncryptedData ? .encryptedDataReset : .deleted)
-        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.remove(zone, keeping: remaining) })
+        if !failure.didResetEncryptedData { try await listZones(try sync.openDatabase()) }
+        try await sync.merge(try await sync.onQueue { [file] in try file.remove(zone, keeping: .all) })
     }
 
     /// Returns the failure that decides what happens to a missing home zone: the list of zones contains the reason.

@@ -29,6 +29,9 @@ enum StateTable {
         case listing
         /// 1 while a full list of zones has begun and not ended.
         case isZoneListingInProgress
+        /// 1 after a restored server has lost the history of the zones, until a full list of zones has ended. A zone that the list lacks is
+        /// lost, not deleted.
+        case isZoneHistoryLost
         /// The number of the last history transaction that was read.
         case historyRead
         case fingerprint

@@ -128,12 +128,12 @@ extension MirrorFile {
     /// - Precondition: The store is of the private database: objects that others share aren't the user's to send.
     func uploadEverything(_ writer: StoreWriter, _ related: inout RelatedRows) throws -> [RowKey] {
         try scan(writer, &related)
-        var removed: [RowKey] = []
+        var removed = RemovedZones()
         // Shares belong to the account that made them.
-        for row in try ZoneTable.all(writer) where !row.zone.isHome { removed += try remove(row.zone, keeping: .all, writer, &related) }
+        for row in try ZoneTable.all(writer) where !row.zone.isHome { try remove(row.zone, keeping: .all, &removed, writer, &related) }
         try forgetServer(writer)
         try sendAgain(MirrorZone.home, writer)
-        return removed
+        return removed.keys
     }
 
     /// Leaves the store alone until the app decides.
@@ -149,8 +149,8 @@ extension MirrorFile {
         try OutboxTable.removeAll(writer)
         try StagedPageTable.removeAll(writer)
         let keys: [StateTable.Key] = [
-            .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .homeDeletion, .permissions,
-            .accountAnswer,
+            .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .isZoneHistoryLost,
+            .homeDeletion, .permissions, .accountAnswer,
         ]
         for key in keys { try StateTable.set(key, .null, writer) }
         try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)

@@ -10,9 +10,10 @@ import SQLiteStore
 extension MirrorFile {
     /// Fetches the home zone from its beginning, and treats its objects as a reset demands.
     ///
-    /// - Returns: The keys of rows that were deleted.
-    func reset(_ reset: SyncMachine.Reset) throws -> Committed<[RowKey]> {
+    /// - Returns: What was removed.
+    func reset(_ reset: SyncMachine.Reset) throws -> Committed<RemovedZones> {
         try write { writer, related in
+            var removed = RemovedZones()
             if reset != .fetchAgain {
                 if reset != .removeRows { try noteCreationsInDoubt(writer) }
                 try OutboxTable.removeAll(writer)
@@ -26,9 +27,10 @@ extension MirrorFile {
             case .uploadLost(let version):
                 try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
                 try sendAgain(MirrorZone.home, lostAfter: version, writer)
-            case .removeRows: return try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, writer, &related)
+            case .removeRows:
+                try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, &removed, writer, &related)
             }
-            return []
+            return removed
         }
     }
 

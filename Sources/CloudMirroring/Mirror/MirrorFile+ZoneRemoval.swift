@@ -9,6 +9,14 @@ import SQLiteStore
 
 // Zones that the server has deleted. `ZoneRemoval` decides what happens to their objects.
 
+/// What one transaction removed with zones.
+struct RemovedZones: Sendable {
+    /// The keys of rows that were deleted.
+    var keys: [RowKey] = []
+    /// Whether the store was archived. One copy has the objects of all zones.
+    var isArchived = false
+}
+
 extension MirrorFile {
     /// Returns the reason for which the home zone was deleted, as the list of zones named it; nil while it exists, or if no list named it.
     func homeDeletion() throws -> ZoneDeletionReason? {
@@ -16,18 +24,20 @@ extension MirrorFile {
     }
 
     /// Removes a zone and its objects, as the server did.
-    ///
-    /// - Returns: The keys of rows that were deleted.
-    func remove(_ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining) throws -> Committed<[RowKey]> {
+    func remove(_ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining) throws -> Committed<RemovedZones> {
         try write { writer, related in
-            guard try ZoneTable.row(zone.number, writer)?.zone == zone else { return [] }
-            return try remove(zone, keeping: remaining, writer, &related)
+            var removed = RemovedZones()
+            guard try ZoneTable.row(zone.number, writer)?.zone == zone else { return removed }
+            try remove(zone, keeping: remaining, &removed, writer, &related)
+            return removed
         }
     }
 
+    /// - Parameter removed: Receives what is removed.
     func remove(
-        _ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining, _ writer: StoreWriter, _ related: inout RelatedRows
-    ) throws -> [RowKey] {
+        _ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining, _ removed: inout RemovedZones, _ writer: StoreWriter,
+        _ related: inout RelatedRows
+    ) throws {
         let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
         let metadata = self.writer(writer, zone: zone.number)
         try scan(writer, &related)
@@ -37,7 +47,10 @@ extension MirrorFile {
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
         if removal.takesBackRelocations { try takeBackRelocations(from: metadata, writer) }
         var keys = try removal.deletedRows == .all ? all : metadata.reader.keysOnServer()
-        if removal.archives, !keys.isEmpty { try archiveBeforeRemoval(writer) }
+        if let kind = removal.archivedBecause, !keys.isEmpty, !removed.isArchived {
+            try archiveBeforeRemoval(because: kind, writer)
+            removed.isArchived = true
+        }
         let dependents = try removal.unsentObjects == .areDeleted ? nil : dependents(of: keys, metadata.reader, writer)
         keys += dependents?.keys ?? []
         try delete(keys, writer)
@@ -58,13 +71,13 @@ extension MirrorFile {
         } else {
             try ZoneTable.remove(zone.number, writer)
         }
-        return keys + duplicates
+        removed.keys += keys + duplicates
     }
 
-    private func archiveBeforeRemoval(_ writer: StoreWriter) throws {
+    private func archiveBeforeRemoval(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
         let owner = try signIn(writer).owner
         let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
-        try note(AccountChange(kind: .dataDeleted, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
+        try note(AccountChange(kind: kind, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
     }
 
     /// Deletes objects that another device has sent to the home zone before this one learned that their zone was deleted. This device has

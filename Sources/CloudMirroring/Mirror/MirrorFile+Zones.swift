@@ -15,7 +15,13 @@ extension MirrorFile {
 
     func databaseToken() throws -> String? { try store.read { try StateTable.text(.databaseToken, $0) } }
 
-    func forgetDatabaseToken() throws { try store.write { try StateTable.set(.databaseToken, .null, $0) } }
+    /// - Parameter failure: Why the token expired. A server that was restored may lack zones without having deleted them.
+    func forgetDatabaseToken(because failure: CloudFailure) throws {
+        try store.write { writer in
+            try StateTable.set(.databaseToken, .null, writer)
+            if failure.isHistoryLost { try StateTable.set(.isZoneHistoryLost, .int(1), writer) }
+        }
+    }
 
     /// Returns the shared zones with changes, oldest first.
     func zonesToFetch() throws -> [MirrorZone] {
@@ -25,14 +31,14 @@ extension MirrorFile {
     /// Applies one page of the list of changed zones.
     ///
     /// - Parameter token: The token of the request. A list without one names all zones.
-    /// - Returns: The keys of rows that were deleted with their zones.
-    func apply(_ page: DatabaseChangesResponse, askedWith token: String?) throws -> Committed<[RowKey]> {
+    /// - Returns: What was removed with zones.
+    func apply(_ page: DatabaseChangesResponse, askedWith token: String?) throws -> Committed<RemovedZones> {
         try write { writer, related in
-            guard try StateTable.text(.databaseToken, writer) == token else { return [] }
+            var removed = RemovedZones()
+            guard try StateTable.text(.databaseToken, writer) == token else { return removed }
             var listing = try StateTable.int(.listing, writer) ?? 0
             var isListing = try StateTable.isZoneListingInProgress(writer)
             if token == nil { (listing, isListing) = (listing + 1, true) }
-            var removed: [RowKey] = []
             for change in page.zones where scope == .private && normal(change.zoneID) == homeZone {
                 try StateTable.set(.homeDeletion, change.isDeleted ? .text(change.deletionReason.rawValue) : .null, writer)
             }
@@ -41,7 +47,7 @@ extension MirrorFile {
                 let known = try ZoneTable.row(id, writer)
                 if change.isDeleted {
                     let remaining = ZoneRemoval.Remaining(after: change.deletionReason)
-                    if let known { removed += try remove(known.zone, keeping: remaining, writer, &related) }
+                    if let known { try remove(known.zone, keeping: remaining, &removed, writer, &related) }
                     continue
                 }
                 let zone = try known?.zone ?? ZoneTable.insert(id, writer)
@@ -50,10 +56,12 @@ extension MirrorFile {
             }
             if !page.moreComing, isListing {
                 isListing = false
+                let isLost = try StateTable.int(.isZoneHistoryLost, writer) == 1
                 for number in try ZoneTable.numbersNotListed(in: listing, writer) {
                     guard let row = try ZoneTable.row(number, writer) else { continue }
-                    removed += try remove(row.zone, keeping: .unsent, writer, &related)
+                    try remove(row.zone, keeping: isLost ? .all : .unsent, &removed, writer, &related)
                 }
+                try StateTable.set(.isZoneHistoryLost, .null, writer)
             }
             try StateTable.setZoneListing(listing, isInProgress: isListing, writer)
             try StateTable.set(.databaseToken, .text(page.syncToken), writer)
@@ -93,8 +101,10 @@ extension MirrorFile {
             let isAtBeginning = row.token == nil && !hadPages, isHistoryLost = failure.isHistoryLost
             guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return false }
             try ZoneTable.beginFullFetch(zone.number, expectsHistory: !isHistoryLost, writer)
-            // Objects that others share are theirs to send.
-            if isHistoryLost, scope == .private { try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer) }
+            // Of objects that others share, those that the user may change are sent again: the owner may never have received the changes.
+            if isHistoryLost, try scope == .private || row.sharing?.mayWrite == true {
+                try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer)
+            }
             return true
         }
     }

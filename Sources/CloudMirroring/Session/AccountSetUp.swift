@@ -128,7 +128,7 @@ extension AccountChange.Kind {
     /// A sentence for people.
     fileprivate var haltReason: String {
         switch self {
-        case .anotherAccount, .dataDeleted:
+        case .anotherAccount, .dataDeleted, .shareLost:
             "this store holds the data of another account; sign in with the account it was synced with, use another file, or call "
                 + "resolveAccountChange(_:in:)"
         case .serverReplaced:

@@ -44,7 +44,7 @@ struct OperationRun: Sendable {
             case .quarantine(let batch, let failure):
                 return .batchSettled(try await sync.onQueue { [file = sync.file] in try file.quarantine(batch, failure) })
             case .reset(let reset):
-                sync.mergeDeletions(of: try await sync.onQueue { [file = sync.file] in try file.reset(reset) })
+                try await sync.merge(try await sync.onQueue { [file = sync.file] in try file.reset(reset) })
                 try await sync.readAccountChange()
                 return .done
             }

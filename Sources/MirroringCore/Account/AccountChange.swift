@@ -10,6 +10,8 @@ package struct AccountChange: Codable, Hashable, Sendable {
         case serverReplaced
         /// The user deleted the app's data on another device.
         case dataDeleted
+        /// The server lost a share that the user had joined: it was restored from an older backup, or the share's owner reset their keys.
+        case shareLost
     }
 
     package enum Outcome: String, Codable, Hashable, Sendable {

@@ -11,17 +11,19 @@ package import CloudWire
 ///     share     all         –                          all go to the home zone and are sent again
 ///     home      unsent      those the server had       unsent ones
 ///
-/// Objects that others share are not the user's to send: of them, `all` is `unsent`.
+/// Objects that others share are not the user's to send: of them, `all` is `unsent`, and the store is archived.
 package struct ZoneRemoval: Hashable, Sendable {
     /// Which objects of a deleted zone stay on the device.
     package enum Remaining: Hashable, Sendable {
         case nothing
         /// Objects that the server never had.
         case unsent
-        /// All objects: the user's keys were reset, and the server's copies with them.
+        /// All objects: nobody asked for their deletion. The user's keys were reset, and the server's copies with them, or the server was
+        /// restored from a backup without the zone.
         case all
 
-        /// Only a reset of the user's keys keeps everything: after a deletion or a purge, the server has said that its records are unwanted.
+        /// Of the reasons that a list of zones names, only a reset of the user's keys keeps everything: after a deletion or a purge, the
+        /// server has said that its records are unwanted.
         package init(after reason: ZoneDeletionReason) { self = reason == .encryptedDataReset ? .all : .unsent }
     }
 
@@ -44,8 +46,8 @@ package struct ZoneRemoval: Hashable, Sendable {
     package let takesBackRelocations: Bool
     package let deletedRows: DeletedRows
     package let unsentObjects: UnsentObjects
-    /// Whether the store is archived before rows are deleted, and the app is informed.
-    package let archives: Bool
+    /// Why the store is archived before rows are deleted, and the app is informed; nil if it is not archived.
+    package let archivedBecause: AccountChange.Kind?
     /// Whether the zone is fetched again from its beginning. The zone of a share is forgotten instead.
     package let fetchesAgain: Bool
 
@@ -57,7 +59,8 @@ package struct ZoneRemoval: Hashable, Sendable {
         takesBackRelocations = !isHome && remaining != .nothing
         deletedRows = remaining == .nothing ? .all : .onServer
         unsentObjects = remaining == .nothing ? .areDeleted : isHome ? .stay : .moveHome
-        archives = isHome && remaining != .nothing
+        archivedBecause =
+            if isHome { remaining == .nothing ? nil : .dataDeleted } else { remaining == .all && !ownsObjects ? .shareLost : nil }
         fetchesAgain = isHome
     }
 }

@@ -128,6 +128,7 @@ extension AccountChange.Kind {
         case .dataDeleted:
             "the app's data was deleted on another device, and TarnMirror left this store as it is; to sync again, delete the store and its "
                 + "sync metadata, or delete the metadata alone to send everything again"
+        case .shareLost: "the server lost objects that others shared with this user"
         }
     }
 }

@@ -15,7 +15,7 @@ private typealias Fixture = RelocationFixture
         #expect(removal.deletedRows == .all)
         #expect(removal.unsentObjects == .areDeleted)
         #expect(!removal.takesBackRelocations)
-        #expect(!removal.archives)
+        #expect(removal.archivedBecause == nil)
         #expect(!removal.fetchesAgain)
     }
 
@@ -28,25 +28,29 @@ private typealias Fixture = RelocationFixture
         #expect(!removal.fetchesAgain)
     }
 
-    @Test func aResetOfTheUsersKeysSendsEverythingAgain() {
+    @Test func aShareThatTheServerLostIsSentAgain() {
         let removal = ZoneRemoval(isHome: false, keeping: .all, ownsObjects: true)
         #expect(removal.marksEverythingUnsent)
         #expect(removal.unsentObjects == .moveHome)
         #expect(removal.takesBackRelocations)
+        #expect(removal.archivedBecause == nil)
     }
 
     /// Objects that others share are not the user's to send.
-    @Test func aResetOfAnotherUsersKeysSendsNothing() {
+    @Test func aShareOfAnotherUserThatTheServerLostIsArchived() {
         let removal = ZoneRemoval(isHome: false, keeping: .all, ownsObjects: false)
         #expect(!removal.marksEverythingUnsent)
-        #expect(removal == ZoneRemoval(isHome: false, keeping: .unsent, ownsObjects: false))
+        #expect(removal.deletedRows == .onServer)
+        #expect(removal.unsentObjects == .moveHome)
+        #expect(removal.archivedBecause == .shareLost)
+        #expect(ZoneRemoval(isHome: false, keeping: .unsent, ownsObjects: false).archivedBecause == nil)
     }
 
     @Test func aHomeZoneDeletedByTheServerIsArchivedAndKeepsUnsentObjects() {
         let removal = ZoneRemoval(isHome: true, keeping: .unsent, ownsObjects: true)
         #expect(removal.deletedRows == .onServer)
         #expect(removal.unsentObjects == .stay)
-        #expect(removal.archives)
+        #expect(removal.archivedBecause == .dataDeleted)
         #expect(removal.fetchesAgain)
         #expect(!removal.takesBackRelocations)
     }
@@ -56,7 +60,7 @@ private typealias Fixture = RelocationFixture
         let removal = ZoneRemoval(isHome: true, keeping: .nothing, ownsObjects: true)
         #expect(removal.deletedRows == .all)
         #expect(removal.unsentObjects == .areDeleted)
-        #expect(!removal.archives)
+        #expect(removal.archivedBecause == nil)
         #expect(removal.fetchesAgain)
     }
 }
