@@ -43,6 +43,14 @@ struct Sharing: Sendable {
 
     func hasJoined(_ user: String) -> Bool { shares.contains { $0.joined.contains(user) } }
 
+    /// A restored server has the shares of its backup, and the participants of that time.
+    ///
+    /// - Returns: The numbers of shares that are lost.
+    mutating func revert(to backup: [Share]) -> [Int] {
+        defer { shares = backup }
+        return shares.indices.filter { shares[$0].url != nil && backup[$0].url == nil }
+    }
+
     /// Zones of the shares that a user has accepted, or of all shares.
     func zones(joinedBy user: String? = nil) -> Set<String> {
         Set(shares.filter { share in user.map(share.joined.contains) ?? true }.compactMap(\.zone))

@@ -82,7 +82,7 @@ extension Simulation {
         guard let owner = owners.last, let last = try owner.picture() else { return }
         for device in owners.dropLast() { try compare(device, device.picture(), with: last, of: owner) }
         if features.contains(.sharing) { try compareShared(all, with: owner) }
-        if faults.kinds.contains(.accounts) {
+        if faults.kinds.contains(.accounts) || restoreCount > 0 && features.contains(.sharing) {
             for device in devices { references[circle]?.kept.formUnion(try device.archived()) }
         }
         for device in devices where sharing.leavers.contains(device.user) { references[circle]?.giveUp(device.name) }

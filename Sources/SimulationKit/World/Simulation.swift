@@ -31,6 +31,12 @@ package final class Simulation: @unchecked Sendable {
         package var trace: [String] = []
     }
 
+    /// A copy of the server's folder, with the shares of its time.
+    struct Backup: Sendable {
+        let path: String
+        let shares: [Sharing.Share]
+    }
+
     /// A planted defect, to verify that the checks find it.
     package enum Canary: String, CaseIterable, Sendable {
         /// Sync forgets pending changes.
@@ -92,8 +98,8 @@ package final class Simulation: @unchecked Sendable {
     var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
     var sharing: Sharing
-    /// Folder of the server's backup, once there is one.
-    var backup: String?
+    /// The server's backup, once there is one.
+    var backup: Backup?
     /// How often the server was restored.
     var restoreCount = 0
     private var saveWatch = SaveWatch()
