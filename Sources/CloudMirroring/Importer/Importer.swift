@@ -155,10 +155,11 @@ struct Importer: Sendable {
             }
             if failure.code == .changeTokenExpired {
                 let hadPages = sync.state.withLock { $0.importer.chains.removeValue(forKey: zone.number) } != nil
-                let isReset = try await sync.onQueue { [file] in
-                    try file.fetchAgain(zone, hadPages: hadPages, because: failure)
+                let reset = try await sync.onQueue { [file] in try file.fetchAgain(zone, hadPages: hadPages, because: failure) }
+                if let reset {
+                    try await sync.merge(reset)
+                    return 0
                 }
-                if isReset { return 0 }
             }
             throw failure
         }

@@ -7,15 +7,56 @@ import SQLiteStore
 
 // Sync metadata after the server was restored from a backup.
 
+/// The records that a device sends again to a server that lost them.
+enum SentAgain {
+    case all
+    /// Records of a share's participant. Those that the owner relocated to the share are the owner's to send: with another creator they would
+    /// not be relocations.
+    case exceptRelocated
+
+    fileprivate static let isRelocated = "instr(COALESCE(unapplied, x''), CAST('\(MirrorNames.moveReceipt)' AS BLOB)) > 0"
+
+    /// An SQL condition on a row of TARN_RECORD.
+    var condition: String {
+        switch self {
+        case .all: "1"
+        case .exceptRelocated: "NOT (\(Self.isRelocated))"
+        }
+    }
+}
+
+extension RestoredVersion {
+    /// The condition that the version of a row is lost. Numbers in base 36, whose digits are in the order of their characters.
+    ///
+    /// - Parameter placeholder: That of this version's change tag.
+    fileprivate static func isLost(after placeholder: String) -> String {
+        "(LENGTH(tag) > LENGTH(\(placeholder)) OR LENGTH(tag) = LENGTH(\(placeholder)) AND tag > \(placeholder))"
+    }
+}
+
+extension SyncMetadataReader {
+    /// Returns `true` if a restored server lacks versions of records that the owner of the zone has relocated there.
+    ///
+    /// - Parameter version: The last version in the backup; nil if any may be lost.
+    func hasLostRelocations(after version: RestoredVersion?) throws -> Bool {
+        let isLost = version == nil ? "?2 IS NULL" : RestoredVersion.isLost(after: "?2")
+        var found = false
+        try reader.query(
+            "SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND \(SentAgain.isRelocated) AND \(isLost) LIMIT 1",
+            [.int(zone), version.map { .text($0.changeTag) } ?? .null]
+        ) { _ in found = true }
+        return found
+    }
+}
+
 extension SyncMetadataWriter {
     /// Marks records and links to be sent whose versions a restored server lacks, as ``markEverythingUnsent()`` does. Deletions of lost
     /// versions are not sent.
     ///
     /// Several devices may have different lost versions of a record, and none of them knows which one is the latest. Without a merge base the
     /// values of the device that sends last win, and it logs those that it replaces.
-    func markUnsent(after version: RestoredVersion) throws {
-        // Numbers in base 36, whose digits are in the order of their characters.
-        let isLost = "(LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)"
+    func markUnsent(_ sent: SentAgain = .all, after version: RestoredVersion) throws {
+        let isLost = RestoredVersion.isLost(after: "?2")
         // An uploaded record without a tag has an unknown version.
         let isUnsent = "zone = ?1 AND (\(isLost) OR tag IS NULL AND stage = \(MirrorStage.uploaded.rawValue))"
         let arguments: [SQLValue] = [.int(zone), .text(version.changeTag)]
@@ -26,11 +67,10 @@ extension SyncMetadataWriter {
             try writer.execute(
                 "DELETE FROM \(table) WHERE zone = ?1 AND stage = \(MirrorStage.needsDelete.rawValue) AND \(isLost)", arguments)
         }
-        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, digests = NULL WHERE \(isUnsent)", arguments)
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute(
-                "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue) WHERE \(isUnsent)", arguments)
-        }
+        let unsent = "tag = NULL, stage = \(MirrorStage.needsUpload.rawValue)"
+        try writer.execute(
+            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE \(isUnsent) AND \(sent.condition)", arguments)
+        try writer.execute("UPDATE TARN_LINK SET \(unsent) WHERE \(isUnsent)", arguments)
         try clearRejections()
     }
 

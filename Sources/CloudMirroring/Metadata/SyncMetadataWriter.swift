@@ -76,16 +76,15 @@ struct SyncMetadataWriter {
     /// Marks everything in the zone to be sent, as if the server had nothing of it. Records that the server does have are merged when they
     /// are fetched: values that differ go to the conflict log. So are records that the server was found to lack: their objects are still
     /// here.
-    func markEverythingUnsent() throws {
+    func markEverythingUnsent(_ sent: SentAgain = .all) throws {
         try writer.execute(
             "DELETE FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 1 AND stage = \(MirrorStage.missing.rawValue)", [.int(zone)])
         try removePendingDeletions()
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute(
-                "UPDATE \(table) SET tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL WHERE zone = ?", [.int(zone)])
-        }
+        let unsent = "tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL"
         // Fields that this version of the model lacks stay: a record that the server does not have is sent with them.
-        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, digests = NULL WHERE zone = ?", [.int(zone)])
+        try writer.execute(
+            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE zone = ? AND \(sent.condition)", [.int(zone)])
+        try writer.execute("UPDATE TARN_LINK SET \(unsent) WHERE zone = ?", [.int(zone)])
     }
 
     /// Removes records and links of the zone that the server had, or that are not to be sent.

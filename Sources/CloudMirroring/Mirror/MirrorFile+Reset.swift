@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 import ManagedModel
 import MirroringCore
 import SQLiteStore
@@ -40,8 +41,8 @@ extension MirrorFile {
     /// - Parameter version: The last version in the backup of a restored server; nil if the server has no part of this history. Earlier
     ///   versions remain merge bases: the server has them, or has replaced them.
     func sendAgain(_ zone: Int64, lostAfter version: RestoredVersion? = nil, _ writer: StoreWriter) throws {
-        let metadata = self.writer(writer, zone: zone)
-        if let version { try metadata.markUnsent(after: version) } else { try metadata.markEverythingUnsent() }
+        let metadata = self.writer(writer, zone: zone), sent: SentAgain = scope == .shared ? .exceptRelocated : .all
+        if let version { try metadata.markUnsent(sent, after: version) } else { try metadata.markEverythingUnsent(sent) }
     }
 
     /// Deletes rows, with all references to them, as changes that are not sent.

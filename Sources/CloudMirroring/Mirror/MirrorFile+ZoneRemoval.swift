@@ -74,7 +74,7 @@ extension MirrorFile {
         removed.keys += keys + duplicates
     }
 
-    private func archiveBeforeRemoval(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
+    func archiveBeforeRemoval(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
         let owner = try signIn(writer).owner
         let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
         try note(AccountChange(kind: kind, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)

@@ -94,18 +94,22 @@ extension MirrorFile {
     /// - Parameters:
     ///   - hadPages: Whether pages have arrived that are not applied.
     ///   - failure: Why the token expired. A server that was restored may lack what this device has.
-    /// - Returns: false if the zone is at its beginning already.
-    func fetchAgain(_ zone: MirrorZone, hadPages: Bool, because failure: CloudFailure) throws -> Bool {
+    /// - Returns: nil if the zone is at its beginning already.
+    func fetchAgain(_ zone: MirrorZone, hadPages: Bool, because failure: CloudFailure) throws -> RemovedZones? {
         try store.write { writer in
-            guard let row = try ZoneTable.row(zone.number, writer) else { return false }
+            guard let row = try ZoneTable.row(zone.number, writer) else { return nil }
             let isAtBeginning = row.token == nil && !hadPages, isHistoryLost = failure.isHistoryLost
-            guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return false }
+            guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return nil }
             try ZoneTable.beginFullFetch(zone.number, expectsHistory: !isHistoryLost, writer)
+            var removed = RemovedZones()
             // Of objects that others share, those that the user may change are sent again: the owner may never have received the changes.
-            if isHistoryLost, try scope == .private || row.sharing?.mayWrite == true {
-                try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer)
+            guard isHistoryLost, try scope == .private || row.sharing?.mayWrite == true else { return removed }
+            if scope == .shared, try reader(writer, zone: zone.number).hasLostRelocations(after: failure.restoredVersion) {
+                try archiveBeforeRemoval(because: .shareLost, writer)
+                removed.isArchived = true
             }
-            return true
+            try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer)
+            return removed
         }
     }
 
