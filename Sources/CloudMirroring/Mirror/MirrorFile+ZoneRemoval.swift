@@ -91,7 +91,8 @@ extension MirrorFile {
             try home.removeRecord(named: name)
             try home.removeDeferredReferences(from: name)
         }
-        try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
+        // A restored server may have lost records of the home zone, too.
+        try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: true, writer)
         return keys
     }
 
