@@ -63,13 +63,15 @@ extension SyncMetadataWriter {
         try writer.execute(
             "DELETE FROM TARN_RECORD WHERE zone = ?1 AND +isRelocated = 1 AND stage = \(MirrorStage.missing.rawValue) AND \(isLost)",
             arguments)
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute(
-                "DELETE FROM \(table) WHERE zone = ?1 AND stage = \(MirrorStage.needsDelete.rawValue) AND \(isLost)", arguments)
-        }
+        let isDeletionLost = "zone = ?1 AND stage = \(MirrorStage.needsDelete.rawValue) AND \(isLost)"
+        try writer.execute("DELETE FROM TARN_RECORD WHERE \(isDeletionLost) AND +isRelocated = 0", arguments)
+        try writer.execute("DELETE FROM TARN_LINK WHERE \(isDeletionLost)", arguments)
+        // Source records of relocated objects stay: the current record names them, and other devices may send them.
+        try writer.execute("UPDATE TARN_RECORD SET tag = NULL WHERE \(isDeletionLost) AND +isRelocated = 1", arguments)
         let unsent = "tag = NULL, stage = \(MirrorStage.needsUpload.rawValue)"
         try writer.execute(
-            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE \(isUnsent) AND \(sent.condition)", arguments)
+            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE \(isUnsent) AND +isRelocated = 0 AND \(sent.condition)",
+            arguments)
         try writer.execute("UPDATE TARN_LINK SET \(unsent) WHERE \(isUnsent)", arguments)
         try clearRejections()
     }

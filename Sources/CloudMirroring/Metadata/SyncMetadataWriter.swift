@@ -62,11 +62,12 @@ struct SyncMetadataWriter {
         }
     }
 
-    /// Removes records and links with a pending deletion, which is not sent.
+    /// Removes records and links with a pending deletion, which is not sent. Source records of relocated objects stay: the current record
+    /// names them, and other devices may send them.
     func removePendingDeletions() throws {
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute("DELETE FROM \(table) WHERE zone = ? AND stage = \(MirrorStage.needsDelete.rawValue)", [.int(zone)])
-        }
+        let condition = "zone = ? AND stage = \(MirrorStage.needsDelete.rawValue)"
+        try writer.execute("DELETE FROM TARN_RECORD WHERE \(condition) AND +isRelocated = 0", [.int(zone)])
+        try writer.execute("DELETE FROM TARN_LINK WHERE \(condition)", [.int(zone)])
     }
 
     func removePendingRecordDeletions() throws {
@@ -83,7 +84,9 @@ struct SyncMetadataWriter {
         let unsent = "tag = NULL, stage = \(MirrorStage.needsUpload.rawValue), failure = NULL"
         // Fields that this version of the model lacks stay: a record that the server does not have is sent with them.
         try writer.execute(
-            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE zone = ? AND \(sent.condition)", [.int(zone)])
+            "UPDATE TARN_RECORD SET \(unsent), ancestor = NULL, digests = NULL WHERE zone = ? AND +isRelocated = 0 AND \(sent.condition)",
+            [.int(zone)])
+        try writer.execute("UPDATE TARN_RECORD SET tag = NULL, failure = NULL WHERE zone = ? AND +isRelocated = 1", [.int(zone)])
         try writer.execute("UPDATE TARN_LINK SET \(unsent) WHERE zone = ?", [.int(zone)])
     }
 
