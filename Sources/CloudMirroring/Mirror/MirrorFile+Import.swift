@@ -98,6 +98,7 @@ extension MirrorFile {
             page.conclude(missing: try metadata.missingNames(), unseen: unseen)
         }
         if zone.isHome {
+            try restoreSources(in: page, writer)
             page = try withoutRelocated(page, writer)
             try undoRelocations(of: page.deletions, writer)
             try forwardAwaited(after: page, writer)

@@ -190,6 +190,22 @@ extension MirrorFile {
         try self.writer(writer, zone: zone.number).write(changes, now: now)
     }
 
+    /// Stores source records that a restored server has again, of relocated objects that it lost.
+    func restoreSources(in page: ImportPage, _ writer: StoreWriter) throws {
+        guard scope == .private, let generation = page.generation, try ZoneTable.hasShares(writer) else { return }
+        let home = self.writer(writer, zone: MirrorZone.home)
+        let owner = try StateTable.text(.user, writer), mark = try writer.latestTransaction()
+        for record in page.records where record.recordType != MirrorNames.linkRecordType {
+            guard try !home.reader.hasRecord(named: record.recordName),
+                let current = try home.reader.recordAnywhere(named: record.recordName),
+                try home.reader.sourceRecord(of: current.key) == nil,
+                let source = RelocatedRecord.restoredSource(
+                    record, of: current, owner: owner, generation: generation, mark: mark, mapping: mapping)
+            else { continue }
+            try home.writeSource(source)
+        }
+    }
+
     /// Removes records of a page of the home zone that other devices have relocated.
     func withoutRelocated(_ page: ImportPage, _ reader: StoreReader) throws -> ImportPage {
         guard scope == .private, try ZoneTable.all(reader).count > 1 else { return page }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
 import ManagedModel
 
 /// The records of an object that is relocated to another zone. A record cannot leave its zone: it is created in the destination zone under
@@ -43,6 +44,34 @@ package struct RelocatedRecord: Hashable, Sendable {
         source.system = RecordSystemFields(creator: state.system.creator, created: state.system.created)
         source.isNew = true
         self.source = source
+    }
+
+    /// Returns the source record of an object that was relocated before, if a restored server has it again and has lost the current record. It
+    /// is deleted again once the current record has arrived: a device that fetches the home zone for the first time would show the object
+    /// even after its deletion in the destination zone.
+    ///
+    /// - Parameters:
+    ///   - record: A record of the home zone.
+    ///   - current: The record of that name in another zone.
+    ///   - owner: Record name of the owner of the home zone. A record that a participant created is not of the owner's object; nil if the
+    ///     server never identified a user.
+    ///   - generation: The number of the full fetch that returned the record.
+    /// - Returns: nil if the current record is not lost: the device that relocated it deletes the source record.
+    package static func restoredSource(
+        _ record: Record, of current: RecordState, owner: String?, generation: Int64, mark: Int64, mapping: RecordMapping
+    ) -> RecordState? {
+        guard current.changeTag == nil, current.stage == .needsUpload, !current.isRelocated,
+            mapping.entity(of: record)?.entity.root == mapping.model.entities[current.key.entityIndex].root,
+            current.isRelocation(of: record, mapping: mapping)
+        else { return nil }
+        if let owner, let creator = current.system.creator, creator != owner { return nil }
+        var source = RecordState(recordName: record.recordName, key: current.key, stage: .needsDelete, mark: mark)
+        source.role = .source(isObjectDeleted: false)
+        source.changeTag = record.recordChangeTag
+        source.modified = record.modified
+        source.generation = generation
+        source.system = RecordSystemFields(creator: record.created?.userRecordName, created: record.created?.timestamp)
+        return source
     }
 
     /// Returns `false` for an object that is being deleted, here or by another device.
