@@ -60,6 +60,11 @@ struct SyncDatabase: Sendable {
                 throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
             }
         }
+        try await subscribe()
+    }
+
+    /// Creates the subscription of a private or shared store unless it exists. A restored server may lack it.
+    func subscribe() async throws {
         do {
             try await subscribe(.database)
         } catch let failure as CloudFailure where client.dialect.mayLackDatabaseSubscriptions && failure.code == .invalidArguments {
