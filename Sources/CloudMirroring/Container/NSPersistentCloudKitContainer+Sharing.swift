@@ -63,15 +63,20 @@ extension NSPersistentCloudKitContainer {
         do {
             let database = mirror.container.database(with: mirror.file.scope)
             let saved = try await Self.save(share, in: database)
-            if let described = saved.described {
-                let zone = share.recordID.zoneID.wire
-                try await mirror.onQueue { try mirror.file.keep(described, of: zone) }
-                mirror.permissions.forget()
-            }
+            try await keep(saved, mirror)
             return saved
         } catch {
+            // The app fetches the present share and repeats its change.
+            if let present = (error as? CKError)?.serverRecord as? CKShare { try? await keep(present, mirror) }
             throw Self.told(error)
         }
+    }
+
+    private func keep(_ share: CKShare, _ mirror: StoreSync) async throws {
+        guard let described = share.described else { return }
+        let zone = share.recordID.zoneID.wire
+        try await mirror.onQueue { try mirror.file.keep(described, of: zone) }
+        mirror.permissions.forget()
     }
 
     private static func save(_ share: CKShare, in database: CKDatabase) async throws -> CKShare {

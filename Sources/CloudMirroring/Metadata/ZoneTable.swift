@@ -117,6 +117,12 @@ enum ZoneTable {
         try StagedPageTable.remove(number, writer)
     }
 
+    /// Fetches the zones of all shares from their beginnings: a restored server has the shares of its backup, also in zones without changes
+    /// since. What the tokens stand for must be in the server's history.
+    static func beginFullFetchOfShares(_ writer: StoreWriter) throws {
+        for row in try all(writer) where !row.zone.isHome { try beginFullFetch(row.zone.number, expectsHistory: true, writer) }
+    }
+
     /// Stores the token of an imported page.
     ///
     /// - Parameter exported: The exported token of the page's request, which the last page of a zone passes.

@@ -27,6 +27,7 @@ extension MirrorFile {
                 try sendAgain(MirrorZone.home, writer)
             case .uploadLost(let version):
                 try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
+                try ZoneTable.beginFullFetchOfShares(writer)
                 try sendAgain(MirrorZone.home, lostAfter: version, writer)
             case .removeRows:
                 try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, &removed, writer, &related)

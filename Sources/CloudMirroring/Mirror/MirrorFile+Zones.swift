@@ -22,7 +22,9 @@ extension MirrorFile {
     func forgetDatabaseToken(because failure: CloudFailure) throws {
         try store.write { writer in
             try StateTable.set(.databaseToken, .null, writer)
-            if failure.isHistoryLost { try StateTable.set(.isZoneHistoryLost, .int(1), writer) }
+            guard failure.isHistoryLost else { return }
+            try StateTable.set(.isZoneHistoryLost, .int(1), writer)
+            try ZoneTable.beginFullFetchOfShares(writer)
         }
     }
 
