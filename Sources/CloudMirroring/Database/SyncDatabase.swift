@@ -277,7 +277,7 @@ struct SyncDatabase: Sendable {
             let response = try await client.modifyRecords(
                 encoded: request.bodies[part], operationCount: request.counts[part],
                 groupCount: batch.items.count, idempotencyKey: request.key(ofPart: part),
-                knownSyncToken: answer.syncToken, asking: client.scope == .private ? [.lostHistory] : [])
+                knownSyncToken: answer.syncToken, asking: client.scope == .public ? [] : [.lostHistory])
             if response.saveGroup != nil { traits.executesSaveGroups = true }
             switch response.saveGroup {
             case .staged: continue

@@ -35,15 +35,19 @@ extension RestoredVersion {
 }
 
 extension SyncMetadataReader {
-    /// Returns `true` if a restored server lacks versions of records that the owner of the zone has relocated there.
+    /// Returns `true` if a restored server lacks versions of records of a share that this participant does not send again: that the owner has
+    /// relocated there, or that the participant created and may not change any more.
     ///
-    /// - Parameter version: The last version in the backup; nil if any may be lost.
-    func hasLostRelocations(after version: RestoredVersion?) throws -> Bool {
+    /// - Parameters:
+    ///   - version: The last version in the backup; nil if any may be lost.
+    ///   - user: Record name of the participant; nil if it may write.
+    func hasLostRecords(after version: RestoredVersion?, of user: String?) throws -> Bool {
         let isLost = version == nil ? "?2 IS NULL" : RestoredVersion.isLost(after: "?2")
+        let isKept = user == nil ? "?3 IS NULL AND \(SentAgain.isRelocated)" : "creator = ?3"
         var found = false
         try reader.query(
-            "SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND \(SentAgain.isRelocated) AND \(isLost) LIMIT 1",
-            [.int(zone), version.map { .text($0.changeTag) } ?? .null]
+            "SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND \(isKept) AND \(isLost) LIMIT 1",
+            [.int(zone), version.map { .text($0.changeTag) } ?? .null, user.map { .text($0) } ?? .null]
         ) { _ in found = true }
         return found
     }

@@ -185,7 +185,7 @@ extension MirrorFile {
         {
             try ZoneTable.set(.token, .text(token), of: sent.zone.number, writer)
             try ZoneTable.set(.exportedToken, .null, of: sent.zone.number, writer)
-        } else if scope == .private, let token = response?.exportedToken {
+        } else if scope != .public, let token = response?.exportedToken {
             try ZoneTable.set(.exportedToken, .text(token), of: sent.zone.number, writer)
         }
         return settlement.verdict

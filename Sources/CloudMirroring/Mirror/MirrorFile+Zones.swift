@@ -107,13 +107,18 @@ extension MirrorFile {
             guard !isAtBeginning || isHistoryLost && row.exportedToken != nil else { return nil }
             try ZoneTable.beginFullFetch(zone.number, expectsHistory: !isHistoryLost, writer)
             var removed = RemovedZones()
+            if !isHistoryLost { return removed }
             // Of objects that others share, those that the user may change are sent again: the owner may never have received the changes.
-            guard isHistoryLost, try scope == .private || row.sharing?.mayWrite == true else { return removed }
-            if scope == .shared, try reader(writer, zone: zone.number).hasLostRelocations(after: failure.restoredVersion) {
-                try archiveBeforeRemoval(because: .shareLost, writer)
-                removed.isArchived = true
+            let mayWrite = try scope == .private || row.sharing?.mayWrite == true
+            if scope == .shared {
+                let user = mayWrite ? nil : try StateTable.text(.user, writer)
+                let metadata = reader(writer, zone: zone.number)
+                if mayWrite || user != nil, try metadata.hasLostRecords(after: failure.restoredVersion, of: user) {
+                    try archiveBeforeRemoval(because: .shareLost, writer)
+                    removed.isArchived = true
+                }
             }
-            try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer)
+            if mayWrite { try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer) }
             return removed
         }
     }
