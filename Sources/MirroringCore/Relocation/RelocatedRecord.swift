@@ -117,8 +117,14 @@ package struct UndoneRelocation: Hashable, Sendable {
 extension RecordState {
     /// Returns the source record as the object's current record: the destination zone was deleted before the relocation arrived there. An
     /// object that was deleted in the destination zone is deleted in the source zone.
+    ///
+    /// A version that the server never had, or has lost, is no merge base: values that differ go to the conflict log.
     package func takenBack() -> RecordState {
         var state = self
+        if changeTag == nil {
+            state.ancestor.fields = [:]
+            state.ancestor.digests = [:]
+        }
         state.stage = isDeletedAtDestination ? .needsDelete : .needsUpload
         state.role = .current
         return state
