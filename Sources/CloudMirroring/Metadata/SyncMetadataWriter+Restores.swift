@@ -36,14 +36,16 @@ extension RestoredVersion {
 
 extension SyncMetadataReader {
     /// Returns `true` if a restored server lacks versions of records of a share that this participant does not send again: that the owner has
-    /// relocated there, or that the participant created and may not change any more.
+    /// relocated there, or that the participant created or changed last, and may not change any more.
     ///
     /// - Parameters:
     ///   - version: The last version in the backup; nil if any may be lost.
     ///   - user: Record name of the participant; nil if it may write.
     func hasLostRecords(after version: RestoredVersion?, of user: String?) throws -> Bool {
         let isLost = version == nil ? "?2 IS NULL" : RestoredVersion.isLost(after: "?2")
-        let isKept = user == nil ? "?3 IS NULL AND \(SentAgain.isRelocated)" : "creator = ?3"
+        // The modification stamp is a part of the stored merge base.
+        let isOwn = "(creator = ?3 OR instr(COALESCE(ancestor, x''), CAST(?3 AS BLOB)) > 0)"
+        let isKept = user == nil ? "?3 IS NULL AND \(SentAgain.isRelocated)" : isOwn
         var found = false
         try reader.query(
             "SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND \(isKept) AND \(isLost) LIMIT 1",
