@@ -58,7 +58,8 @@ extension SyncMetadataWriter {
     ///   - state: The record in the destination zone.
     func moveRecord(named name: String, to destination: SyncMetadataWriter, as state: RecordState) throws {
         try writer.execute(
-            "UPDATE TARN_RECORD SET zone = ?, name = ? WHERE zone = ? AND name = ?",
+            // A deletion of the row's record there that is not sent yet is replaced.
+            "UPDATE OR REPLACE TARN_RECORD SET zone = ?, name = ? WHERE zone = ? AND name = ?",
             [.int(destination.zone), .text(state.recordName), .int(zone), .text(name)])
         try destination.write(state)
         try moveDeferredReferences(from: name, to: destination, as: state.recordName)

@@ -145,7 +145,7 @@ extension MirrorFile {
 
     /// Returns the record name of an object that is relocated.
     private func destinationName(of state: RecordState, _ destination: SyncMetadataReader, _ writer: StoreWriter) throws -> String {
-        guard mapping.isUnique(state.key.entityIndex), let row = try writer.row(state.key),
+        guard let row = try writer.row(state.key),
             try Rekeying.isNameTaken(
                 from: state, row, inDestination: destination.record(named: state.recordName),
                 withheld: destination.withheldRecord(named: state.recordName), mapping: mapping)

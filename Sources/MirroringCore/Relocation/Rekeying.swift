@@ -19,8 +19,8 @@ package enum Rekeying {
         isRekeyable(state) && Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record))
     }
 
-    /// Returns `true` if an object cannot have its record name in the zone that it is relocated to: the name follows from values that another
-    /// object had there.
+    /// Returns `true` if an object cannot have its record name in the zone that it is relocated to, since another object has it there: the
+    /// name follows from values that both had, or a participant of the share chose the name.
     ///
     /// - Parameters:
     ///   - record: The record of that name in the destination zone.
@@ -28,8 +28,8 @@ package enum Rekeying {
     package static func isNameTaken(
         from state: RecordState, _ row: Row, inDestination record: RecordState?, withheld: Record?, mapping: RecordMapping
     ) -> Bool {
-        guard mapping.isUnique(state.key.entityIndex) else { return false }
         if let record { return record.key != state.key }
+        guard mapping.isUnique(state.key.entityIndex) else { return false }
         return withheld.map { Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: $0)) } ?? false
     }
 

@@ -80,7 +80,7 @@ extension Replica {
     /// Returns the record name of an object that is relocated.
     private mutating func destinationName(of state: RecordState, in zone: Int64) -> String {
         let name = state.recordName
-        guard mapping.hasUniqueness, let row = rows[state.key],
+        guard let row = rows[state.key],
             Rekeying.isNameTaken(
                 from: state, row, inDestination: zones[zone].records[name], withheld: zones[zone].withheld[name]?.record, mapping: mapping)
         else { return name }
