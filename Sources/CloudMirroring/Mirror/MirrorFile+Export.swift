@@ -188,6 +188,8 @@ extension MirrorFile {
         } else if scope != .public, let token = response?.exportedToken {
             try ZoneTable.set(.exportedToken, .text(token), of: sent.zone.number, writer)
         }
+        // The list of zones names no zone that this device alone changed. Fetching it shows whether a restored server has lost the change.
+        if !sent.zone.isHome, response?.exportedToken != nil { try ZoneTable.set(.needsFetch, .int(1), of: sent.zone.number, writer) }
         return settlement.verdict
     }
 
