@@ -32,6 +32,8 @@ enum StateTable {
         /// 1 after a restored server has lost the history of the zones, until a full list of zones has ended. A zone that the list lacks is
         /// lost, not deleted.
         case isZoneHistoryLost
+        /// 1 after a restored server has lost the history of the home zone, until the full fetch of that zone has ended.
+        case isHomeHistoryLost
         /// The number of the last history transaction that was read.
         case historyRead
         case fingerprint

@@ -150,7 +150,7 @@ extension MirrorFile {
         try StagedPageTable.removeAll(writer)
         let keys: [StateTable.Key] = [
             .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .isZoneHistoryLost,
-            .homeDeletion, .permissions, .accountAnswer,
+            .isHomeHistoryLost, .homeDeletion, .permissions, .accountAnswer,
         ]
         for key in keys { try StateTable.set(key, .null, writer) }
         try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)

@@ -190,17 +190,19 @@ extension MirrorFile {
         try self.writer(writer, zone: zone.number).write(changes, now: now)
     }
 
-    /// Stores source records that a restored server has again, of relocated objects that it lost.
+    /// Stores source records of relocated objects that a restored server has again.
     func restoreSources(in page: ImportPage, _ writer: StoreWriter) throws {
-        guard scope == .private, let generation = page.generation, try ZoneTable.hasShares(writer) else { return }
+        guard scope == .private, let generation = page.generation, try StateTable.int(.isHomeHistoryLost, writer) == 1 else { return }
+        if !page.moreComing { try StateTable.set(.isHomeHistoryLost, .null, writer) }
         let home = self.writer(writer, zone: MirrorZone.home)
         let owner = try StateTable.text(.user, writer), mark = try writer.latestTransaction()
         for record in page.records where record.recordType != MirrorNames.linkRecordType {
             guard try !home.reader.hasRecord(named: record.recordName),
                 let current = try home.reader.recordAnywhere(named: record.recordName),
                 try home.reader.sourceRecord(of: current.key) == nil,
-                let source = RelocatedRecord.restoredSource(
-                    record, of: current, owner: owner, generation: generation, mark: mark, mapping: mapping)
+                let source = try RelocatedRecord.restoredSource(
+                    record, of: current, owner: owner, generation: generation, mark: mark, mapping: mapping,
+                    key: { try writer.allocateKeys(for: current.key.entityIndex, count: 1).first ?? current.key })
             else { continue }
             try home.writeSource(source)
         }

@@ -28,6 +28,7 @@ extension MirrorFile {
             case .uploadLost(let version):
                 try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
                 try ZoneTable.beginFullFetchOfShares(writer)
+                try StateTable.set(.isHomeHistoryLost, .int(1), writer)
                 try sendAgain(MirrorZone.home, lostAfter: version, writer)
             case .removeRows:
                 try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, &removed, writer, &related)

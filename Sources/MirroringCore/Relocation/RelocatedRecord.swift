@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
-import ManagedModel
+package import ManagedModel
 
 /// The records of an object that is relocated to another zone. A record cannot leave its zone: it is created in the destination zone under
 /// its name (or another one, if an object of the destination zone has that), and deleted in the source zone after that.
@@ -46,26 +46,30 @@ package struct RelocatedRecord: Hashable, Sendable {
         self.source = source
     }
 
-    /// Returns the source record of an object that was relocated before, if a restored server has it again and has lost the current record. It
-    /// is deleted again once the current record has arrived: a device that fetches the home zone for the first time would show the object
-    /// even after its deletion in the destination zone.
+    /// Returns the source record of an object that was relocated before, if a restored server has it again. It is deleted again once the
+    /// current record has arrived: a device that fetches the home zone for the first time would show the object even after its deletion in
+    /// the destination zone.
     ///
     /// - Parameters:
-    ///   - record: A record of the home zone.
+    ///   - record: A record of the home zone, from a full fetch after the server lost its history.
     ///   - current: The record of that name in another zone.
     ///   - owner: Record name of the owner of the home zone. A record that a participant created is not of the owner's object; nil if the
     ///     server never identified a user.
     ///   - generation: The number of the full fetch that returned the record.
-    /// - Returns: nil if the current record is not lost: the device that relocated it deletes the source record.
+    ///   - key: A key of no row. If the server has the current record, another device may have relocated the object, and its deletion of the
+    ///     source record must not be taken for that of the object.
+    /// - Returns: nil for a record of another object.
     package static func restoredSource(
-        _ record: Record, of current: RecordState, owner: String?, generation: Int64, mark: Int64, mapping: RecordMapping
-    ) -> RecordState? {
-        guard current.changeTag == nil, current.stage == .needsUpload, !current.isRelocated,
+        _ record: Record, of current: RecordState, owner: String?, generation: Int64, mark: Int64, mapping: RecordMapping,
+        key: () throws -> RowKey
+    ) rethrows -> RecordState? {
+        guard !current.isRelocated, current.stage != .needsDelete,
             mapping.entity(of: record)?.entity.root == mapping.model.entities[current.key.entityIndex].root,
             current.isRelocation(of: record, mapping: mapping)
         else { return nil }
         if let owner, let creator = current.system.creator, creator != owner { return nil }
-        var source = RecordState(recordName: record.recordName, key: current.key, stage: .needsDelete, mark: mark)
+        let key = current.changeTag == nil ? current.key : try key()
+        var source = RecordState(recordName: record.recordName, key: key, stage: .needsDelete, mark: mark)
         source.role = .source(isObjectDeleted: false)
         source.changeTag = record.recordChangeTag
         source.modified = record.modified
