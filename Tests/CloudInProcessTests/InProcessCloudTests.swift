@@ -227,6 +227,30 @@ import Testing
         #expect(try await lostTag(after: copy, since: oldest) == nil)
     }
 
+    /// A restored server lacks zones that it has not deleted.
+    @Test func aLostTokenOfTheDatabaseIsToldFromAnExpiredOne() async throws {
+        let (cloud, tablet, _) = try await devices()
+        let client = client(tablet)
+        let folder = ScratchFolder("backup")
+        defer { folder.remove() }
+        let backup = folder.url.appendingPathComponent("copy").path
+        let known = try await client.databaseChanges(DatabaseChangesRequest()).syncToken
+        try await cloud.backUp(to: backup)
+        _ = try await client.modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "orchard"))]))
+        let lost = try await client.databaseChanges(DatabaseChangesRequest()).syncToken
+        try await cloud.restore(from: backup)
+        #expect(try await client.databaseChanges(DatabaseChangesRequest(syncToken: known), asking: [.lostHistory]).zones.isEmpty)
+        for capabilities in [[Capability.lostHistory], []] as [Set<Capability>] {
+            do {
+                _ = try await client.databaseChanges(DatabaseChangesRequest(syncToken: lost), asking: capabilities)
+                Issue.record("the token is of a history that the server lost")
+            } catch {
+                #expect(error.code == .changeTokenExpired)
+                #expect((error.userInfo[CKError.historyLostKey] != nil) == !capabilities.isEmpty)
+            }
+        }
+    }
+
     /// A copy of a request may arrive after a restore, and the restored server does not know that it was executed.
     @Test func aRequestForTheHistoryBeforeARestoreIsRejected() async throws {
         let (cloud, tablet, _) = try await devices()

@@ -53,6 +53,24 @@ import Testing
         try expectPrivate(diary, sharers)
     }
 
+    /// A record of a participant has the name that a private object gets in the share, should its owner share it.
+    @Test func aRecordWithTheNameOfAPrivateObjectDoesNotKeepItFromBeingShared() async throws {
+        let (sharers, diary, zone) = try await joined()
+        let record = CKRecord(recordType: "CD_Post", recordID: CKRecord.ID(recordName: diary.recordName, zoneID: zone))
+        record["CD_entityName"] = "Post"
+        record["CD_title"] = "Forged"
+        try await sharers.bo.account.sharedCloudDatabase.save(record)
+        try await sharers.sync()
+        try sharers.mia.edit { context in
+            try #require(try context.post(titled: "Diary")).setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+        }
+        try await sharers.sync()
+        for device in [sharers.mia, sharers.phone, sharers.bo] {
+            let titles = try device.read { Set(try $0.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
+            #expect(titles == ["Trip", "Diary", "Forged"], "\(device.name)")
+        }
+    }
+
     /// Another client of the owner refers to an object that was relocated before: the owner's devices let its object follow.
     @Test func aReferenceOfTheOwnerBringsItsObjectToTheShare() async throws {
         let (sharers, diary, zone) = try await joined()

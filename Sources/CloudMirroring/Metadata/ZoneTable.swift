@@ -118,7 +118,7 @@ enum ZoneTable {
     }
 
     /// Fetches the zones of all shares from their beginnings: a restored server has the shares of its backup, also in zones without changes
-    /// since. What the tokens stand for must be in the server's history.
+    /// since. The server's history must contain the points of their tokens.
     static func beginFullFetchOfShares(_ writer: StoreWriter) throws {
         for row in try all(writer) where !row.zone.isHome { try beginFullFetch(row.zone.number, expectsHistory: true, writer) }
     }

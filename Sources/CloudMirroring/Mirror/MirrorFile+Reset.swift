@@ -11,7 +11,7 @@ import SQLiteStore
 extension MirrorFile {
     /// Fetches the home zone from its beginning, and treats its objects as a reset demands.
     ///
-    /// - Returns: What was removed.
+    /// - Returns: The removed rows.
     func reset(_ reset: SyncMachine.Reset) throws -> Committed<RemovedZones> {
         try write { writer, related in
             var removed = RemovedZones()

@@ -9,7 +9,7 @@ import SQLiteStore
 
 // Zones that the server has deleted. `ZoneRemoval` decides what happens to their objects.
 
-/// What one transaction removed with zones.
+/// The rows that one transaction removed with zones.
 struct RemovedZones: Sendable {
     /// The keys of rows that were deleted.
     var keys: [RowKey] = []
@@ -33,7 +33,7 @@ extension MirrorFile {
         }
     }
 
-    /// - Parameter removed: Receives what is removed.
+    /// - Parameter removed: The removed rows are added to it.
     func remove(
         _ zone: MirrorZone, keeping remaining: ZoneRemoval.Remaining, _ removed: inout RemovedZones, _ writer: StoreWriter,
         _ related: inout RelatedRows

@@ -36,7 +36,7 @@ extension MirrorFile {
     /// Applies one page of the list of changed zones.
     ///
     /// - Parameter token: The token of the request. A list without one names all zones.
-    /// - Returns: What was removed with zones.
+    /// - Returns: The removed rows.
     func apply(_ page: DatabaseChangesResponse, askedWith token: String?) throws -> Committed<RemovedZones> {
         try write { writer, related in
             var removed = RemovedZones()

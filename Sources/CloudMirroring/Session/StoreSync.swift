@@ -303,7 +303,7 @@ final class StoreSync: Sendable {
         merge(commit)
     }
 
-    /// Merges what was removed with zones into the app's contexts. The status and the event of the present operation name an archive.
+    /// Merges the removal of zones into the app's contexts. The status and the event of the present operation name an archive.
     func merge(_ removed: RemovedZones) async throws {
         mergeDeletions(of: removed.keys)
         if removed.isArchived { try await EventRecorder(sync: self).nameAccountChange() }

@@ -122,7 +122,7 @@ extension RecordState {
     /// Returns the source record as the object's current record: the destination zone was deleted before the relocation arrived there. An
     /// object that was deleted in the destination zone is deleted in the source zone.
     ///
-    /// A version that the server never had, or has lost, is no merge base: values that differ go to the conflict log.
+    /// A version that the server lacks is no merge base: values that differ go to the conflict log.
     package func takenBack() -> RecordState {
         var state = self
         if changeTag == nil {

@@ -18,8 +18,8 @@ package struct ZoneRemoval: Hashable, Sendable {
         case nothing
         /// Objects that the server never had.
         case unsent
-        /// All objects: nobody asked for their deletion. The user's keys were reset, and the server's copies with them, or the server was
-        /// restored from a backup without the zone.
+        /// All objects, if no user deleted them: the user's keys were reset, and with them the server's copies, or the server was restored
+        /// from a backup without the zone.
         case all
 
         /// Of the reasons that a list of zones names, only a reset of the user's keys keeps everything: after a deletion or a purge, the

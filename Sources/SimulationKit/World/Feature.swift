@@ -30,7 +30,7 @@ package enum Feature: String, CaseIterable, Sendable {
     /// A participant with read-only access also deletes objects, and discards its rejected changes in the end. Needs
     /// `sharing`.
     case rejections
-    /// The server is restored from a backup that lacks saves of the devices. Drawn without shares.
+    /// The server is restored from a backup that lacks saves of the devices, and shares. Drawn without shares.
     case restores
     /// The later version of the model renames, retires, retypes and splits parts. Drawn without shares and the public database.
     case modelChanges

@@ -136,7 +136,63 @@ private typealias Fixture = RelocationFixture
         #expect(state.role == .current)
         #expect(state.stage == .needsUpload)
         #expect(state.changeTag == "a")
+        #expect(state.ancestor == Fixture.source().ancestor)
     }
+
+    /// A restored server has lost the version: taken for a merge base, it would hide the edits of this device from the conflict log.
+    @Test func aLostVersionIsNoMergeBaseOfARecordRelocatedBack() {
+        var source = Fixture.source()
+        source.changeTag = nil
+        let state = source.takenBack()
+        #expect(state.ancestor.fields.isEmpty)
+        #expect(state.ancestor.digests.isEmpty)
+        #expect(state.ancestor.unapplied == ["CD_later": Field(.string("newer"))])
+    }
+
+    // MARK: A restored server has the source record again
+
+    private func restored(of current: RecordState, type: String = "CD_Post", owner: String? = "mia") -> RecordState? {
+        RelocatedRecord.restoredSource(
+            Fixture.arriving(type: type, source: nil), of: current, owner: owner, generation: 7, mark: 9, mapping: Fixture.mapping,
+            key: { Fixture.key("Post", 99) })
+    }
+
+    private func lost() -> RecordState {
+        var state = Fixture.uploaded()
+        state.changeTag = nil
+        state.stage = .needsUpload
+        return state
+    }
+
+    /// Its deletion waits until the server has the current record again.
+    @Test func theSourceOfALostRecordIsTheObjects() throws {
+        let source = try #require(restored(of: lost()))
+        #expect(source.key == lost().key)
+        #expect(source.role == .source(isObjectDeleted: false))
+        #expect(source.stage == .needsDelete)
+        #expect(source.changeTag == "z")
+        #expect(source.generation == 7)
+        #expect(source.ancestor.fields.isEmpty)
+    }
+
+    /// Another device may delete it as well, which does not delete the object.
+    @Test func theSourceOfAKnownRecordHasNoRow() throws {
+        let source = try #require(restored(of: Fixture.uploaded()))
+        #expect(source.key == Fixture.key("Post", 99))
+        #expect(source.stage == .needsDelete)
+    }
+
+    @Test func recordsOfOtherObjectsAreNotDeleted() {
+        #expect(restored(of: lost(), type: "CD_Tag") == nil)
+        #expect(restored(of: lost(), owner: "bo") == nil)
+        #expect(restored(of: lost(), owner: nil) != nil)
+        var deleted = lost()
+        deleted.stage = .needsDelete
+        #expect(restored(of: deleted) == nil)
+        #expect(restored(of: Fixture.source()) == nil)
+    }
+
+    // MARK: Relocating back
 
     /// Without a row, it could neither be sent nor be deleted.
     @Test func aDeletedObjectRelocatedBackIsDeleted() {

@@ -117,6 +117,18 @@ private typealias Fixture = RelocationFixture
         #expect(RelocatedRecord(state(), as: "free", mark: 9, keepsSource: true).source?.recordName == "tag")
     }
 
+    /// A participant of the share chose the name.
+    @Test func anyObjectGetsAnotherNameIfItsNameIsTaken() {
+        let state = Fixture.uploaded(), row = Fixture.row(Fixture.key("Post", 1))
+        func isTaken(by key: RowKey?) -> Bool {
+            let record = key.map { RecordState(recordName: "post-1", key: $0, stage: .uploaded) }
+            return Rekeying.isNameTaken(from: state, row, inDestination: record, withheld: nil, mapping: Fixture.mapping)
+        }
+        #expect(!isTaken(by: nil))
+        #expect(!isTaken(by: state.key))
+        #expect(isTaken(by: Fixture.key("Post", 2)))
+    }
+
     // MARK: Values
 
     private func plan(_ record: Record, _ state: RecordState?, blocked: Set<String> = []) -> ImportPlan {

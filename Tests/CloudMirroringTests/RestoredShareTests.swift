@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CoreData
+import Foundation
+import TestBasics
+import Testing
+
+/// The operator restores a backup that is older than shares, or than saves of their participants.
+@Suite(.closesFixtures, .timeLimit(.minutes(10))) struct RestoredShareTests {
+    private func backUp(_ cloud: InProcessCloud) async throws -> String {
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await cloud.backUp(to: backup)
+        return backup
+    }
+
+    /// A trip that Bo shares with its owner, on all devices.
+    private func joined() async throws -> Sharers {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        try await sharers.bo.join(try await sharers.mia.share("Trip"))
+        try await sharers.sync()
+        return sharers
+    }
+
+    private func content(of title: String, on device: Device) throws -> String? {
+        try device.read { try $0.post(titled: title)?.value(forKey: "content") as? String }
+    }
+
+    private func titles(in archive: URL) throws -> Set<String> {
+        let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+        let description = NSPersistentStoreDescription(url: archive)
+        description.isReadOnly = true
+        container.persistentStoreDescriptions = [description]
+        try container.load()
+        let context = container.newBackgroundContext()
+        return try context.performAndWait { Set(try context.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
+    }
+
+    @Test func objectsOfALostShareReturnToTheirOwner() async throws {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        let backup = try await backUp(sharers.cloud)
+        try await sharers.bo.join(try await sharers.mia.share("Trip"))
+        try await sharers.sync()
+        try sharers.mia.set("Trip", "content", "Land")
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.sync()
+        let new = try Device.sharing("new", try await sharers.cloud.addDevice("new", of: "mia"))
+        try await new.sync()
+        for device in [sharers.mia, sharers.phone, new] {
+            #expect(try content(of: "Trip", on: device) == "Land", "\(device.name)")
+            #expect(try device.dump == sharers.mia.dump, "\(device.name)")
+            #expect(try device.container.recordID(for: device.postID("Trip"))?.zoneID.zoneName == "com.apple.coredata.cloudkit.zone")
+            #expect(try device.container.fetchShares(in: device.own).isEmpty)
+        }
+        #expect(try sharers.mia.read { try $0.all("Attachment").count } == 1)
+    }
+
+    /// The owner sends the objects again. The participant's copies are in an archive, which status and event name.
+    @Test func objectsOfALostShareAreArchivedForParticipants() async throws {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        let backup = try await backUp(sharers.cloud)
+        try await sharers.bo.join(try await sharers.mia.share("Trip"))
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.bo.sync()
+        #expect(try sharers.bo.read { try $0.all("Post").isEmpty })
+        let change = try #require(try sharers.bo.container.accountChanges(in: sharers.bo.others).last)
+        #expect(change.kind == .shareLost)
+        #expect(change.outcome == .emptied)
+        let folder = try #require(try sharers.bo.others.url?.deletingLastPathComponent())
+        #expect(try titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Trip"])
+        // The owner shares it again.
+        try await sharers.sync()
+        try await sharers.bo.join(try await sharers.mia.share("Trip"))
+        try await sharers.sync()
+        #expect(try content(of: "Trip", on: sharers.bo) == "Sea")
+    }
+
+    /// Devices of the owner have not received the participant's save.
+    @Test func aParticipantSendsLostChangesAgain() async throws {
+        let sharers = try await joined()
+        let backup = try await backUp(sharers.cloud)
+        try sharers.bo.set("Trip", "content", "Land")
+        try sharers.bo.edit { context in
+            let hint = context.insert("Post", ["title": "Hint"])
+            hint.setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+        }
+        try await sharers.bo.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.bo.sync()
+        try await sharers.sync()
+        for device in [sharers.mia, sharers.phone, sharers.bo] {
+            #expect(try content(of: "Trip", on: device) == "Land", "\(device.name)")
+            #expect(try device.read { try $0.post(titled: "Hint") != nil }, "\(device.name)")
+        }
+    }
+
+    /// The participant has read-only access by now.
+    @Test func lostChangesWithoutPermissionAreArchived() async throws {
+        let sharers = try await joined()
+        let backup = try await backUp(sharers.cloud)
+        try sharers.bo.set("Trip", "title", "Voyage")
+        try await sharers.bo.sync()
+        let share = try #require(try sharers.mia.container.fetchShares(in: sharers.mia.own).first)
+        share.publicPermission = .readOnly
+        _ = try await sharers.mia.container.persistUpdatedShare(share, in: sharers.mia.own)
+        try await sharers.bo.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.bo.sync()
+        let change = try #require(try sharers.bo.container.accountChanges(in: sharers.bo.others).last)
+        #expect(change.kind == .shareLost)
+        let folder = try #require(try sharers.bo.others.url?.deletingLastPathComponent())
+        #expect(try titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Voyage"])
+    }
+
+    /// The zone has no changes since the backup but those of the share.
+    @Test func devicesShowTheShareOfTheBackup() async throws {
+        let sharers = try await joined()
+        let backup = try await backUp(sharers.cloud)
+        let share = try #require(try sharers.mia.container.fetchShares(in: sharers.mia.own).first)
+        share.publicPermission = .readOnly
+        _ = try await sharers.mia.container.persistUpdatedShare(share, in: sharers.mia.own)
+        try sharers.mia.set("Diary", "content", "Rain")
+        try await sharers.mia.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.mia.sync()
+        #expect(try sharers.mia.container.fetchShares(in: sharers.mia.own).map(\.publicPermission) == [.readWrite])
+    }
+
+    /// The restored server has the record of the home zone again, from which the object was relocated.
+    @Test func anObjectThatWasSharedAfterTheBackupAndDeletedStaysDeleted() async throws {
+        let sharers = try await joined()
+        let backup = try await backUp(sharers.cloud)
+        try sharers.mia.edit { context in
+            try #require(try context.post(titled: "Diary")).setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+        }
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.sync()
+        #expect(try sharers.bo.read { try $0.post(titled: "Diary") != nil })
+        try sharers.mia.edit { context in context.delete(try #require(try context.post(titled: "Diary"))) }
+        try await sharers.sync()
+        let new = try Device.sharing("new", try await sharers.cloud.addDevice("new", of: "mia"))
+        try await new.sync()
+        #expect(try new.read { try $0.post(titled: "Diary") == nil })
+        #expect(try new.dump == sharers.mia.dump)
+    }
+
+    /// The backup is from before the participant's device subscribed to changes.
+    @Test func aParticipantsDeviceSubscribesAgain() async throws {
+        let cloud = try InProcessCloud()
+        let mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let transport = try await cloud.addUser("bo", device: "bo's")
+        try await mia.sync()
+        let backup = try await backUp(cloud)
+        let bo = try Device.sharing("bo's", transport)
+        try await bo.sync()
+        let first = try await bo.account.sharedCloudDatabase.allSubscriptions().map(\.subscriptionID)
+        #expect(first.count == 1)
+        try mia.edit { $0.insert("Post", ["title": "Trip"]) }
+        try await mia.sync()
+        try await bo.join(try await mia.share("Trip"))
+        try await bo.sync()
+        try await cloud.restore(from: backup)
+        #expect(try await bo.account.sharedCloudDatabase.allSubscriptions().isEmpty)
+        try await bo.sync()
+        #expect(try await bo.account.sharedCloudDatabase.allSubscriptions().map(\.subscriptionID) == first)
+    }
+}
