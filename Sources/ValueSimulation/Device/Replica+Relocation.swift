@@ -215,6 +215,22 @@ extension Replica {
         relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.
         relocateLinks(of: keys.compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
+        sendRelationships(of: keys, in: zone)
+    }
+
+    /// Sends relationships to objects that this device could not relocate, and that another device has.
+    private mutating func sendRelationships(of keys: [RowKey], in zone: Int64) {
+        let changes = keys.compactMap { key -> LocalChange? in
+            guard let name = zones[zone].currentName(of: key), let state = zones[zone].records[name], let row = rows[key] else {
+                return nil
+            }
+            return UnsentRelationships.change(
+                of: state, row, mapping: mapping, name: { zones[zone].currentName(of: $0) },
+                destinations: { destinations(of: OrderedList(owner: key, relationship: $0)) },
+                links: { zones[zone].links(touching: [name]) })
+        }
+        if changes.isEmpty { return }
+        scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: changes)], in: zone)
     }
 
     /// Relocates objects of the home zone that deferred references connect with records of other zones.
