@@ -10,6 +10,11 @@ package import MirroringCore
 extension Replica {
     /// Reads history, and commits marks, names and position keys.
     package mutating func scan() {
+        readHistory()
+        repairRelated()
+    }
+
+    mutating func readHistory() {
         if history.isEmpty { return }
         var unread = history
         history = []

@@ -24,8 +24,11 @@ extension Replica {
     /// - Returns: Whether the page was applied; a late or repeated one is not.
     @discardableResult
     package mutating func apply(_ page: ImportPage, from server: ServerModel, in zone: Int64 = MirrorZone.home) -> Bool {
-        scan()
-        guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else { return false }
+        readHistory()
+        guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else {
+            repairRelated()
+            return false
+        }
         var page = page
         var resumed: [ResumedRelocation] = []
         releaseWithheld(in: &page, zone)
@@ -53,6 +56,7 @@ extension Replica {
             zones[zone].receives = false
             if receives { gather(into: zone) }
             followDeferredReferences()
+            repairRelated()
         }
         return true
     }
@@ -361,13 +365,28 @@ extension Replica {
         let suspects = zones[zone].suspects
         if suspects.isEmpty { return }
         zones[zone].suspects = []
+        repairOneToOne(suspects)
+    }
+
+    /// Makes one-to-one relationships two-sided that relocations have set.
+    mutating func repairRelated() {
+        while !relatedSuspects.isEmpty {
+            let suspects = relatedSuspects
+            relatedSuspects = []
+            repairOneToOne(suspects)
+        }
+    }
+
+    private mutating func repairOneToOne(_ suspects: Set<RowKey>) {
         if canary == .oneSidedRelationships { return }
-        let repair = OneToOneRepair.decide(suspects, mapping: mapping, row: { rows[$0] }) { current($0).map { stored($0.state) } }
+        let repair = OneToOneRepair.decide(
+            suspects, mapping: mapping, row: { rows[$0] }, record: { current($0).map { stored($0.state) } },
+            source: { source(of: $0)?.state })
         for case .update(var row, _) in repair.rows {
             row.version += 1
             rows[row.key] = row
         }
-        for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? zone) }
+        for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? MirrorZone.home) }
         conflicts += repair.conflicts
         follow(repair.connections)
     }

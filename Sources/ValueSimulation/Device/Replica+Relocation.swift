@@ -12,8 +12,9 @@ extension Replica {
 
     /// Relocates objects to the zone of a share, as sharing them does.
     package mutating func share(_ keys: [RowKey], in zone: Int64) {
-        scan()
+        readHistory()
         relocate(keys, to: zone)
+        repairRelated()
     }
 
     /// Returns the history of each zone, after objects that were related to shared ones are relocated.
@@ -169,6 +170,7 @@ extension Replica {
                 row.version += 1
                 rows[row.key] = row
                 lists.formUnion(mapping.lists(with: row))
+                relatedSuspects.formUnion(OneToOneRepair.suspects(setting: slot, of: row.key, to: target, mapping: mapping))
             }
             write(changes, in: zone)
         }

@@ -37,6 +37,8 @@ package struct Replica: Sendable {
     var lastName = 0
     package internal(set) var zones = ZoneTable()
     package internal(set) var conflicts: [ConflictEntry] = []
+    /// Rows that a relocation may have left in a one-sided relationship.
+    var relatedSuspects: Set<RowKey> = []
     /// Names of records that this device deleted on the server.
     var deletedNames: Set<String> = []
 
