@@ -70,6 +70,7 @@ package struct ImportNeeds: Sendable {
         var seen = Set<String>(minimumCapacity: page.records.count + page.deletions.count)
         func want(_ name: String) { if seen.insert(name).inserted { names.append(name) } }
         contents.reserveCapacity(page.records.count)
+        names.reserveCapacity(page.records.count + page.deletions.count)
         for record in page.records {
             if let pair = mapping.pair(of: record) {
                 contents.append(.link(pair))
@@ -80,7 +81,7 @@ package struct ImportNeeds: Sendable {
                 contents.append(.object(entity))
                 want(record.recordName)
                 parked.append(record.recordName)
-                let merged = mapping.mergedNames(of: record).names
+                let merged = mapping.isUnique(entity.entity.index) ? mapping.mergedNames(of: record).names : []
                 for name in merged.isEmpty ? [] : merged.sorted() {
                     want(name)
                     parked.append(name)

@@ -183,11 +183,12 @@ extension Replica {
         }
         if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
-        loaded.links = needs.names.compactMap { metadata.links[$0] }
+        if !metadata.links.isEmpty { loaded.links = needs.names.compactMap { metadata.links[$0] } }
         let details = needs.details(loaded)
         for key in details.keys { loaded.rows[key] = rows[key] }
         loadLinks(needs, details, metadata, zone, &loaded)
-        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows.contains($0) })
+        for key in details.targets where rows.contains(key) { loaded.existing.insert(key) }
+        for state in loaded.records.values where rows.contains(state.key) { loaded.existing.insert(state.key) }
         for key in details.referred {
             loaded.referrers[key] = referrers(to: key)
             for referrer in loaded.referrers[key] ?? [] {
