@@ -97,7 +97,7 @@ extension Replica {
             return BatchPlan.plan(records: [], links: [], loaded: BatchPlan.Loaded(), mapping: mapping)
         }
         var loaded = BatchPlan.Loaded()
-        loaded.rows.reserveCapacity(pending.count)
+        loaded.rows = [RowKey: Row](minimumCapacity: pending.count)
         for state in pending where state.stage == .needsUpload {
             guard let row = rows[state.key] else { continue }
             loaded.rows[state.key] = row

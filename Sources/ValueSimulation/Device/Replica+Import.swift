@@ -168,7 +168,7 @@ extension Replica {
         let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
-        loaded.records.reserveCapacity(needs.names.count)
+        loaded.records = [String: RecordState](minimumCapacity: needs.names.count)
         for name in needs.names { if let state = record(named: name, in: zone) { loaded.records[name] = state } }
         let references = metadata.deferredReferences
         if !references.isEmpty {
@@ -308,7 +308,7 @@ extension Replica {
 
     func keys(with unique: UniqueValues) -> [RowKey] {
         mapping.model.entities[unique.constraint.entity].hierarchy.flatMap { entity in
-            rows.rows(of: entity).compactMap { mapping.uniqueValues(of: $0).contains(unique) ? $0.key : nil }
+            rows.rows(of: entity).compactMap { mapping.has(unique, in: $0) ? $0.key : nil }
         }
     }
 
