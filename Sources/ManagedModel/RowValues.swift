@@ -24,10 +24,15 @@ package struct RowKey: Hashable, Sendable {
 
     /// Each read of a relationship builds sets of keys; this costs a fifth of the standard library's hash. That one
     /// resists chosen keys; here the stores assign the keys.
-    package func _rawHashValue(seed: Int) -> Int {
+    @inlinable package func _rawHashValue(seed: Int) -> Int {
         let bits = UInt64(store) << 48 | UInt64(entity) << 32
         let mixed = (UInt64(bitPattern: primaryKey) ^ bits ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed ^ mixed >> 32)
+    }
+
+    /// Sets of keys in other modules compare by it, so they have to see it.
+    @inlinable package static func == (one: RowKey, other: RowKey) -> Bool {
+        one.primaryKey == other.primaryKey && one.entity == other.entity && one.store == other.store
     }
 
     package var isTemporary: Bool { store == Self.temporaryStore }

@@ -52,10 +52,10 @@ extension StoredValue {
     package var text: String {
         switch self {
         case .null: "–"
-        case .int(let number): "\(number)"
+        case .int(let number): String(number)
         case .double(let number): "\(number)"
         case .decimal(let number): "\(number)"
-        case .string(let text): text.utf8.count > 40 ? "\"…\" \(text.utf8.count)" : "\"\(text)\""
+        case .string(let text): text.utf8.count > 40 ? "\"…\" \(text.utf8.count)" : "\"" + text + "\""
         case .date(let seconds): "@\(seconds)"
         case .data(let data): "<\(data.count)>"
         case .uuid(let uuid): uuid.uuidString

@@ -16,6 +16,7 @@ import ValueSimulation
         let third = RowKey(store: 0, entity: TestModel.entity("Attachment").index, primaryKey: 3)
         var rows: [RowKey: Row] = [:]
         var records: [RowKey: RecordState] = [:]
+        var sources: [RowKey: RecordState] = [:]
 
         init() {
             for (key, name) in [(first, "A"), (second, "B"), (third, "C")] {
@@ -36,8 +37,19 @@ import ValueSimulation
             records[key]?.modified = RecordStamp(timestamp: timestamp, userRecordName: "_user", deviceID: "P")
         }
 
+        /// - Parameter fields: The fields of the source record.
+        mutating func relocate(_ key: RowKey, fields: [String: Field]) {
+            sources[key] = records[key]
+            sources[key]?.ancestor = Ancestor(fields: fields)
+            sources[key]?.role = .source(isObjectDeleted: false)
+            records[key]?.stage = .needsUpload
+            records[key]?.changeTag = nil
+            records[key]?.modified = nil
+        }
+
         var repair: OneToOneRepair {
-            OneToOneRepair.decide([first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] })
+            OneToOneRepair.decide(
+                [first, second, third], mapping: TestModel.mapping, row: { rows[$0] }, record: { records[$0] }, source: { sources[$0] })
         }
 
         /// The sides after the repair, as `source.relationship → target`.
@@ -106,6 +118,37 @@ import ValueSimulation
         sides.records[sides.first]?.stage = .needsUpload
         sides.change(sides.second, at: 2)
         #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+    }
+
+    /// The first record of a relocated object is unsent, and its change is older than that.
+    @Test func aRelocatedSideHasTheDateOfItsSourceRecord() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.relocate(sides.first, fields: ["CD_imageData": Field(.string("B"))])
+        sides.change(sides.second, at: 2)
+        #expect(sides.repaired.sides == [])
+        #expect(sides.repaired.conflicts == ["A.imageData"])
+    }
+
+    @Test func anUnsentChangeOfARelocatedSideCountsAsTheLatest() {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 1)
+        sides.relocate(sides.first, fields: [:])
+        sides.change(sides.second, at: 2)
+        #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
+    }
+
+    /// A deferred reference sets one side alone.
+    @Test func rowsOfADeferredReferenceAreSuspects() {
+        let sides = Sides()
+        let attachment = TestModel.entity("Attachment")
+        guard case .slot(let imageData)? = attachment.location(of: "imageData"), case .slot(let post)? = attachment.location(of: "post")
+        else { preconditionFailure("the test model has both") }
+        func suspects(_ slot: Int) -> Set<RowKey> {
+            OneToOneRepair.suspects(setting: slot, of: sides.first, to: sides.second, mapping: TestModel.mapping)
+        }
+        #expect(suspects(imageData) == [sides.first, sides.second])
+        #expect(suspects(post) == [])
     }
 
     /// The rows may be in different zones.

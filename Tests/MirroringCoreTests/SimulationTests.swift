@@ -109,6 +109,17 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 9_013_522) == [])
     }
 
+    /// A document was linked with a label of the home zone that another device had relocated: the device that linked them received that
+    /// later, and sent no link.
+    @Test func aLessonOfLinksToAnObjectRelocatedElsewhereStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 9_523_468) == [])
+    }
+
+    /// A deferred one-to-one reference was set on one side, when its target followed the object to the zone of a share.
+    @Test func aLessonOfOneToOneRelationshipsOfRelocatedObjectsStaysLearnt() {
+        #expect(FeatureWorld.violations(seed: 9_656_128) == [])
+    }
+
     /// An object that the server never had lost its required object, and its links were sent.
     @Test func aLessonOfLinksOfAnUnsentObjectStaysLearnt() {
         #expect(FeatureWorld.violations(seed: 9_094_870) == [])

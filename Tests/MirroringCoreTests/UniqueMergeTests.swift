@@ -73,6 +73,41 @@ import ValueSimulation
         #expect(server.links.count == 1)
     }
 
+    /// The deletion of a superseded record was sent before the record that lists it: it waited for the one that had listed it before.
+    @Test func aMergedObjectLeavesItsListToItsSurvivor() throws {
+        let mapping = try Self.mapping()
+        let tag = try #require(mapping.model.entity(named: "Tag"))
+        guard case .slot(let slot)? = tag.location(of: "name") else { return }
+        func row(_ key: Int64, _ name: String) -> Row {
+            var row = Row(key: RowKey(store: 0, entity: tag.index, primaryKey: key), version: 1, values: tag.defaultValues)
+            row.values[slot] = .string(name)
+            return row
+        }
+        let unsent = row(1, "trips"), renamed = row(2, "travel")
+        let survivor = RecordState(recordName: "a", key: unsent.key, stage: .needsUpload)
+        var duplicate = RecordState(recordName: "b", key: renamed.key, stage: .uploaded)
+        duplicate.changeTag = "2"
+        duplicate.merged = MergedNames(["c"])
+        duplicate.ancestor.fields = ["CD_name": Field(.string("travel")), MirrorNames.merged: Field(.string("c"))]
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["a": survivor, "b": duplicate]
+        for row in [unsent, renamed] {
+            loaded.rows[row.key] = row
+            loaded.existing.insert(row.key)
+        }
+        loaded.surrounded = [unsent.key, renamed.key]
+        loaded.successors = ["c": "b"]
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "3")
+        record.fields = [
+            "CD_name": Field(.string("trips")), MirrorNames.entityNameField: Field(.string("Tag")), MirrorNames.merged: Field(.string("c")),
+        ]
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let records = ImportPlan.make(page, loaded: loaded, mapping: mapping).bookkeeping.records
+        #expect(records.first { $0.recordName == "a" }?.merged.names == ["b", "c"])
+        #expect(records.first { $0.recordName == "b" }?.stage == .needsDelete)
+        #expect(records.first { $0.recordName == "b" }?.merged.names == [])
+    }
+
     /// Two devices merged two tags in opposite directions, and a third one deletes the record that this device kept.
     @Test func anObjectLivesOnUnderTheRecordThatAnotherDeviceKept() throws {
         let mapping = try Self.mapping()

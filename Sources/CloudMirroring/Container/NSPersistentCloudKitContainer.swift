@@ -176,10 +176,9 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             environment.connect = { _, scope in try container.syncingClient(for: scope) }
             environment.container = { _ in container }
         }
-        var mapping = RecordMapping(
+        let mapping = RecordMapping(
             model: model, configuration: description.configuration, allowing: options.modelExtensions.core,
-            lenses: options.lenses(in: model))
-        mapping.resolver = options.resolver
+            lenses: options.lenses(in: model), resolver: options.resolver)
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
             accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: environment)

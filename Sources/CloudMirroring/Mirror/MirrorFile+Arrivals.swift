@@ -24,11 +24,26 @@ struct RelatedRows: Sendable {
     private var owners: Set<RowKey> = []
     /// Lists that members joined, and that are not in the order of their position keys yet.
     private(set) var unsorted: Set<OrderedList> = []
+    /// Rows that may be in a one-sided relationship.
+    private var suspects: Set<RowKey> = []
 
-    mutating func add(updated row: Row, target: RowKey, lists: [OrderedList]) {
+    mutating func add(updated row: Row, target: RowKey, lists: [OrderedList], suspects: Set<RowKey>) {
         updated.append(row.key)
         owners.insert(target)
         unsorted.formUnion(lists)
+        self.suspects.formUnion(suspects)
+    }
+
+    /// Adds the rows of a repair.
+    mutating func add(_ repaired: StoreCommit) {
+        updated += repaired.updated
+        owners.formUnion(repaired.relationshipOwners)
+    }
+
+    /// Returns the rows to check for one-sided relationships, once.
+    mutating func takeSuspects() -> Set<RowKey> {
+        defer { suspects = [] }
+        return suspects
     }
 
     mutating func add(linked first: RowKey, _ second: RowKey, lists: [OrderedList]) {
@@ -56,8 +71,22 @@ extension MirrorFile {
     /// Runs a transaction that may relate rows.
     func write<Value>(_ body: (StoreWriter, inout RelatedRows) throws -> Value) throws -> Committed<Value> {
         var related = RelatedRows()
-        let value = try store.write { try body($0, &related) }
+        let value = try store.write { writer in
+            let value = try body(writer, &related)
+            try repair(&related, writer)
+            return value
+        }
         return Committed(value: value, commit: related.commit(store: store.number))
+    }
+
+    /// Makes one-to-one relationships two-sided that relocations have set. An import has applied its pages by then.
+    private func repair(_ related: inout RelatedRows, _ writer: StoreWriter) throws {
+        while case let suspects = related.takeSuspects(), !suspects.isEmpty {
+            var commit = StoreCommit(store: store.number)
+            let connections = try repairOneToOne(suspects, &commit, writer)
+            related.add(commit)
+            try follow(connections, writer, &related)
+        }
     }
 
     /// Relates objects that are in a zone from now on.
@@ -103,7 +132,9 @@ extension MirrorFile {
             rows.author = MirrorNames.importAuthor
             rows.updates = [RowUpdate(key: row.key, expectedVersion: row.version, values: row.values, changedSlots: [slot])]
             try writer.apply(rows)
-            related.add(updated: row, target: target, lists: mapping.lists(with: row))
+            related.add(
+                updated: row, target: target, lists: mapping.lists(with: row),
+                suspects: OneToOneRepair.suspects(setting: slot, of: row.key, to: target, mapping: mapping))
         }
         try self.writer(writer, zone: metadata.zone).write(changes, now: now)
     }

@@ -18,7 +18,8 @@ extension MirrorFile {
         guard scope == .private, !suspects.isEmpty else { return [] }
         let metadata = reader(writer)
         let repair = try OneToOneRepair.decide(
-            suspects, mapping: mapping, row: { try writer.row($0) }, record: { try metadata.record(of: $0) })
+            suspects, mapping: mapping, row: { try writer.row($0) }, record: { try metadata.record(of: $0) },
+            source: { try metadata.sourceRecord(of: $0)?.state })
         if repair.rows.isEmpty { return [] }
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor

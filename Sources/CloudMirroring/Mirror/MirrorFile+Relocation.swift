@@ -237,6 +237,22 @@ extension MirrorFile {
             try relocateLinks(of: name, to: zone, mark: mark, writer, &related)
         }
         try sort(&related, in: zone, writer)
+        try sendRelationships(of: keys, in: zone, writer)
+    }
+
+    /// Sends relationships to objects that this device could not relocate, and that another device has.
+    private func sendRelationships(of keys: [RowKey], in zone: Int64, _ writer: StoreWriter) throws {
+        let metadata = reader(writer, zone: zone)
+        func isCurrent(_ key: RowKey) throws -> Bool { try metadata.zone(of: key) == zone }
+        let changes = try keys.compactMap { key -> LocalChange? in
+            guard try isCurrent(key), let state = try metadata.record(of: key), let row = try writer.row(key) else { return nil }
+            return try UnsentRelationships.change(
+                of: state, row, mapping: mapping, name: { try isCurrent($0) ? metadata.name(of: $0) : nil },
+                destinations: { try writer.destinations(of: key, toMany: $0) },
+                links: { try metadata.links(touching: state.recordName) })
+        }
+        if changes.isEmpty { return }
+        try apply([LocalTransaction(number: max(try writer.latestTransaction(), 1), author: nil, changes: changes)], zone: zone, writer)
     }
 
     /// Returns the objects of the home zone with links, there, to an object of another zone.

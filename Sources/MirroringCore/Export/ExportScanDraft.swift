@@ -29,13 +29,15 @@ extension ExportScan {
             self.mark = mark
             self.names = names
             records = loaded.records
-            records.reserveCapacity(count)
-            recordOrder.reserveCapacity(count)
+            if count > records.capacity {
+                records.reserveCapacity(count)
+                recordOrder.reserveCapacity(count)
+            }
             keyByName =
                 mapping.links.isEmpty
                 ? [:] : Dictionary(loaded.records.values.map { ($0.recordName, $0.key) }, uniquingKeysWith: { first, _ in first })
             links = [:]
-            parkedBySource = Dictionary(grouping: loaded.parked, by: \.key.source)
+            parkedBySource = loaded.parked.isEmpty ? [:] : Dictionary(grouping: loaded.parked, by: \.key.source)
             for link in loaded.links where links[link.recordName] == nil { index(link) }
         }
 

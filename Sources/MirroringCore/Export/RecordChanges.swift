@@ -63,7 +63,7 @@ struct RecordChanges {
         Self.makeRoom(&placed, others: Self.bytes(ofOthersIn: ancestor, entity), limits: limits)
 
         if isNew {
-            fields.reserveCapacity(placed.count + 1)
+            fields = [String: Field](minimumCapacity: placed.count + 1)
             fields[MirrorNames.entityNameField] = Field(.string(entity.name))
         }
         for item in placed { put(item, isNew: isNew) }

@@ -67,8 +67,9 @@ package struct ImportNeeds: Sendable {
     package init(_ page: ImportPage, mapping: RecordMapping) {
         self.page = page
         self.mapping = mapping
-        var seen = Set<String>(minimumCapacity: page.records.count + page.deletions.count)
-        func want(_ name: String) { if seen.insert(name).inserted { names.append(name) } }
+        var wanted = DistinctValues<String>()
+        wanted.reserveCapacity(page.records.count + page.deletions.count)
+        func want(_ name: String) { wanted.insert(name) }
         contents.reserveCapacity(page.records.count)
         for record in page.records {
             if let pair = mapping.pair(of: record) {
@@ -80,7 +81,7 @@ package struct ImportNeeds: Sendable {
                 contents.append(.object(entity))
                 want(record.recordName)
                 parked.append(record.recordName)
-                let merged = mapping.mergedNames(of: record).names
+                let merged = mapping.isUnique(entity.entity.index) ? mapping.mergedNames(of: record).names : []
                 for name in merged.isEmpty ? [] : merged.sorted() {
                     want(name)
                     parked.append(name)
@@ -101,6 +102,7 @@ package struct ImportNeeds: Sendable {
             want(name)
             parked.append(name)
         }
+        names = wanted.values
     }
 
     /// - Parameter loaded: The metadata of ``names`` and ``parked``. Its rows are ignored.
@@ -111,12 +113,9 @@ package struct ImportNeeds: Sendable {
             let named = Set(page.deletions + page.records.map(\.recordName))
             for link in loaded.links where named.contains(link.recordName) { details.pairs.append(link.pair) }
         }
-        var keys: Set<RowKey> = []
-        func wantRow(_ key: RowKey) { if keys.insert(key).inserted { details.keys.append(key) } }
-        var targets: Set<RowKey> = []
-        for name in names {
-            if let key = loaded.records[name]?.key, targets.insert(key).inserted { details.targets.append(key) }
-        }
+        var keys = DistinctValues<RowKey>(), targets = DistinctValues<RowKey>()
+        func wantRow(_ key: RowKey) { keys.insert(key) }
+        for name in names { if let key = loaded.records[name]?.key { targets.insert(key) } }
         for (record, content) in zip(page.records, contents) {
             guard case .object(let entity) = content else { continue }
             guard let state = loaded.records[record.recordName] else {
@@ -157,6 +156,8 @@ package struct ImportNeeds: Sendable {
         }
         for name in Set(loaded.successors.values).sorted() { if let state = loaded.records[name] { wantRow(state.key) } }
         for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }
+        details.keys = keys.values
+        details.targets = targets.values
         return details
     }
 

@@ -123,7 +123,7 @@ package struct ImportPlan: Sendable {
         plan.takenBack = work.displaced
         plan.incompleteElsewhere = work.incompleteElsewhere
         plan.clearedElsewhere = work.clearedElsewhere
-        for intent in plan.rows {
+        for intent in mapping.hasUniqueness ? plan.rows : [] {
             switch intent {
             case .insert(let row), .update(let row, _): plan.unique += mapping.uniqueValues(of: row).map { ($0, row.key) }
             case .delete: continue
@@ -138,8 +138,10 @@ package struct ImportPlan: Sendable {
     package var newKeys: [RowKey] {
         let inserted = rows.compactMap { if case .insert(let row) = $0 { row.key } else { nil } }
         // A row that was inserted and merged by the same page: its record has to be deleted.
+        let temporary = bookkeeping.records.lazy.map(\.key).filter(\.isTemporary)
+        if temporary.isEmpty { return inserted }
         let known = Set(inserted)
-        return inserted + bookkeeping.records.map(\.key).filter { $0.isTemporary && !known.contains($0) }
+        return inserted + temporary.filter { !known.contains($0) }
     }
 
     /// Names of the records that the plan writes, by their rows.
@@ -154,7 +156,9 @@ package struct ImportPlan: Sendable {
     }
 
     package var deletedKeys: Set<RowKey> {
-        Set(rows.compactMap { if case .delete(let key, _) = $0 { key } else { nil } })
+        var keys: Set<RowKey> = []
+        for case .delete(let key, _) in rows { keys.insert(key) }
+        return keys
     }
 
     /// Replaces temporary keys by keys that the store allocated.

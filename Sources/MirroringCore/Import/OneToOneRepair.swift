@@ -13,7 +13,8 @@ package import ManagedModel
 ///     A.partner = B, changed last     B.partner = A, and B's former inverse object is cleared
 ///     A.partner = B, changed first    A.partner = nil
 ///
-/// A side with an unsent change counts as changed last. Of two sides with the same date, that of the greater record name does.
+/// A side with an unsent change counts as changed last. Of two sides with the same date, that of the greater record name does. The first
+/// record of a relocated object repeats its source record, which has the date of the change.
 package struct OneToOneRepair: Hashable, Sendable {
     package private(set) var rows: [RowIntent] = []
     /// Current records of the rows, to be sent.
@@ -68,24 +69,35 @@ package struct OneToOneRepair: Hashable, Sendable {
         return suspects
     }
 
+    /// Returns the rows that may be in a one-sided relationship since a deferred reference was set; empty for other relationships.
+    ///
+    /// - Parameter slot: The relationship by which `key` names `target`.
+    package static func suspects(setting slot: Int, of key: RowKey, to target: RowKey, mapping: RecordMapping) -> Set<RowKey> {
+        mapping.oneToOneSides(of: key.entityIndex).contains { $0.slot == slot } ? [key, target] : []
+    }
+
     /// - Parameters:
     ///   - suspects: Rows to check.
     ///   - row: Returns a row of the store; nil for a deleted one.
     ///   - record: Returns the current record of a row, in any zone: a page of the home zone changes relocated objects as well.
+    ///   - source: Returns the source record of a relocated row; nil for other rows.
     package static func decide(
-        _ suspects: Set<RowKey>, mapping: RecordMapping, row: (RowKey) throws -> Row?, record: (RowKey) throws -> RecordState?
+        _ suspects: Set<RowKey>, mapping: RecordMapping, row: (RowKey) throws -> Row?, record: (RowKey) throws -> RecordState?,
+        source: (RowKey) throws -> RecordState? = { _ in nil }
     ) rethrows -> OneToOneRepair {
         var draft = Draft(mapping: mapping)
         var pending = suspects.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
         var visited: Set<RowKey> = []
         while let key = pending.popLast() {
             for side in mapping.oneToOneSides(of: key.entityIndex) {
-                guard let target = try draft.load(key, row, record)?.values[side.slot].reference,
-                    let other = try draft.load(target, row, record),
+                guard let target = try draft.load(key, row, record, source)?.values[side.slot].reference,
+                    let other = try draft.load(target, row, record, source),
                     other.values[side.inverse] != .reference(key)
                 else { continue }
                 // The former inverse object of the target may name it, too.
-                if let former = other.values[side.inverse].reference { _ = try draft.load(former, row, record) }
+                if let former = other.values[side.inverse].reference {
+                    _ = try draft.load(former, row, record, source)
+                }
                 draft.repair(key, side, target)
             }
             // Their inverse objects may be one-sided as well.
@@ -107,6 +119,8 @@ package struct OneToOneRepair: Hashable, Sendable {
         private var before: [RowKey: Row] = [:]
         private var rows: [RowKey: Row] = [:]
         private(set) var records: [RowKey: RecordState] = [:]
+        /// The source records of rows with a current record that the server does not have.
+        private var sources: [RowKey: RecordState] = [:]
         private(set) var changed: [RowKey] = []
         private(set) var conflicts: [ConflictEntry] = []
         private(set) var resolved: Set<ParkedRelationship.Key> = []
@@ -123,12 +137,16 @@ package struct OneToOneRepair: Hashable, Sendable {
             }
         }
 
-        mutating func load(_ key: RowKey, _ row: (RowKey) throws -> Row?, _ record: (RowKey) throws -> RecordState?) rethrows -> Row? {
+        mutating func load(
+            _ key: RowKey, _ row: (RowKey) throws -> Row?, _ record: (RowKey) throws -> RecordState?,
+            _ source: (RowKey) throws -> RecordState?
+        ) rethrows -> Row? {
             if let known = rows[key] { return known }
             guard let loaded = try row(key) else { return nil }
             before[key] = loaded
             rows[key] = loaded
             records[key] = try record(key)
+            if let current = records[key], current.changeTag == nil { sources[key] = try source(key) }
             return loaded
         }
 
@@ -152,9 +170,10 @@ package struct OneToOneRepair: Hashable, Sendable {
                 let property = entity.property(named: relationship),
                 let row = before[state.key]
             else { return state.modified?.timestamp ?? 0 }
-            let sent = property.target(property.content(in: state.ancestor.fields))
-            let target = row.values[property.slot].reference.flatMap { records[$0]?.recordName }
-            return sent == target && state.changeTag != nil ? state.modified?.timestamp ?? 0 : .max
+            let server = sources[state.key] ?? state
+            let sent = property.target(property.content(in: server.ancestor.fields))
+            let target = row.values[property.slot].reference.flatMap { (sources[$0] ?? records[$0])?.recordName }
+            return sent == target && server.changeTag != nil ? server.modified?.timestamp ?? 0 : .max
         }
 
         private mutating func set(_ value: StoredValue, _ slot: Int, _ relationship: String, of key: RowKey) {

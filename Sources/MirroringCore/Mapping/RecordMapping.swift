@@ -9,8 +9,10 @@ package import ManagedModel
 /// Transient and derived attributes and the many side of a one-to-many relationship have no field: the first
 /// are computed, the last is the inverse of the other side's field.
 ///
+/// Immutable, and a class, since each step of an import and an export holds it: a copy counts one reference.
+///
 /// Source: *Reading CloudKit Records for Core Data*.
-package struct RecordMapping: Sendable {
+package final class RecordMapping: Sendable {
     package let model: ResolvedModel
     package let entities: EntityMappings
     package let links: [LinkKind: LinkMapping]
@@ -26,14 +28,19 @@ package struct RecordMapping: Sendable {
     /// What of the model goes beyond Apple's rules; the server has to offer it.
     package let extensions: ModelExtensions
     /// Decides on an attribute that two devices changed; nil leaves it to the attribute's policy.
-    package var resolver: (@Sendable (AttributeConflict) -> MergeResolution?)?
+    package let resolver: (@Sendable (AttributeConflict) -> MergeResolution?)?
 
     /// - Parameters:
     ///   - configuration: nil for all entities. An unknown configuration maps nothing.
     ///   - allowed: Extensions beyond Apple's rules that the app permits.
     ///   - lenses: Those of the app's code; the model declares others.
-    package init(model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = [], lenses: [Lens] = []) {
+    ///   - resolver: The app's decisions on conflicts.
+    package init(
+        model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = [], lenses: [Lens] = [],
+        resolver: (@Sendable (AttributeConflict) -> MergeResolution?)? = nil
+    ) {
         self.model = model
+        self.resolver = resolver
         let extensions = allowed.used(by: model, configuration: configuration)
         self.extensions = extensions
         let included = model.entities(inConfiguration: configuration) ?? []

@@ -47,9 +47,8 @@ package enum RecordArrival: Hashable, Sendable {
 
     /// - Parameter isFullFetch: Whether the page belongs to a full fetch, in which the server is believed where it has another version.
     package static func decide(_ record: Record, _ stored: Stored, isFullFetch: Bool, mapping: RecordMapping) -> RecordArrival {
-        let stamp = RelocationStamp.ofHomeZone(record)
         guard let current = stored.record else {
-            guard let stamp, let source = stored.stamped, stamp.names(source, mapping: mapping),
+            guard let source = stored.stamped, let stamp = RelocationStamp.ofHomeZone(record), stamp.names(source, mapping: mapping),
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
             else { return .ordinary }
             let completed = mapping.entities[source.key.entityIndex]?.completed(record, with: source, stamp) ?? record
@@ -61,13 +60,14 @@ package enum RecordArrival: Hashable, Sendable {
         }
         if current.changeTag == nil, !current.isRelocated {
             guard let source = stored.source else { return .ordinary }
+            let stamp = RelocationStamp.ofHomeZone(record)
             // An equal object of the destination zone: this device goes on relocating its own, and deletes the source record.
             if mapping.isUnique(current.key.entityIndex), stamp.map({ !$0.names(source, mapping: mapping) }) ?? true { return .ordinary }
             let completed = stamp.flatMap { mapping.entities[current.key.entityIndex]?.completed(record, with: source, $0) } ?? record
             return .reconciled(current.reconciled(with: source), source: source, completed)
         }
         guard current.ancestor.unapplied[MirrorNames.awaited] != nil, !isFullFetch || record.recordChangeTag == current.changeTag,
-            let stamp, let entity = mapping.entities[current.key.entityIndex]
+            let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entities[current.key.entityIndex]
         else { return .ordinary }
         return .completed(entity.completedAgain(record, with: current, stamp))
     }

@@ -41,9 +41,17 @@ package struct RelocationStamp: Hashable, Sendable {
         for case .string(let name) in names { edited.insert(name) }
         guard case .list(let digests, _)? = stamp.fields[Self.madeField]?.value else { return }
         for case .string(let text) in digests {
-            let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+            let parts = Self.parts(of: text)
             if parts.count == 2 { made[String(parts[0])] = String(parts[1]) }
         }
+    }
+
+    /// Splits the text of a digest. To break a text into characters takes longer than all else that a stamp needs.
+    private static func parts(of text: String) -> [Substring] {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+            return text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map { Substring($0) }
+        }
+        return text.split(separator: " ", omittingEmptySubsequences: false)
     }
 
     package func encoded() -> [UInt8] {

@@ -22,6 +22,7 @@ package struct UniqueNeighbours: Sendable {
         of plan: ImportPlan, in zone: Int64, owners: (UniqueValues) throws -> [RowKey], zoneOf: (RowKey) throws -> Int64?
     ) rethrows {
         keys = plan.takenBack
+        if plan.unique.isEmpty, plan.given.isEmpty { return }
         let deleted = plan.deletedKeys, names = plan.recordNames
         let sources = Set(plan.bookkeeping.records.filter(\.isRelocated).map(\.key))
         var last: [UniqueValues: RowKey] = [:]

@@ -48,6 +48,17 @@ struct UniqueKey: Sendable {
         }
         return UniqueValues(constraint: constraint, values: values)
     }
+
+    /// Whether a row has values, as ``values(of:)`` reads them.
+    func matches(_ unique: UniqueValues, _ row: Row) -> Bool {
+        guard constraint == unique.constraint else { return false }
+        for (index, slot) in constraint.slots.enumerated() {
+            guard let encoded = FieldCodec.encode(row.values[slot], as: types[index]),
+                FieldCodec.decode(encoded, as: types[index]) == unique.values[index]
+            else { return false }
+        }
+        return true
+    }
 }
 
 extension RecordMapping {
@@ -60,6 +71,12 @@ extension RecordMapping {
     package func uniqueValues(of row: Row) -> [UniqueValues] {
         guard hasUniqueness, let entity = entities[row.key.entityIndex] else { return [] }
         return entity.uniqueKeys.compactMap { $0.values(of: row) }
+    }
+
+    /// Whether the unique values of a row are these.
+    package func has(_ unique: UniqueValues, in row: Row) -> Bool {
+        guard hasUniqueness, let entity = entities[row.key.entityIndex] else { return false }
+        return entity.uniqueKeys.contains { $0.matches(unique, row) }
     }
 
     /// Returns the unique values of a record, from its inline fields; empty for a record of another entity.

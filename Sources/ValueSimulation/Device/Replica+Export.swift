@@ -10,6 +10,11 @@ package import MirroringCore
 extension Replica {
     /// Reads history, and commits marks, names and position keys.
     package mutating func scan() {
+        readHistory()
+        repairRelated()
+    }
+
+    mutating func readHistory() {
         if history.isEmpty { return }
         var unread = history
         history = []
@@ -87,9 +92,12 @@ extension Replica {
     }
 
     package mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits(), in zone: Int64 = MirrorZone.home) -> BatchPlan {
-        let pending = pendingRecords(in: zone)
+        let pending = pendingRecords(in: zone), links = pendingLinks(in: zone)
+        if pending.isEmpty, links.isEmpty {
+            return BatchPlan.plan(records: [], links: [], loaded: BatchPlan.Loaded(), mapping: mapping)
+        }
         var loaded = BatchPlan.Loaded()
-        loaded.rows.reserveCapacity(pending.count)
+        loaded.rows = [RowKey: Row](minimumCapacity: pending.count)
         for state in pending where state.stage == .needsUpload {
             guard let row = rows[state.key] else { continue }
             loaded.rows[state.key] = row
@@ -98,7 +106,7 @@ extension Replica {
         loaded.names = zones[zone].names
         loaded.parked = zones[zone].deferredReferences
         let plan = BatchPlan.plan(
-            records: pending, links: pendingLinks(in: zone), loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
+            records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
         write(plan.changes, in: zone)
         return plan
     }

@@ -24,8 +24,11 @@ extension Replica {
     /// - Returns: Whether the page was applied; a late or repeated one is not.
     @discardableResult
     package mutating func apply(_ page: ImportPage, from server: ServerModel, in zone: Int64 = MirrorZone.home) -> Bool {
-        scan()
-        guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else { return false }
+        readHistory()
+        guard page.follows(zones[zone].token, generation: zones[zone].fetchNumber) else {
+            repairRelated()
+            return false
+        }
         var page = page
         var resumed: [ResumedRelocation] = []
         releaseWithheld(in: &page, zone)
@@ -53,6 +56,7 @@ extension Replica {
             zones[zone].receives = false
             if receives { gather(into: zone) }
             followDeferredReferences()
+            repairRelated()
         }
         return true
     }
@@ -164,7 +168,7 @@ extension Replica {
         let metadata = zones[zone]
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
-        loaded.records.reserveCapacity(needs.names.count)
+        loaded.records = [String: RecordState](minimumCapacity: needs.names.count)
         for name in needs.names { if let state = record(named: name, in: zone) { loaded.records[name] = state } }
         let references = metadata.deferredReferences
         if !references.isEmpty {
@@ -179,11 +183,12 @@ extension Replica {
         }
         if zone == MirrorZone.home, zones.count > 1 { loadRelocatedReferences(&loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = record(named: entry.key.source, in: zone) }
-        loaded.links = needs.names.compactMap { metadata.links[$0] }
+        if !metadata.links.isEmpty { loaded.links = needs.names.compactMap { metadata.links[$0] } }
         let details = needs.details(loaded)
         for key in details.keys { loaded.rows[key] = rows[key] }
         loadLinks(needs, details, metadata, zone, &loaded)
-        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows.contains($0) })
+        for key in details.targets where rows.contains(key) { loaded.existing.insert(key) }
+        for state in loaded.records.values where rows.contains(state.key) { loaded.existing.insert(state.key) }
         for key in details.referred {
             loaded.referrers[key] = referrers(to: key)
             for referrer in loaded.referrers[key] ?? [] {
@@ -303,7 +308,7 @@ extension Replica {
 
     func keys(with unique: UniqueValues) -> [RowKey] {
         mapping.model.entities[unique.constraint.entity].hierarchy.flatMap { entity in
-            rows.rows(of: entity).compactMap { mapping.uniqueValues(of: $0).contains(unique) ? $0.key : nil }
+            rows.rows(of: entity).compactMap { mapping.has(unique, in: $0) ? $0.key : nil }
         }
     }
 
@@ -361,13 +366,28 @@ extension Replica {
         let suspects = zones[zone].suspects
         if suspects.isEmpty { return }
         zones[zone].suspects = []
+        repairOneToOne(suspects)
+    }
+
+    /// Makes one-to-one relationships two-sided that relocations have set.
+    mutating func repairRelated() {
+        while !relatedSuspects.isEmpty {
+            let suspects = relatedSuspects
+            relatedSuspects = []
+            repairOneToOne(suspects)
+        }
+    }
+
+    private mutating func repairOneToOne(_ suspects: Set<RowKey>) {
         if canary == .oneSidedRelationships { return }
-        let repair = OneToOneRepair.decide(suspects, mapping: mapping, row: { rows[$0] }) { current($0).map { stored($0.state) } }
+        let repair = OneToOneRepair.decide(
+            suspects, mapping: mapping, row: { rows[$0] }, record: { current($0).map { stored($0.state) } },
+            source: { source(of: $0)?.state })
         for case .update(var row, _) in repair.rows {
             row.version += 1
             rows[row.key] = row
         }
-        for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? zone) }
+        for state in repair.records { write(repair.changes(of: state), in: self.zone(of: state.key) ?? MirrorZone.home) }
         conflicts += repair.conflicts
         follow(repair.connections)
     }

@@ -12,8 +12,9 @@ extension Replica {
 
     /// Relocates objects to the zone of a share, as sharing them does.
     package mutating func share(_ keys: [RowKey], in zone: Int64) {
-        scan()
+        readHistory()
         relocate(keys, to: zone)
+        repairRelated()
     }
 
     /// Returns the history of each zone, after objects that were related to shared ones are relocated.
@@ -169,6 +170,7 @@ extension Replica {
                 row.version += 1
                 rows[row.key] = row
                 lists.formUnion(mapping.lists(with: row))
+                relatedSuspects.formUnion(OneToOneRepair.suspects(setting: slot, of: row.key, to: target, mapping: mapping))
             }
             write(changes, in: zone)
         }
@@ -215,6 +217,22 @@ extension Replica {
         relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.
         relocateLinks(of: keys.compactMap { home.names[$0] ?? zones[zone].names[$0] }, to: zone)
+        sendRelationships(of: keys, in: zone)
+    }
+
+    /// Sends relationships to objects that this device could not relocate, and that another device has.
+    private mutating func sendRelationships(of keys: [RowKey], in zone: Int64) {
+        let changes = keys.compactMap { key -> LocalChange? in
+            guard let name = zones[zone].currentName(of: key), let state = zones[zone].records[name], let row = rows[key] else {
+                return nil
+            }
+            return UnsentRelationships.change(
+                of: state, row, mapping: mapping, name: { zones[zone].currentName(of: $0) },
+                destinations: { destinations(of: OrderedList(owner: key, relationship: $0)) },
+                links: { zones[zone].links(touching: [name]) })
+        }
+        if changes.isEmpty { return }
+        scan([LocalTransaction(number: max(lastTransaction, 1), author: nil, changes: changes)], in: zone)
     }
 
     /// Relocates objects of the home zone that deferred references connect with records of other zones.

@@ -222,12 +222,13 @@ extension Replica {
                 repeated.add(record, pair)
                 continue
             }
+            if zones[zone].records.contains(name) || zones[zone].withheld[name] != nil { continue }
             guard let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entity(of: record) else { continue }
             let source = self.record(named: stamp.name, in: MirrorZone.home)
             guard
                 RepeatedDeletions.isRepeated(
                     source: source, isUnique: mapping.isUnique(entity.entity.index), wasDeleted: deletedNames.contains(stamp.name),
-                    isKnown: zones[zone].records.contains(name) || zones[zone].withheld[name] != nil)
+                    isKnown: false)
             else { continue }
             lastPrimaryKey += 1
             repeated.add(

@@ -37,6 +37,8 @@ package struct Replica: Sendable {
     var lastName = 0
     package internal(set) var zones = ZoneTable()
     package internal(set) var conflicts: [ConflictEntry] = []
+    /// Rows that a relocation may have left in a one-sided relationship.
+    var relatedSuspects: Set<RowKey> = []
     /// Names of records that this device deleted on the server.
     var deletedNames: Set<String> = []
 
@@ -97,10 +99,8 @@ package struct Replica: Sendable {
     func zone(of key: RowKey) -> Int64? { zones.numbers.first { zones[$0].currentName(of: key) != nil } }
 
     /// Returns a record with the values that are stored by row: its position keys, and whether a relocated object was deleted.
-    func stored(_ state: RecordState) -> RecordState {
+    func stored(_ state: consuming RecordState) -> RecordState {
         let isRanked = mapping.isRanked(state.key.entityIndex)
-        if !state.isRelocated, !isRanked { return state }
-        var state = state
         if state.isRelocated {
             let isLive = current(state.key).map { $0.state.stage != .needsDelete } ?? false
             state.role = .source(isObjectDeleted: !isLive)
@@ -109,7 +109,10 @@ package struct Replica: Sendable {
         return state
     }
 
-    func record(named name: String, in zone: Int64) -> RecordState? { zones[zone].records[name].map { stored($0) } }
+    func record(named name: String, in zone: Int64) -> RecordState? {
+        guard let state = zones[zone].records[name] else { return nil }
+        return stored(state)
+    }
 
     package func value(_ property: String, of key: RowKey) -> StoredValue? {
         guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else {

@@ -134,9 +134,10 @@ package struct VersionWorld {
     /// Names and amounts by number of the object, in their later form.
     private func state(of index: Int) -> [String: [String]] {
         var state: [String: [String]] = [:]
-        for key in devices[index].liveKeys {
+        let device = devices[index]
+        for key in device.liveKeys {
             func text(_ name: String) -> String {
-                switch devices[index].value(name, of: key) {
+                switch device.value(name, of: key) {
                 case .string(let text)?: text
                 case .int(let number)?: "\(number)"
                 default: "–"

@@ -110,6 +110,8 @@ struct UniquenessPass {
         } else {
             duplicate.stage = .needsDelete
             duplicate.failure = nil
+            // A superseded record has one survivor: its deletion waits for the record that lists it.
+            duplicate.merged = MergedNames()
             duplicate.ancestor.unapplied[MirrorNames.mergedFor] = shared.map { Field(.string(work.mapping.recordName(for: $0))) }
             work.objects.put(duplicate)
         }

@@ -105,7 +105,8 @@ struct ImportWorkspace {
 
     /// Returns the first record that a chain of redirects leads to and that fulfils a condition.
     private func redirect(of name: String, where isSurvivor: (String) -> Bool) -> String? {
-        var next = redirects[name]
+        guard let first = redirects[name] else { return nil }
+        var next: String? = first
         var seen: Set<String> = [name]
         while let record = next, seen.insert(record).inserted {
             if isSurvivor(record) { return record }
@@ -223,7 +224,8 @@ struct ImportWorkspace {
         deferred.write(to: &changes)
         changes.conflicts = conflicts
         if mapping.keepsIncomplete {
-            changes.arrived = page.records.map(\.recordName) + page.deletions
+            changes.arrived = page.records.map(\.recordName)
+            changes.arrived += page.deletions
             changes.incomplete = withheld
         }
         return changes

@@ -62,7 +62,7 @@ struct LinkLedger {
 
     var changed: [LinkState] {
         if touched.isEmpty { return [] }
-        var seen: Set<String> = []
-        return touched.compactMap { seen.insert($0).inserted ? links[$0] : nil }
+        var seen = DistinctValues<String>()
+        return touched.compactMap { seen.insert($0) ? links[$0] : nil }
     }
 }

@@ -66,7 +66,7 @@ struct RecordLedger {
     /// The changed metadata, in the order of the first change of each record.
     var changed: [RecordState] {
         if touched.count < 2 { return touched.compactMap { states[$0] } }
-        var seen = Set<String>(minimumCapacity: touched.count)
-        return touched.compactMap { seen.insert($0).inserted ? states[$0] : nil }
+        var seen = DistinctValues<String>()
+        return touched.compactMap { seen.insert($0) ? states[$0] : nil }
     }
 }

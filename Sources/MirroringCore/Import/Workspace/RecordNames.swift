@@ -21,29 +21,49 @@ struct RecordNames: Sequence {
 
 /// Record names of the rows that a page inserts, in their order. Each operation takes constant time.
 struct InsertedRecords: Sequence {
+    /// To compare a few names takes less time than to hash one.
+    private static let comparedMax = 8
+
     private var names: [String?] = []
+    /// The rows, and the names under which they were inserted.
+    private var insertions: [(key: RowKey, name: String)] = []
+    // Empty for a few names.
     private var places: [String: Int] = [:]
     private var namesByKey: [RowKey: String] = [:]
 
-    func contains(_ name: String) -> Bool { places[name] != nil }
+    private var isHashed: Bool { names.count > Self.comparedMax }
+
+    private func place(of name: String) -> Int? { isHashed ? places[name] : names.lastIndex(of: name) }
+
+    func contains(_ name: String) -> Bool { place(of: name) != nil }
 
     /// Returns the name under which a row was inserted. The record may have another row by now.
-    func name(of key: RowKey) -> String? { namesByKey[key] }
+    func name(of key: RowKey) -> String? { isHashed ? namesByKey[key] : insertions.last { $0.key == key }?.name }
 
     mutating func append(_ name: String, _ key: RowKey) {
-        places[name] = names.count
         names.append(name)
+        guard isHashed else { return insertions.append((key, name)) }
+        if !insertions.isEmpty {
+            for (place, name) in names.enumerated() { if let name { places[name] = place } }
+            for (key, name) in insertions { namesByKey[key] = name }
+            insertions = []
+        }
+        places[name] = names.count - 1
         namesByKey[key] = name
     }
 
     mutating func rename(_ old: String, to name: String) {
-        guard let place = places.removeValue(forKey: old) else { return }
-        places[name] = place
+        guard let place = place(of: old) else { return }
+        if isHashed {
+            places[old] = nil
+            places[name] = place
+        }
         names[place] = name
     }
 
     mutating func remove(_ name: String) {
-        guard let place = places.removeValue(forKey: name) else { return }
+        guard let place = place(of: name) else { return }
+        if isHashed { places[name] = nil }
         names[place] = nil
     }
 
