@@ -89,8 +89,7 @@ import Testing
         let backup = try await backUp(sharers.cloud)
         try sharers.bo.set("Trip", "content", "Land")
         try sharers.bo.edit { context in
-            let hint = context.insert("Post", ["title": "Hint"])
-            hint.setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+            context.insert("Post", ["title": "Hint"]).mutableSetValue(forKey: "tags").add(try context.holiday)
         }
         try await sharers.bo.sync()
         try await sharers.cloud.restore(from: backup)
@@ -139,7 +138,7 @@ import Testing
         let sharers = try await joined()
         let backup = try await backUp(sharers.cloud)
         try sharers.mia.edit { context in
-            try #require(try context.post(titled: "Diary")).setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+            try #require(try context.post(titled: "Diary")).mutableSetValue(forKey: "tags").add(try context.holiday)
         }
         try await sharers.sync()
         try await sharers.cloud.restore(from: backup)

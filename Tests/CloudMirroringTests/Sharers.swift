@@ -89,6 +89,11 @@ extension Device {
     }
 }
 
+extension NSManagedObjectContext {
+    /// The tag of the trip: an object that gets it is connected with the trip.
+    var holiday: NSManagedObject { get throws { try #require(try all("Tag").first { $0.value(forKey: "name") as? String == "holiday" }) } }
+}
+
 /// Two users, one of them with two devices.
 struct Sharers {
     let cloud: InProcessCloud

@@ -62,7 +62,7 @@ import Testing
         try await sharers.bo.account.sharedCloudDatabase.save(record)
         try await sharers.sync()
         try sharers.mia.edit { context in
-            try #require(try context.post(titled: "Diary")).setValue(Set([try #require(try context.post(titled: "Trip"))]), forKey: "related")
+            try #require(try context.post(titled: "Diary")).mutableSetValue(forKey: "tags").add(try context.holiday)
         }
         try await sharers.sync()
         for device in [sharers.mia, sharers.phone, sharers.bo] {
