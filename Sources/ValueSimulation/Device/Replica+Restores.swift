@@ -26,7 +26,10 @@ extension ZoneMetadata {
         var changes = BookkeepingChanges()
         for var state in records.values {
             let isUnknown = isLost(state.changeTag)
-            if isUnknown, state.stage == .needsDelete || state.isRelocated && state.stage == .missing {
+            if isUnknown, state.isRelocated, state.stage == .needsDelete {
+                state.changeTag = nil
+                changes.records.append(state)
+            } else if isUnknown, state.stage == .needsDelete || state.isRelocated && state.stage == .missing {
                 changes.removedRecords.append(state.recordName)
             } else if isUnknown || state.changeTag == nil && state.stage == .uploaded {
                 state.changeTag = nil
