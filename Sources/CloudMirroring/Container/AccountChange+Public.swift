@@ -16,8 +16,9 @@ extension NSPersistentCloudKitContainer {
             case serverReplaced
             /// The user deleted the app's data on another device.
             case dataDeleted
-            /// The server lost a share that the user had accepted, without a deletion: it was restored from an older backup, or the share's
-            /// owner reset their keys. The objects are in the archive; the owner has them, and can share them again.
+            /// The server lost a share that the user had accepted, or records of it, without a deletion: it was restored from an older backup,
+            /// or the share's owner reset their keys. The archive is a store that `NSPersistentContainer` opens read-only. The owner has the
+            /// objects, and can share them again.
             case shareLost
         }
 
