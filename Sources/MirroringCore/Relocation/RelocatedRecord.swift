@@ -56,19 +56,19 @@ package struct RelocatedRecord: Hashable, Sendable {
     ///   - owner: Record name of the owner of the home zone. A record that a participant created is not of the owner's object; nil if the
     ///     server never identified a user.
     ///   - generation: The number of the full fetch that returned the record.
-    ///   - key: A key of no row. If the server has the current record, another device may have relocated the object, and its deletion of the
-    ///     source record must not be taken for that of the object.
+    ///   - key: A key of no row, for a deleted object, and if the server has the current record: another device may have relocated the object,
+    ///     and its deletion of the source record must not be taken for that of the object.
     /// - Returns: nil for a record of another object.
     package static func restoredSource(
         _ record: Record, of current: RecordState, owner: String?, generation: Int64, mark: Int64, mapping: RecordMapping,
         key: () throws -> RowKey
     ) rethrows -> RecordState? {
-        guard !current.isRelocated, current.stage != .needsDelete,
+        guard !current.isRelocated,
             mapping.entity(of: record)?.entity.root == mapping.model.entities[current.key.entityIndex].root,
             current.isRelocation(of: record, mapping: mapping)
         else { return nil }
         if let owner, let creator = current.system.creator, creator != owner { return nil }
-        let key = current.changeTag == nil ? current.key : try key()
+        let key = current.changeTag == nil && current.stage != .needsDelete ? current.key : try key()
         var source = RecordState(recordName: record.recordName, key: key, stage: .needsDelete, mark: mark)
         source.role = .source(isObjectDeleted: false)
         source.changeTag = record.recordChangeTag

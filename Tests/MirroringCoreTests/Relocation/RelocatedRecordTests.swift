@@ -186,10 +186,14 @@ private typealias Fixture = RelocationFixture
         #expect(restored(of: lost(), type: "CD_Tag") == nil)
         #expect(restored(of: lost(), owner: "bo") == nil)
         #expect(restored(of: lost(), owner: nil) != nil)
+        #expect(restored(of: Fixture.source()) == nil)
+    }
+
+    /// The user deleted the object before the device knew of the restore.
+    @Test func theSourceOfADeletedRecordHasNoRow() throws {
         var deleted = lost()
         deleted.stage = .needsDelete
-        #expect(restored(of: deleted) == nil)
-        #expect(restored(of: Fixture.source()) == nil)
+        #expect(try #require(restored(of: deleted)).key == Fixture.key("Post", 99))
     }
 
     // MARK: Relocating back
