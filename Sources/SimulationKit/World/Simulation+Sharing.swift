@@ -34,14 +34,20 @@ extension Simulation {
         attempt { if try ask({ try mayMiss(body) }) != true, agenda.now < sharing.until { agenda.after(10, again) } }
     }
 
-    /// A device that has not noticed the restore of the server may name a share or a zone that is lost.
+    /// A device that has not noticed the restore of the server may name a share or a zone that is lost. A share whose response was lost with a
+    /// crash exists.
     private func mayMiss(_ body: () throws -> Bool) throws -> Bool {
         do {
             return try body()
-        } catch let error as CKError where restoreCount > 0 && [.alreadyShared, .unknownItem, .zoneNotFound, .userDeletedZone].contains(error.code) {
+        } catch let error as CKError where mayMiss(error) {
             say("the server does not have it: \(error.localizedDescription)")
             return false
         }
+    }
+
+    private func mayMiss(_ error: CKError) -> Bool {
+        if error.code == .alreadyShared { return restoreCount > 0 || faults.kinds.contains(.crashes) }
+        return restoreCount > 0 && [.unknownItem, .zoneNotFound, .userDeletedZone].contains(error.code)
     }
 
     // MARK: The owner
