@@ -97,7 +97,8 @@ import Testing
                 "SELECT source, relationship, destination FROM TARN_PARKED WHERE zone = ? AND EXISTS…",
                 because: "Once an import, of the references of a share, or of the home zone if there are shares, that wait for targets."),
             PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
-            PlanException("UPDATE TARN_RECORD SET ancestor = NULL…", because: "The home zone was reset: everything is sent again."),
+            PlanException("UPDATE TARN_RECORD SET tag = NULL, failure…", because: "A zone was reset: everything is sent again."),
+            PlanException("UPDATE TARN_RECORD SET ancestor = NULL", because: "Damage that the simulator plants."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),
             PlanException(
                 "UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?",

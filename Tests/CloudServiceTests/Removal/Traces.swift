@@ -110,6 +110,8 @@ struct TraceRow {
     /// - Parameter json: A value of `row_to_json`, which has bytes as text in hexadecimal digits.
     private static func value(_ json: Any) -> Value? {
         if let number = json as? Int64 { return .number(number) }
+        // Foundation on Linux reads some negative integers of 64 bits as decimal numbers.
+        if let number = (json as? NSDecimalNumber).flatMap({ Int64($0.stringValue) }) { return .number(number) }
         guard let text = json as? String else { return nil }
         guard text.hasPrefix("\\x") else { return .text(text) }
         let digits = Array(text.utf8.dropFirst(2))

@@ -21,8 +21,9 @@ DELETE FROM TARN_RECORD WHERE zone = ?
 DELETE FROM TARN_RECORD WHERE zone = ? AND (tag IS NOT NULL OR stage <> 1)
 DELETE FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 1 AND stage = 3
 DELETE FROM TARN_RECORD WHERE zone = ? AND stage = 2
+DELETE FROM TARN_RECORD WHERE zone = ? AND stage = 2 AND +isRelocated = 0
 DELETE FROM TARN_RECORD WHERE zone = ?1 AND +isRelocated = 1 AND stage = 3 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)
-DELETE FROM TARN_RECORD WHERE zone = ?1 AND stage = 2 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2)
+DELETE FROM TARN_RECORD WHERE zone = ?1 AND stage = 2 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) AND +isRelocated = 0
 DELETE FROM TARN_STAGEDASSET
 DELETE FROM TARN_STAGEDASSET WHERE zone = ?
 DELETE FROM TARN_STAGEDPAGE
@@ -58,6 +59,8 @@ SELECT 1 FROM TARN_MERGED WHERE zone = ? LIMIT 1
 SELECT 1 FROM TARN_PARKED WHERE zone = ? LIMIT 1
 SELECT 1 FROM TARN_RECORD WHERE entity = ? AND pk = ? AND isRelocated = 0 AND stage <> 2
 SELECT 1 FROM TARN_RECORD WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?1 UNION ALL SELECT 1 FROM TARN_LINK WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?1 LIMIT 1
+SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND (creator = ?3 OR instr(COALESCE(ancestor, x''), CAST(?3 AS BLOB)) > 0) AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) LIMIT 1
+SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND ?3 IS NULL AND instr(COALESCE(unapplied, x''), CAST('CD_moveReceipt' AS BLOB)) > 0 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) LIMIT 1
 SELECT 1 FROM TARN_STATE WHERE key = ? AND value IS NOT NULL
 SELECT 1 FROM TARN_ZONE WHERE number > 0 LIMIT 1
 SELECT COUNT(*) FROM TARN_LINK WHERE failure IS NOT NULL
@@ -152,6 +155,7 @@ SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'sqlite_autoindex_
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'sqlite_autoindex_TARN_RECORD_1'
 UPDATE OR REPLACE TARN_LINK SET entities = ?1, relationships = ?2, first = ?3, second = ?4, tag = ?5, stage = ?6, mark = ?7, failure = ?8, generation = ?9 WHERE zone = ?10 AND name = ?11
 UPDATE OR REPLACE TARN_RECORD SET entity = ?1, pk = ?2, isRelocated = ?3, tag = ?4, ancestor = ?5, unapplied = ?6, digests = ?7, stage = ?8, mark = ?9, failure = ?10, generation = ?11, creator = ?12, created = ?13, parent = ?14, share = ?15, encrypted = ?16, isUnreadable = ?17 WHERE zone = ?18 AND name = ?19
+UPDATE OR REPLACE TARN_RECORD SET zone = ?, name = ? WHERE zone = ? AND name = ?
 UPDATE TARN_LINK SET failure = NULL WHERE +zone = ? AND failure IS NOT NULL
 UPDATE TARN_LINK SET mark = 1 + COALESCE((SELECT MAX(mark) FROM TARN_LINK WHERE zone = ?1 AND stage IN (1, 2) AND failure IS NULL), mark) WHERE zone = ?1 AND name = ?2
 UPDATE TARN_LINK SET stage = 2 WHERE zone = ?1 AND first = ?2
@@ -165,16 +169,18 @@ UPDATE TARN_LINK SET zone = ?, name = ?, tag = '', failure = NULL, generation = 
 UPDATE TARN_MERGED AS g SET isReferenced = 0 WHERE zone = ? AND isReferenced = 1 AND NOT ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
 UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND isReferenced = 0 AND ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
 UPDATE TARN_MERGED AS g SET isReferenced = 1 WHERE zone = ? AND successor = ? AND ((EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) OR EXISTS (SELECT 1 FROM TARN_LACKING WHERE zone = g.zone AND target = g.name))
-UPDATE TARN_RECORD SET ancestor = NULL, digests = NULL WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0)
 UPDATE TARN_RECORD SET created = ? WHERE zone = ? AND name = ? AND tag IS NULL AND created IS NULL
 UPDATE TARN_RECORD SET failure = NULL WHERE +zone = ? AND failure IS NOT NULL
 UPDATE TARN_RECORD SET mark = 1 + COALESCE((SELECT MAX(mark) FROM TARN_RECORD WHERE zone = ?1 AND stage IN (1, 2) AND failure IS NULL), mark) WHERE zone = ?1 AND name = ?2
 UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1
 UPDATE TARN_RECORD SET stage = 1 WHERE entity = ? AND pk = ? AND isRelocated = 0 AND stage = 0
 UPDATE TARN_RECORD SET tag = ?4, ancestor = ?5, unapplied = ?6, digests = ?7, stage = ?8, mark = ?9, failure = ?10, generation = ?11, creator = ?12, created = ?13, parent = ?14, share = ?15, encrypted = ?16, isUnreadable = ?17 WHERE zone = ?18 AND name = ?19 AND entity = ?1 AND pk = ?2 AND isRelocated = ?3
+UPDATE TARN_RECORD SET tag = NULL WHERE zone = ?1 AND stage = 2 AND (LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) AND +isRelocated = 1
 UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = 1 WHERE zone = ? AND stage <> 2
-UPDATE TARN_RECORD SET tag = NULL, stage = 1 WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0)
-UPDATE TARN_RECORD SET tag = NULL, stage = 1, failure = NULL WHERE zone = ?
+UPDATE TARN_RECORD SET tag = NULL, failure = NULL WHERE zone = ? AND +isRelocated = 1
+UPDATE TARN_RECORD SET tag = NULL, stage = 1, ancestor = NULL, digests = NULL WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0) AND +isRelocated = 0 AND 1
+UPDATE TARN_RECORD SET tag = NULL, stage = 1, ancestor = NULL, digests = NULL WHERE zone = ?1 AND ((LENGTH(tag) > LENGTH(?2) OR LENGTH(tag) = LENGTH(?2) AND tag > ?2) OR tag IS NULL AND stage = 0) AND +isRelocated = 0 AND NOT (instr(COALESCE(unapplied, x''), CAST('CD_moveReceipt' AS BLOB)) > 0)
+UPDATE TARN_RECORD SET tag = NULL, stage = 1, failure = NULL, ancestor = NULL, digests = NULL WHERE zone = ? AND +isRelocated = 0 AND 1
 UPDATE TARN_RECORD SET zone = ?, name = ?, tag = '', failure = NULL, generation = 0 WHERE zone = ? AND name = ?
 UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, created = NULL, parent = NULL, share = NULL, stage = 1, mark = ?4 WHERE zone = ?1 AND name = ?2
 UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, stage = 1, mark = ?4 WHERE zone = ?1 AND name = ?2
