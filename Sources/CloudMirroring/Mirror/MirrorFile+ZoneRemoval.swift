@@ -41,11 +41,14 @@ extension MirrorFile {
         let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
         let metadata = self.writer(writer, zone: zone.number)
         try scan(writer, &related)
+        if removal.marksEverythingUnsent { try noteCreationsInDoubt(writer) }
         try clearOutbox(of: zone, writer)
         let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
         if removal.marksEverythingUnsent { try metadata.forgetSent() }
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
-        if removal.takesBackRelocations { try takeBackRelocations(from: metadata, writer) }
+        if removal.takesBackRelocations {
+            try takeBackRelocations(from: metadata, isLost: removal.marksEverythingUnsent, writer)
+        }
         var keys = try removal.deletedRows == .all ? all : metadata.reader.keysOnServer()
         if let kind = removal.archivedBecause, !keys.isEmpty, !removed.isArchived {
             try archiveBeforeRemoval(because: kind, writer)
@@ -97,13 +100,13 @@ extension MirrorFile {
     }
 
     /// Makes source records the current ones of objects that were relocated to a zone and have not arrived there.
-    private func takeBackRelocations(from zone: SyncMetadataWriter, _ writer: StoreWriter) throws {
+    private func takeBackRelocations(from zone: SyncMetadataWriter, isLost: Bool, _ writer: StoreWriter) throws {
         let home = self.writer(writer, zone: MirrorZone.home)
         let keys = try zone.reader.keysNotArrived(from: MirrorZone.home)
         for key in keys {
             guard let source = try home.reader.sourceRecord(of: key)?.state else { continue }
             try zone.removeRecord(of: key)
-            try home.write(source.takenBack())
+            try home.write(source.takenBack(isLost: isLost))
         }
         if !keys.isEmpty { try zone.takeBackLinks(to: MirrorZone.home) }
     }

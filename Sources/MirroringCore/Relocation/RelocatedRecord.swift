@@ -123,12 +123,16 @@ extension RecordState {
     /// object that was deleted in the destination zone is deleted in the source zone.
     ///
     /// A version that the server lacks is no merge base: values that differ go to the conflict log.
-    package func takenBack() -> RecordState {
+    ///
+    /// - Parameter isLost: Whether a restored server lost the destination zone. Other devices may have received the object there, and send it to
+    ///   the source zone: a record of that name is not the echo of this device's request.
+    package func takenBack(isLost: Bool) -> RecordState {
         var state = self
         if changeTag == nil {
             state.ancestor.fields = [:]
             state.ancestor.digests = [:]
         }
+        if isLost, system.created == nil { state.system.created = RecordStamp.unknownTime }
         state.stage = isDeletedAtDestination ? .needsDelete : .needsUpload
         state.role = .current
         return state

@@ -132,7 +132,7 @@ private typealias Fixture = RelocationFixture
     }
 
     @Test func aRecordRelocatedBackIsSentAgain() {
-        let state = Fixture.source().takenBack()
+        let state = Fixture.source().takenBack(isLost: false)
         #expect(state.role == .current)
         #expect(state.stage == .needsUpload)
         #expect(state.changeTag == "a")
@@ -143,10 +143,20 @@ private typealias Fixture = RelocationFixture
     @Test func aLostVersionIsNoMergeBaseOfARecordRelocatedBack() {
         var source = Fixture.source()
         source.changeTag = nil
-        let state = source.takenBack()
+        let state = source.takenBack(isLost: false)
         #expect(state.ancestor.fields.isEmpty)
         #expect(state.ancestor.digests.isEmpty)
         #expect(state.ancestor.unapplied == ["CD_later": Field(.string("newer"))])
+    }
+
+    /// Other devices received the object from the lost zone. Their record is taken for the echo of a request otherwise, and its values are
+    /// not logged.
+    @Test func aRecordRelocatedBackFromALostZoneHasNoEcho() {
+        var source = Fixture.source()
+        #expect(source.takenBack(isLost: true).system.created == 900)
+        source.system.created = nil
+        #expect(source.takenBack(isLost: true).system.created == RecordStamp.unknownTime)
+        #expect(source.takenBack(isLost: false).system.created == nil)
     }
 
     // MARK: A restored server has the source record again
@@ -200,7 +210,7 @@ private typealias Fixture = RelocationFixture
 
     /// Without a row, it could neither be sent nor be deleted.
     @Test func aDeletedObjectRelocatedBackIsDeleted() {
-        let state = Fixture.source(isObjectDeleted: true).takenBack()
+        let state = Fixture.source(isObjectDeleted: true).takenBack(isLost: false)
         #expect(state.role == .current)
         #expect(state.stage == .needsDelete)
     }
