@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudInProcess
 import CloudKit
 import CloudMirroring
 import CoreData
@@ -51,6 +52,29 @@ import Testing
         try await sharers.sync()
         #expect(try sharers.mia.read { try $0.post(titled: "Forged") != nil })
         try expectPrivate(diary, sharers)
+    }
+
+    /// The owner's devices send records of participants again to a restored server, which makes the owner their author.
+    @Test(arguments: [false, true]) func aRestoreMakesNoRecordOfAParticipantTheOwners(isForged: Bool) async throws {
+        let (sharers, diary, zone) = try await joined()
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await sharers.cloud.backUp(to: backup)
+        let name = isForged ? diary.recordName : UUID().uuidString
+        let record = CKRecord(recordType: isForged ? "CD_Post" : "CD_Attachment", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        record["CD_entityName"] = isForged ? "Post" : "Attachment"
+        if isForged {
+            record["CD_title"] = "Forged"
+            record["CD_moveReceipt"] = Data(
+                #"{"recordName":"\#(diary.recordName)","zoneID":{"zoneName":"\#(diary.zoneID.zoneName)"},"fields":{}}"#.utf8)
+        } else {
+            record["CD_post"] = diary.recordName
+        }
+        try await sharers.bo.account.sharedCloudDatabase.save(record)
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        for device in [sharers.mia, sharers.phone, sharers.mia, sharers.phone, sharers.bo] { try await device.sync() }
+        try expectPrivate(diary, sharers)
+        #expect(try sharers.phone.container.recordID(for: sharers.phone.postID("Diary")) == diary)
     }
 
     /// A record of a participant has the name that a private object gets in the share, should its owner share it.

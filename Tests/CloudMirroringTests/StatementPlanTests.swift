@@ -99,9 +99,14 @@ import Testing
             PlanException("DELETE FROM TARN_LINK WHERE zone = ?1 AND (first NOT IN…", because: "The home zone was reset, with all rows."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, failure…", because: "A zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL", because: "Damage that the simulator plants."),
+            PlanException(
+                "SELECT DISTINCT source FROM TARN_PARKED WHERE zone = ?", because: "Records of a share, once after the server was restored."),
+            PlanException(
+                "SELECT name FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 0 AND creator…",
+                because: "Records of a share, once after the server was restored."),
             PlanException("UPDATE TARN_RECORD SET tag = NULL, ancestor…", because: "A zone was reset: everything is sent again."),
             PlanException(
-                "UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?",
+                "UPDATE OR REPLACE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?",
                 because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR IGNORE TARN_LINK SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),
             PlanException("UPDATE OR REPLACE TARN_MERGED SET zone = ?1…", because: "A zone was deleted: what was never sent goes home."),

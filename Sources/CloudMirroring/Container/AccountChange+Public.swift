@@ -24,7 +24,7 @@ extension NSPersistentCloudKitContainer {
 
         /// How the store was changed.
         public enum Outcome: Hashable, Sendable {
-            /// The store was archived if it had objects, and emptied.
+            /// The store was archived if it had objects, and emptied; with ``Kind/shareLost``, the objects of the share are removed.
             case emptied
             /// The objects stayed, and are sent to the present account.
             case uploaded

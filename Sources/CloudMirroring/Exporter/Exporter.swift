@@ -163,7 +163,7 @@ struct Exporter: Sendable {
         return ((uploaded, request), rejected)
     }
 
-    /// Handles a batch that was not sent: with a deleted shared zone, all its changes are deleted.
+    /// Handles a batch that was not sent, since its shared zone is missing: the zone is removed with its pending changes.
     private func unsent(_ batch: ExportBatch, _ failure: CloudFailure) async throws -> SyncMachine.Outcome {
         guard !batch.zone.isHome, failure.isZoneGone else { throw failure }
         try await Importer(sync: sync).remove(batch.zone, failure)

@@ -124,6 +124,7 @@ struct Importer: Sendable {
     private func zonesToFetch() async throws -> [MirrorZone] { try await sync.onQueue { [file] in try file.zonesToFetch() } }
 
     private func listZones(_ database: SyncDatabase) async throws {
+        var hasExpired = false
         while true {
             let (token, isHistoryLost) = try await sync.onQueue { [file] in (try file.databaseToken(), try file.isZoneHistoryLost()) }
             // A restored server may lack the subscription, also if it was restored twice.
@@ -133,7 +134,8 @@ struct Importer: Sendable {
                 page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token), asking: [.lostHistory])
             } catch {
                 let failure = CloudFailure(error)
-                guard failure.code == .changeTokenExpired, token != nil else { throw error }
+                guard failure.code == .changeTokenExpired, token != nil, !hasExpired else { throw error }
+                hasExpired = true
                 try await sync.onQueue { [file] in try file.forgetDatabaseToken(because: failure) }
                 continue
             }
@@ -171,11 +173,12 @@ struct Importer: Sendable {
 
     /// Removes a shared zone that is missing on the server, or that the user no longer has access to.
     ///
-    /// The list of zones names a deletion, and removes the zone for its reason. A zone that the list has not removed was lost, as with a
-    /// restored server.
+    /// The list of zones names a deletion, and removes the zone for its reason. A zone of this user that the list has not removed was lost, as
+    /// with a restored server. The end of a participant's access may be in the list later.
     func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
         if !failure.didResetEncryptedData { try await listZones(try sync.openDatabase()) }
-        try await sync.merge(try await sync.onQueue { [file] in try file.remove(zone, keeping: .all) })
+        let remaining: ZoneRemoval.Remaining = failure.didResetEncryptedData || file.scope == .private ? .all : .unsent
+        try await sync.merge(try await sync.onQueue { [file] in try file.remove(zone, keeping: remaining) })
     }
 
     /// Returns the failure that decides what happens to a missing home zone: the list of zones contains the reason.

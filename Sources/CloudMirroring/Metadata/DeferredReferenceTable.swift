@@ -26,6 +26,11 @@ extension SyncMetadataReader {
         try deferredReferences("zone = ? AND destination = ?", destination)
     }
 
+    /// Returns the names of records with deferred references.
+    func deferredReferenceSources() throws -> [String] {
+        try names("SELECT DISTINCT source FROM TARN_PARKED WHERE zone = ?", [.int(zone)])
+    }
+
     /// Returns the deferred references of this zone whose targets have records in another one.
     func deferredReferences(toRecordsIn other: Int64) throws -> [ParkedRelationship] {
         try deferredReferences(

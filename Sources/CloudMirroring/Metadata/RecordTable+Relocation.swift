@@ -37,6 +37,11 @@ extension SyncMetadataReader {
             [.int(zone), .blob(Data(MirrorNames.awaited.utf8))])
     }
 
+    /// Returns the names of records that others than a user created.
+    func names(notCreatedBy user: String) throws -> [String] {
+        try names("SELECT name FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 0 AND creator <> ?", [.int(zone), .text(user)])
+    }
+
     /// Returns the keys of rows that were relocated from a zone to this one, with records that have not arrived on the server.
     func keysNotArrived(from source: Int64) throws -> [RowKey] {
         var keys: [RowKey] = []
@@ -105,7 +110,8 @@ extension SyncMetadataWriter {
     /// Moves the records of the zone to another one, with the links and redirects that have their ends there.
     func moveUnsent(to destination: Int64) throws {
         let zones: [SQLValue] = [.int(destination), .int(zone)]
-        try writer.execute("UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?", zones)
+        // The source record of an object that is in another zone is replaced: the record is current again.
+        try writer.execute("UPDATE OR REPLACE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?", zones)
         try writer.execute(
             """
             UPDATE OR IGNORE TARN_LINK SET zone = ?1, failure = NULL WHERE zone = ?2 AND tag IS NULL \

@@ -48,7 +48,7 @@ extension MirrorFile {
     }
 
     /// A log that cannot be decoded was written by a later version, and counts as empty.
-    private static func log(_ reader: StoreReader) throws -> AccountChangeLog {
+    static func log(_ reader: StoreReader) throws -> AccountChangeLog {
         guard let stored = try StateTable.blob(.accountChanges, reader) else { return AccountChangeLog() }
         return (try? JSONDecoder().decode(AccountChangeLog.self, from: Data(stored))) ?? AccountChangeLog()
     }

@@ -43,8 +43,24 @@ extension MirrorFile {
     /// - Parameter version: The last version in the backup of a restored server; nil if the server has no part of this history. Earlier
     ///   versions remain merge bases: the server has them, or has replaced them.
     func sendAgain(_ zone: Int64, lostAfter version: RestoredVersion? = nil, _ writer: StoreWriter) throws {
+        try disownRecordsOfParticipants(in: zone, writer)
         let metadata = self.writer(writer, zone: zone), sent: SentAgain = scope == .shared ? .exceptRelocated : .all
         if let version { try metadata.markUnsent(sent, after: version) } else { try metadata.markEverythingUnsent(sent) }
+    }
+
+    /// Prepares records of a share's zone to be sent by this device, which makes its user their author: relocation stamps of participants, and
+    /// their references to objects of the home zone, must not count as the owner's.
+    func disownRecordsOfParticipants(in zone: Int64, _ writer: StoreWriter) throws {
+        guard scope == .private, zone != MirrorZone.home, let owner = try StateTable.text(.user, writer) else { return }
+        let metadata = self.writer(writer, zone: zone)
+        for name in try metadata.reader.deferredReferenceSources()
+        where try metadata.reader.record(named: name)?.isWritten(by: owner) != true {
+            try metadata.removeDeferredReferences(from: name)
+        }
+        for name in try metadata.reader.names(notCreatedBy: owner) {
+            guard var state = try metadata.reader.record(named: name) else { continue }
+            if state.ancestor.unapplied.removeValue(forKey: MirrorNames.moveReceipt) != nil { try metadata.write(state) }
+        }
     }
 
     /// Deletes rows, with all references to them, as changes that are not sent.

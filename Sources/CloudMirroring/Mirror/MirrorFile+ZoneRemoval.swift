@@ -18,6 +18,9 @@ struct RemovedZones: Sendable {
 }
 
 extension MirrorFile {
+    /// Archives of lost shares that may wait for the app's acknowledgement.
+    private static let sharesLostMax = 16
+
     /// Returns the reason for which the home zone was deleted, as the list of zones named it; nil while it exists, or if no list named it.
     func homeDeletion() throws -> ZoneDeletionReason? {
         try store.read { try StateTable.text(.homeDeletion, $0).flatMap { ZoneDeletionReason(rawValue: $0) } }
@@ -43,6 +46,10 @@ extension MirrorFile {
         try scan(writer, &related)
         if removal.marksEverythingUnsent { try noteCreationsInDoubt(writer) }
         try clearOutbox(of: zone, writer)
+        if removal.marksEverythingUnsent {
+            try disownRecordsOfParticipants(in: zone.number, writer)
+            try renameRecordsOfParticipants(in: zone.number, writer)
+        }
         let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
         if removal.marksEverythingUnsent { try metadata.forgetSent() }
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
@@ -77,7 +84,27 @@ extension MirrorFile {
         removed.keys += keys + duplicates
     }
 
+    /// Gives records of a share other names that participants created under the name of an object of the home zone.
+    private func renameRecordsOfParticipants(in zone: Int64, _ writer: StoreWriter) throws {
+        guard let owner = try StateTable.text(.user, writer) else { return }
+        let home = reader(writer), metadata = self.writer(writer, zone: zone)
+        for name in try metadata.reader.names(notCreatedBy: owner) where try home.hasRecord(named: name) {
+            var changes = BookkeepingChanges()
+            changes.removedLinks = try metadata.reader.links(touching: name).map(\.recordName)
+            try metadata.write(changes, now: now)
+            try metadata.renameRecord(name, to: surroundings.makeName())
+        }
+    }
+
+    /// - Throws: `StoreError` if the archive cannot be made; `CloudFailure` if too many archives of shares wait for the app.
     func archiveBeforeRemoval(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
+        // A server that loses its history again and again would fill the disk.
+        guard try kind != .shareLost || Self.log(writer).changes.count(where: { $0.kind == .shareLost }) < Self.sharesLostMax else {
+            throw CloudFailure(
+                .serviceUnavailable,
+                "the server lost shares \(Self.sharesLostMax) times, and an archive was made each time; after the app has called "
+                    + "acknowledgeAccountChanges(in:), syncing continues")
+        }
         let owner = try signIn(writer).owner
         let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
         try note(AccountChange(kind: kind, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)

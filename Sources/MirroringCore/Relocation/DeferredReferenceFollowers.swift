@@ -23,7 +23,8 @@ package enum DeferredReferenceFollowers {
     ) rethrows -> [RowKey] {
         try references.compactMap { reference in
             guard let target = try home(reference.destination), isFollower(target), let source = try share(reference.key.source),
-                source.changeTag == nil || target.modified != nil && source.modified?.userRecordName == target.modified?.userRecordName
+                isUnsent(source, by: target.modified?.userRecordName)
+                    || target.modified != nil && source.modified?.userRecordName == target.modified?.userRecordName
             else { return nil }
             return target.key
         }
@@ -46,11 +47,19 @@ package enum DeferredReferenceFollowers {
         try references.compactMap { reference in
             guard let source = try home(reference.key.source), isFollower(source), let target = try share(reference.destination),
                 target.stage != .needsDelete, !mapping.isUnique(target.key.entityIndex),
-                target.changeTag == nil || source.modified != nil && target.system.creator == source.modified?.userRecordName,
+                isUnsent(target, by: source.modified?.userRecordName)
+                    || source.modified != nil && target.system.creator == source.modified?.userRecordName,
                 try home(reference.destination) == nil, try !isWithheld(reference.destination)
             else { return nil }
             return source.key
         }
+    }
+
+    /// A record that this device sends again to a restored server may be a participant's.
+    private static func isUnsent(_ state: RecordState, by owner: String?) -> Bool {
+        guard state.changeTag == nil else { return false }
+        guard let creator = state.system.creator, let owner else { return true }
+        return creator == owner
     }
 
     private static func isFollower(_ state: RecordState) -> Bool { !state.isRelocated && RelocatedRecord.isRelocatable(state) }

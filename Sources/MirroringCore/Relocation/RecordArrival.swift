@@ -107,6 +107,13 @@ extension Record {
     }
 }
 
+extension RecordState {
+    /// Whether a user created the record and changed it last.
+    package func isWritten(by user: String) -> Bool {
+        system.creator ?? user == user && modified?.userRecordName ?? user == user
+    }
+}
+
 extension RelocationStamp {
     /// Returns the stamp of a record that comes from the home zone.
     package static func ofHomeZone(_ record: Record) -> RelocationStamp? {

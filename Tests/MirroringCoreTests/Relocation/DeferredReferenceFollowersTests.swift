@@ -57,6 +57,13 @@ private typealias Fixture = RelocationFixture
         #expect(targets(home: Fixture.uploaded(), share: attached(by: "bo")) == [])
     }
 
+    /// This device sends a participant's record again to a restored server.
+    @Test func aParticipantsUnsentRecordDoesNotBringAnObjectOfTheOwnerToTheShare() {
+        var state = attached(by: nil)
+        state.system.creator = "bo"
+        #expect(targets(home: Fixture.uploaded(), share: state) == [])
+    }
+
     @Test func anObjectThatTheServerNeverHadWaits() {
         var state = Fixture.uploaded()
         (state.changeTag, state.modified) = (nil, nil)

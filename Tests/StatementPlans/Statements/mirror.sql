@@ -71,6 +71,7 @@ SELECT COUNT(*) FROM TARN_RECORD WHERE stage IN (1, 2)
 SELECT COUNT(*) FROM TARN_RECORD WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?
 SELECT COUNT(*), MIN(failure) FROM TARN_LINK WHERE failure IS NOT NULL
 SELECT COUNT(*), MIN(failure) FROM TARN_RECORD WHERE failure IS NOT NULL
+SELECT DISTINCT source FROM TARN_PARKED WHERE zone = ?
 SELECT attempts FROM TARN_OUTBOX ORDER BY number LIMIT 1
 SELECT attempts FROM TARN_OUTBOX WHERE key = ? ORDER BY number LIMIT 1
 SELECT entity, ancestor, unapplied FROM TARN_RECORD
@@ -79,6 +80,7 @@ SELECT entity, pk FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND name I
 SELECT entity, pk FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND stage <> 2 ORDER BY entity, pk
 SELECT entity, pk FROM TARN_RECORD WHERE zone = ? AND isRelocated = 0 AND tag IS NOT NULL AND stage <> 2 ORDER BY entity, pk
 SELECT name FROM TARN_MERGED AS g WHERE zone = ? AND isReferenced = 1 AND (EXISTS (SELECT 1 FROM TARN_PARKED WHERE zone = g.zone AND destination = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND first = g.name) OR EXISTS (SELECT 1 FROM TARN_LINK WHERE zone = g.zone AND second = g.name)) ORDER BY name
+SELECT name FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 0 AND creator <> ?
 SELECT name FROM TARN_RECORD WHERE zone = ? AND stage = 3 ORDER BY name
 SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1 UNION ALL SELECT name FROM TARN_LINK WHERE zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1
 SELECT name FROM TARN_RECORD WHERE zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1 UNION ALL SELECT name FROM TARN_LINK WHERE zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1 UNION ALL SELECT name FROM TARN_INCOMPLETE WHERE zone = ?2 AND generation < ?1
@@ -155,6 +157,7 @@ SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'sqlite_autoindex_
 SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = 'sqlite_autoindex_TARN_RECORD_1'
 UPDATE OR REPLACE TARN_LINK SET entities = ?1, relationships = ?2, first = ?3, second = ?4, tag = ?5, stage = ?6, mark = ?7, failure = ?8, generation = ?9 WHERE zone = ?10 AND name = ?11
 UPDATE OR REPLACE TARN_RECORD SET entity = ?1, pk = ?2, isRelocated = ?3, tag = ?4, ancestor = ?5, unapplied = ?6, digests = ?7, stage = ?8, mark = ?9, failure = ?10, generation = ?11, creator = ?12, created = ?13, parent = ?14, share = ?15, encrypted = ?16, isUnreadable = ?17 WHERE zone = ?18 AND name = ?19
+UPDATE OR REPLACE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?
 UPDATE OR REPLACE TARN_RECORD SET zone = ?, name = ? WHERE zone = ? AND name = ?
 UPDATE TARN_LINK SET failure = NULL WHERE +zone = ? AND failure IS NOT NULL
 UPDATE TARN_LINK SET mark = 1 + COALESCE((SELECT MAX(mark) FROM TARN_LINK WHERE zone = ?1 AND stage IN (1, 2) AND failure IS NULL), mark) WHERE zone = ?1 AND name = ?2
