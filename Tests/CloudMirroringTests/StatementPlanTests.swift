@@ -100,7 +100,8 @@ import Testing
             PlanException("UPDATE TARN_RECORD SET tag = NULL, failure…", because: "A zone was reset: everything is sent again."),
             PlanException("UPDATE TARN_RECORD SET ancestor = NULL", because: "Damage that the simulator plants."),
             PlanException(
-                "SELECT DISTINCT source FROM TARN_PARKED WHERE zone = ?", because: "Records of a share, once after the server was restored."),
+                "SELECT DISTINCT source FROM TARN_PARKED WHERE zone = ?",
+                because: "Records of a share, once after the server was restored."),
             PlanException(
                 "SELECT name FROM TARN_RECORD WHERE zone = ? AND +isRelocated = 0 AND creator…",
                 because: "Records of a share, once after the server was restored."),
