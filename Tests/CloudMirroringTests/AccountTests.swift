@@ -34,20 +34,6 @@ import Testing
             .filter { $0.lastPathComponent.contains("-archive-") && $0.pathExtension == "sqlite" }
     }
 
-    private func titles(in file: URL) throws -> Set<String> {
-        try read(file) { Set(try $0.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
-    }
-
-    private func read<T: Sendable>(_ file: URL, _ body: @Sendable (NSManagedObjectContext) throws -> T) throws -> T {
-        let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        let description = NSPersistentStoreDescription(url: file)
-        description.isReadOnly = true
-        container.persistentStoreDescriptions = [description]
-        try container.load()
-        let context = container.newBackgroundContext()
-        return try context.performAndWait { try body(context) }
-    }
-
     @Test func theOthersDataTakeThePlaceOfTheFirsts() async throws {
         let (cloud, file) = try await minas(unsent: false)
         let bos = try await cloud.addUser("bo", device: "laptop")
@@ -57,7 +43,7 @@ import Testing
         let bo = try Device("tablet", try await cloud.addDevice("tablet", of: "bo"), file: file)
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "Post  title Bo's")
-        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
+        #expect(try archives(beside: file).map { try StoredPosts.titles(in: $0) } == [["Mia's"]])
         // Mia's data are where they were.
         let mia = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await mia.container.sync(timeout: .seconds(600))
@@ -70,7 +56,7 @@ import Testing
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
         let archive = try #require(try archives(beside: file).first)
-        #expect(try titles(in: archive) == ["Mia's", "Mia's, unsent"])
+        #expect(try StoredPosts.titles(in: archive) == ["Mia's", "Mia's, unsent"])
     }
 
     /// The device never requested its identity from the server; the first user's device must not send the post as theirs.
@@ -91,7 +77,7 @@ import Testing
         #expect(try third.dump == "Post  title Mia's")
         #expect(try await cloud.records(ofType: "CD_Post").count == 1)
         let archive = try #require(try archives(beside: first.file).first)
-        #expect(try titles(in: archive) == ["Mia's", "Bo's"])
+        #expect(try StoredPosts.titles(in: archive) == ["Mia's", "Bo's"])
         // A user that returns unchanged loses no unsent change.
         third.container.pauseSyncing()
         try third.edit { $0.insert("Post", ["title": "Unsent"]) }
@@ -139,11 +125,12 @@ import Testing
         try await laptop.container.sync(timeout: .seconds(600))
         #expect(try laptop.dump == shown)
         // Everything is in the archive, and Mia's data on the server are unchanged.
-        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent", "Bo's"]])
+        #expect(try archives(beside: file).map { try StoredPosts.titles(in: $0) } == [["Mia's", "Mia's, unsent", "Bo's"]])
         // A reference to Mia's post as well, which the attachment in the store has lost.
         #expect(try second.read { try $0.all("Attachment").map { $0.value(forKey: "post") == nil } } == [true])
         let archive = try #require(try archives(beside: file).first)
-        #expect(try read(archive) { try $0.all("Attachment").map { $0.value(forKeyPath: "post.title") as? String } } == ["Mia's"])
+        #expect(
+            try StoredPosts.read(archive) { try $0.all("Attachment").map { $0.value(forKeyPath: "post.title") as? String } } == ["Mia's"])
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == "Post  title Mia's")
@@ -169,7 +156,7 @@ import Testing
         let bo = try Device("tablet", bos, file: file)
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
-        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Bo's", "Mia's secret", "Bo's second"]])
+        #expect(try archives(beside: file).map { try StoredPosts.titles(in: $0) } == [["Mia's", "Bo's", "Mia's secret", "Bo's second"]])
     }
 
     /// Nothing is emptied without an archive, the status says why, and syncing continues once there is room.
@@ -194,7 +181,7 @@ import Testing
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
         #expect(bo.container.syncStatus.accountChange?.outcome == .emptied)
-        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's", "Mia's, unsent"]])
+        #expect(try archives(beside: file).map { try StoredPosts.titles(in: $0) } == [["Mia's", "Mia's, unsent"]])
     }
 
     @Test func anArchiveIsMadeWhenItIsWanted() async throws {
@@ -204,7 +191,7 @@ import Testing
         }
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
-        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
+        #expect(try archives(beside: file).map { try StoredPosts.titles(in: $0) } == [["Mia's"]])
     }
 
     @Test func statusAndListNameTheArchiveAndBothAccounts() async throws {

@@ -30,16 +30,6 @@ import Testing
         try device.read { try $0.post(titled: title)?.value(forKey: "content") as? String }
     }
 
-    private func titles(in archive: URL) throws -> Set<String> {
-        let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        let description = NSPersistentStoreDescription(url: archive)
-        description.isReadOnly = true
-        container.persistentStoreDescriptions = [description]
-        try container.load()
-        let context = container.newBackgroundContext()
-        return try context.performAndWait { Set(try context.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
-    }
-
     @Test func objectsOfALostShareReturnToTheirOwner() async throws {
         let sharers = try await Sharers()
         try await sharers.plan()
@@ -75,7 +65,7 @@ import Testing
         #expect(change.kind == .shareLost)
         #expect(change.outcome == .emptied)
         let folder = try #require(try sharers.bo.others.url?.deletingLastPathComponent())
-        #expect(try titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Trip"])
+        #expect(try StoredPosts.titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Trip"])
         // The owner shares it again.
         try await sharers.sync()
         try await sharers.bo.join(try await sharers.mia.share("Trip"))
@@ -116,7 +106,7 @@ import Testing
         let change = try #require(try sharers.bo.container.accountChanges(in: sharers.bo.others).last)
         #expect(change.kind == .shareLost)
         let folder = try #require(try sharers.bo.others.url?.deletingLastPathComponent())
-        #expect(try titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Voyage"])
+        #expect(try StoredPosts.titles(in: folder.appendingPathComponent(try #require(change.archiveName))) == ["Voyage"])
     }
 
     /// The zone has no changes since the backup but those of the share.
@@ -131,6 +121,44 @@ import Testing
         try await sharers.cloud.restore(from: backup)
         try await sharers.mia.sync()
         #expect(try sharers.mia.container.fetchShares(in: sharers.mia.own).map(\.publicPermission) == [.readWrite])
+    }
+
+    /// The app's copy of the share is from the lost history.
+    @Test func aRejectedChangeOfAShareBringsThePresentShare() async throws {
+        let sharers = try await joined()
+        let lost = try #require(try sharers.mia.container.fetchShares(in: sharers.mia.own).first)
+        lost.publicPermission = .readOnly
+        let share = try #require(try sharers.phone.container.fetchShares(in: sharers.phone.own).first)
+        share[CKShare.SystemFieldKey.title] = "Voyage"
+        _ = try await sharers.phone.container.persistUpdatedShare(share, in: sharers.phone.own)
+        await #expect(throws: CKError.self) { try await sharers.mia.container.persistUpdatedShare(lost, in: sharers.mia.own) }
+        let present = try #require(try sharers.mia.container.fetchShares(in: sharers.mia.own).first)
+        #expect(present[CKShare.SystemFieldKey.title] as? String == "Voyage")
+        present.publicPermission = .readOnly
+        _ = try await sharers.mia.container.persistUpdatedShare(present, in: sharers.mia.own)
+    }
+
+    /// A participant's record has the name of a private object, and both return to the home zone.
+    @Test func aRecordOfALostShareDoesNotReplaceAPrivateObject() async throws {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        let backup = try await backUp(sharers.cloud)
+        try await sharers.bo.join(try await sharers.mia.share("Trip"))
+        try await sharers.sync()
+        let diary = try #require(sharers.mia.container.recordID(for: sharers.mia.postID("Diary")))
+        let trip = try #require(sharers.bo.container.recordID(for: sharers.bo.postID("Trip")))
+        let record = CKRecord(recordType: "CD_Post", recordID: CKRecord.ID(recordName: diary.recordName, zoneID: trip.zoneID))
+        record["CD_entityName"] = "Post"
+        record["CD_title"] = "Forged"
+        try await sharers.bo.account.sharedCloudDatabase.save(record)
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.sync()
+        for device in [sharers.mia, sharers.phone] {
+            #expect(try device.container.recordID(for: device.postID("Diary")) == diary, "\(device.name)")
+            #expect(try device.read { try $0.post(titled: "Diary")?.mutableSetValue(forKey: "tags").count } == 1, "\(device.name)")
+            #expect(try device.read { try $0.post(titled: "Forged") != nil }, "\(device.name)")
+        }
     }
 
     /// The restored server has the record of the home zone again, from which the object was relocated.

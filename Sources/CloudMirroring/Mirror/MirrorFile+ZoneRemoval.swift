@@ -44,12 +44,12 @@ extension MirrorFile {
         let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
         let metadata = self.writer(writer, zone: zone.number)
         try scan(writer, &related)
-        if removal.marksEverythingUnsent { try noteCreationsInDoubt(writer) }
-        try clearOutbox(of: zone, writer)
         if removal.marksEverythingUnsent {
+            try noteCreationsInDoubt(writer)
             try disownRecordsOfParticipants(in: zone.number, writer)
             try renameRecordsOfParticipants(in: zone.number, writer)
         }
+        try clearOutbox(of: zone, writer)
         let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
         if removal.marksEverythingUnsent { try metadata.forgetSent() }
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
@@ -58,7 +58,7 @@ extension MirrorFile {
         }
         var keys = try removal.deletedRows == .all ? all : metadata.reader.keysOnServer()
         if let kind = removal.archivedBecause, !keys.isEmpty, !removed.isArchived {
-            try archiveBeforeRemoval(because: kind, writer)
+            try archive(because: kind, writer)
             removed.isArchived = true
         }
         let dependents = try removal.unsentObjects == .areDeleted ? nil : dependents(of: keys, metadata.reader, writer)
@@ -97,7 +97,7 @@ extension MirrorFile {
     }
 
     /// - Throws: `StoreError` if the archive cannot be made; `CloudFailure` if too many archives of shares wait for the app.
-    func archiveBeforeRemoval(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
+    func archive(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
         // A server that loses its history again and again would fill the disk.
         guard try kind != .shareLost || Self.log(writer).changes.count(where: { $0.kind == .shareLost }) < Self.sharesLostMax else {
             throw CloudFailure(

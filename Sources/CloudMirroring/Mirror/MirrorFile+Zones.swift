@@ -114,7 +114,7 @@ extension MirrorFile {
                 let user = mayWrite ? nil : try StateTable.text(.user, writer)
                 let metadata = reader(writer, zone: zone.number)
                 if mayWrite || user != nil, try metadata.hasLostRecords(after: failure.restoredVersion, of: user) {
-                    try archiveBeforeRemoval(because: .shareLost, writer)
+                    try archive(because: .shareLost, writer)
                     removed.isArchived = true
                 }
             }

@@ -6,7 +6,6 @@
 ///
 /// A write supersedes the values that its writer saw. Of the writes that are not superseded, all devices show one in
 /// the end, and the others are in a conflict log.
-/// and the rest are in a conflict log.
 struct Reference {
     struct Write {
         let value: String?
