@@ -43,9 +43,11 @@ import Testing
         ])
     }
 
-    private func device(_ name: String, _ transport: InProcessTransport, isStrict: Bool = true, pageSize: Int? = nil) throws -> Device {
+    private func device(
+        _ name: String, _ transport: InProcessTransport, over faults: Faults? = nil, isStrict: Bool = true, pageSize: Int? = nil
+    ) throws -> Device {
         try Device(
-            name, transport, model: Self.model(isStrict: isStrict),
+            name, transport, over: faults, model: Self.model(isStrict: isStrict),
             describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } },
             configure: { environment in
                 guard let pageSize else { return }
@@ -207,6 +209,35 @@ import Testing
         try old.edit { $0.delete(try Self.find("Column", "one", $0)) }
         try await sync(old, phone)
         #expect(phone.container.syncStatus.incompleteCount == 1)
+    }
+
+    /// An expired token loses the deletion, and the fetch returns the required object. The deleted one was shown.
+    @Test func aWithheldObjectThatAFullFetchDoesNotReturnIsForgotten() async throws {
+        let cloud = try InProcessCloud()
+        let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let faults = Faults(transport)
+        let phone = try device("phone", transport, over: faults)
+        try old.edit { context in
+            let board = context.insert("Board", [:])
+            for name in ["kept", "deleted"] { context.insert("Column", ["name": name, "board": board]) }
+        }
+        try await sync(old, phone)
+        #expect(phone.container.syncStatus.incompleteCount == 3)
+        phone.container.pauseSyncing()
+        try old.edit { context in
+            try context.all("Board").first?.setValue("board", forKey: "name")
+            context.delete(try Self.find("Column", "deleted", context))
+        }
+        try await sync(old)
+        faults.plan(
+            "changes/zone",
+            .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
+        phone.container.resumeSyncing()
+        try await sync(phone)
+        #expect(faults.isSpent)
+        #expect(try names(phone) == "board kept")
+        #expect(phone.container.syncStatus.incompleteCount == 0)
     }
 
     /// A client without the links deletes the object: no device had deleted them.

@@ -35,6 +35,13 @@ import ValueSimulation
 
     private let server = ServerModel()
 
+    @Test func aFullFetchReleasesNoRecordThatItHasNotReturned() {
+        let changes = page([], after: "1", to: "2", generation: nil), fetch = page([], to: "2", generation: 3)
+        #expect(changes.mayRelease(withheldAt: 1))
+        #expect(!fetch.mayRelease(withheldAt: 2))
+        #expect(fetch.mayRelease(withheldAt: 3), "an earlier page of the same fetch returned it")
+    }
+
     @Test func aDeferredReferenceIsResolvedWhenItsTargetArrives() {
         var replica = Replica("A")
         replica.apply(page([record("a", "Attachment", ["post": .string("p")])], to: "1", more: true), from: server)

@@ -120,6 +120,12 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 9_656_128) == [])
     }
 
+    /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
+    @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
+    func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
     /// An object that the server never had lost its required object, and its links were sent.
     @Test func aLessonOfLinksOfAnUnsentObjectStaysLearnt() {
         #expect(FeatureWorld.violations(seed: 9_094_870) == [])

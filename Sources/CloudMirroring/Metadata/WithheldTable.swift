@@ -25,21 +25,21 @@ enum WithheldTable {
 
 extension SyncMetadataReader {
     /// Returns the withheld records that lack one of these names, directly or through other withheld records.
-    func incomplete(lacking names: [String]) throws -> [Record] {
-        var records: [Record] = []
+    func incomplete(lacking names: [String]) throws -> [IncompleteRecord] {
+        var records: [IncompleteRecord] = []
         var visited: Set<String> = []
         var pending = names
         while let target = pending.popLast() {
             try reader.query(
                 """
-                SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+                SELECT i.record, i.generation FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
                 WHERE l.zone = ? AND l.target = ? ORDER BY l.name
                 """, [.int(zone), .text(target)]
             ) { row in
                 guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }), visited.insert(record.recordName).inserted else {
                     return
                 }
-                records.append(record)
+                records.append(IncompleteRecord(record: record, lacking: [target], generation: row.int(1)))
                 pending.append(record.recordName)
             }
         }
@@ -66,15 +66,16 @@ extension SyncMetadataReader {
     }
 
     /// Returns the records that are withheld until unique values are free.
-    func heldBack() throws -> [Record] {
-        var records: [Record] = []
+    func heldBack() throws -> [IncompleteRecord] {
+        var records: [IncompleteRecord] = []
         try reader.query(
             """
-            SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+            SELECT i.record, i.generation FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
             WHERE l.zone = ? AND l.target = ? ORDER BY l.name
             """, [.int(zone), .text(IncompleteRecord.freeValues)]
         ) { row in
-            if let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) { records.append(record) }
+            guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) else { return }
+            records.append(IncompleteRecord(record: record, lacking: [IncompleteRecord.freeValues], generation: row.int(1)))
         }
         return records
     }

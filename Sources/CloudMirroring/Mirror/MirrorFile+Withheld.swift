@@ -24,21 +24,22 @@ extension MirrorFile {
         let waiting = try metadata.incomplete(lacking: names) + (page.moreComing ? [] : released(from: zone.number, reader))
         var page = page
         var seen = withheld.union(page.deletions).union(page.records.map(\.recordName))
-        page.records += waiting.filter { seen.insert($0.recordName).inserted }
+        page.records += waiting.filter { page.mayRelease(withheldAt: $0.generation) && seen.insert($0.record.recordName).inserted }
+            .map(\.record)
         return page
     }
 
     /// Returns the withheld records of a zone with unique values that no row of another zone has any more, and those that edits of their
     /// source records complete, with records that require them.
-    private func released(from zone: Int64, _ reader: StoreReader) throws -> [Record] {
+    private func released(from zone: Int64, _ reader: StoreReader) throws -> [IncompleteRecord] {
         let metadata = self.reader(reader, zone: zone)
-        var held = try mapping.hasUniqueness ? metadata.heldBack().filter { try !isTaken($0, elsewhereThan: zone, reader) } : []
+        var held = try mapping.hasUniqueness ? metadata.heldBack().filter { try !isTaken($0.record, elsewhereThan: zone, reader) } : []
         if mapping.hasRequirements, scope == .private, zone != MirrorZone.home { held += try completed(in: metadata, reader) }
-        return held.isEmpty ? [] : held + (try metadata.incomplete(lacking: held.map(\.recordName)))
+        return held.isEmpty ? [] : held + (try metadata.incomplete(lacking: held.map(\.record.recordName)))
     }
 
     /// Returns the withheld records to which edits of their source records give all that their objects require.
-    private func completed(in metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [Record] {
+    private func completed(in metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [IncompleteRecord] {
         let home = self.reader(reader)
         return try metadata.incompleteRelocated().filter { withheld in
             guard let stamp = RelocationStamp.ofHomeZone(withheld.record), let source = try home.record(named: stamp.name) else {
@@ -47,7 +48,7 @@ extension MirrorFile {
             return try ResumedRelocation.isComplete(withheld, source: source, mapping: mapping) {
                 try metadata.record(named: $0)?.hasRow == true
             }
-        }.map(\.record)
+        }
     }
 
     /// Returns `true` if a row of another zone has unique values of a record.

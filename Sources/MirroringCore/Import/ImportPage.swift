@@ -68,6 +68,14 @@ package struct ImportPage: Hashable, Sendable {
         askedWith == token && self.generation == generation
     }
 
+    /// Returns `true` if the page may release a record that was withheld at a generation.
+    ///
+    /// During a full fetch, the server may no longer have a withheld record that the fetch has not returned yet. A released record counts
+    /// as returned: the end of the fetch would not remove the deleted object.
+    package func mayRelease(withheldAt generation: Int64) -> Bool {
+        self.generation.map { generation >= $0 } ?? true
+    }
+
     /// Returns the page joined with the pending one before it. If changes between the two are missing, or they have too many, the page
     /// stays alone, and the changes before it are fetched.
     package func following(_ earlier: ImportPage?) -> ImportPage {

@@ -113,27 +113,28 @@ extension Replica {
             if !page.moreComing { names += metadata.redirects.keys.sorted() }
         }
         let seen = Set(page.deletions).union(page.records.map(\.recordName))
-        var released = metadata.withheldRecords(lacking: names).map(\.record)
+        var released = metadata.withheldRecords(lacking: names)
         if !page.moreComing { released += releasedRecords(of: zone) }
         var added = seen
-        page.records += released.filter { added.insert($0.recordName).inserted }
+        page.records += released.filter { page.mayRelease(withheldAt: $0.generation) && added.insert($0.record.recordName).inserted }
+            .map(\.record)
     }
 
     /// Returns the withheld records of a zone with unique values that no row of another zone has any more, and those that edits of their
     /// source records complete, with records that require them.
-    private func releasedRecords(of zone: Int64) -> [Record] {
+    private func releasedRecords(of zone: Int64) -> [IncompleteRecord] {
         if zones.count == 1 || zones[zone].withheld.isEmpty { return [] }
-        let held = zones[zone].withheld.values.map(\.record).filter { record in
-            zones[zone].withheld[record.recordName]?.lacking.contains(IncompleteRecord.freeValues) == true
-                && !isTaken(record, elsewhereThan: zone) || isCompleted(record, in: zone)
-        }.sorted { $0.recordName < $1.recordName }
-        return held + zones[zone].withheldRecords(lacking: held.map(\.recordName)).map(\.record)
+        let held = zones[zone].withheld.values.filter { withheld in
+            withheld.lacking.contains(IncompleteRecord.freeValues) && !isTaken(withheld.record, elsewhereThan: zone)
+                || isCompleted(withheld, in: zone)
+        }.sorted { $0.record.recordName < $1.record.recordName }
+        return held + zones[zone].withheldRecords(lacking: held.map(\.record.recordName))
     }
 
     /// Whether edits of its source record give a withheld record all that its object requires.
-    private func isCompleted(_ record: Record, in zone: Int64) -> Bool {
-        guard zone != MirrorZone.home, let withheld = zones[zone].withheld[record.recordName],
-            let stamp = RelocationStamp.ofHomeZone(record), let source = self.record(named: stamp.name, in: MirrorZone.home)
+    private func isCompleted(_ withheld: IncompleteRecord, in zone: Int64) -> Bool {
+        guard zone != MirrorZone.home, let stamp = RelocationStamp.ofHomeZone(withheld.record),
+            let source = record(named: stamp.name, in: MirrorZone.home)
         else { return false }
         return ResumedRelocation.isComplete(withheld, source: source, mapping: mapping) { name in
             zones[zone].records.value(of: name) { rows.contains($0.key) } ?? false
