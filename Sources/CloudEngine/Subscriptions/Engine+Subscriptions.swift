@@ -51,6 +51,10 @@ extension Engine {
                     .quotaExceeded, "a database has at most \(limits.subscriptionsPerDatabase) subscriptions",
                     nativeCode: .limitExceeded)
             }
+            // Devices create theirs again at each launch and when they connect again: nothing is written then.
+            if known.contains(subscription.subscriptionID), try unit.subscription(id: subscription.subscriptionID) == subscription {
+                return .subscription(subscription)
+            }
             try unit.save(subscription)
             return .subscription(subscription)
         case .update(let subscription):

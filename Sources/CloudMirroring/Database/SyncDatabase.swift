@@ -63,7 +63,7 @@ struct SyncDatabase: Sendable {
         try await subscribe()
     }
 
-    /// Creates the subscription of a private or shared store unless it exists. A restored server may lack it.
+    /// Creates the subscription of a private or shared store unless it exists.
     func subscribe() async throws {
         do {
             try await subscribe(.database)

@@ -126,9 +126,7 @@ struct Importer: Sendable {
     private func listZones(_ database: SyncDatabase) async throws {
         var hasExpired = false
         while true {
-            let (token, isHistoryLost) = try await sync.onQueue { [file] in (try file.databaseToken(), try file.isZoneHistoryLost()) }
-            // A restored server may lack the subscription, also if it was restored twice.
-            if isHistoryLost, token == nil { try await database.subscribe() }
+            let token = try await sync.onQueue { [file] in try file.databaseToken() }
             let page: DatabaseChangesResponse
             do {
                 page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token), asking: [.lostHistory])

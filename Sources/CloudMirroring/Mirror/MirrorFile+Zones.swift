@@ -15,9 +15,6 @@ extension MirrorFile {
 
     func databaseToken() throws -> String? { try store.read { try StateTable.text(.databaseToken, $0) } }
 
-    /// Whether a restored server has lost the history of the zones, and no full list of zones has ended since.
-    func isZoneHistoryLost() throws -> Bool { try store.read { try StateTable.int(.isZoneHistoryLost, $0) == 1 } }
-
     /// - Parameter failure: Why the token expired. A server that was restored may lack zones without having deleted them.
     func forgetDatabaseToken(because failure: CloudFailure) throws {
         try store.write { writer in

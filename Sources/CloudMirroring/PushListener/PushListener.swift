@@ -13,8 +13,12 @@ struct PushListener: Sendable {
     let sync: StoreSync
 
     /// Keeps the push stream open until the task is cancelled.
+    ///
+    /// The set-up created the subscription. Only a stopped server can be restored from a backup, so that a stream that ended is the sign of a
+    /// server that may lack it; the changes that the server did not announce meanwhile are fetched once it is there.
     func listen() async {
         var attempt = 0
+        var mayLackSubscription = false
         while !Task.isCancelled {
             var backoff = RetryPolicy.pushBackoff
             do {
@@ -22,7 +26,8 @@ struct PushListener: Sendable {
                 for try await event in database.client.pushStream(asking: sync.file.scope == .private ? [.pushedChanges] : []) {
                     switch event {
                     case .connected:
-                        attempt = 0
+                        if mayLackSubscription, sync.file.scope != .public { try await database.subscribe() }
+                        (attempt, mayLackSubscription) = (0, false)
                         sync.send(.pushConnected)
                     case .notification(let notification):
                         guard notification.subscriptionID == database.subscriptionID else { continue }
@@ -37,6 +42,7 @@ struct PushListener: Sendable {
                 if RetryPolicy.needsAction(failure) { backoff = RetryPolicy.rejectedPushBackoff }
             }
             if Task.isCancelled { return }
+            mayLackSubscription = true
             // A public database is polled, with or without a push stream.
             if sync.file.scope != .public { sync.send(.pushDisconnected) }
             attempt += 1
