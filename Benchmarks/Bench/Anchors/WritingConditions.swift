@@ -12,8 +12,9 @@ struct WritingConditions: Equatable, CustomStringConvertible {
     /// The tables that a workload writes to; by each entrant's names.
     enum Tables: String {
         case posts = "upper(tbl_name) = 'ZPOST'"
+        /// Core Data's join table is `Z_2POSTS`: the number of the entity whose relationship has the first name, and that name.
         case taggedPosts =
-            "upper(tbl_name) IN ('ZPOST', 'ZTAGGEDPOST', 'ZTAG', 'ZLINK') OR upper(tbl_name) LIKE 'Z\\_%TAGS' ESCAPE '\\'"
+            "upper(tbl_name) IN ('ZPOST', 'ZTAGGEDPOST', 'ZTAG', 'ZLINK') OR upper(tbl_name) LIKE 'Z\\_%POSTS' ESCAPE '\\'"
     }
 
     private static let pragmas = [
