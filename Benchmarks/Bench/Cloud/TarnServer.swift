@@ -34,6 +34,8 @@ final class TarnServer {
             [
                 "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit",
                 "requestsPerMinute=0",
+                // One account may have half of them, and the clients of a workload, up to 64, are of one account.
+                "--limit", "concurrentRequests=128",
                 "--exit-with-parent",
             ], log: folder.appendingPathComponent("log"))
         let line = try program.line()
