@@ -180,6 +180,23 @@ import Testing
         #expect(try new.dump == sharers.mia.dump)
     }
 
+    /// A device deletes an object, the backup has it again, and another device shares it: the first one deleted it in the share as well.
+    @Test func anObjectThatReturnsAndIsSharedStays() async throws {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        let backup = try await backUp(sharers.cloud)
+        try sharers.mia.edit { context in context.delete(try #require(try context.post(titled: "Diary"))) }
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.sync()
+        #expect(try sharers.mia.read { try $0.post(titled: "Diary") != nil })
+        try await sharers.phone.share("Diary")
+        try await sharers.sync()
+        for device in [sharers.mia, sharers.phone] {
+            #expect(try device.read { try $0.post(titled: "Diary") != nil }, "\(device.name)")
+        }
+    }
+
     /// The backup lacks the subscription and has the last change that the device knows, so that its token is valid.
     @Test func aDeviceSubscribesAgainWhenItConnectsAgain() async throws {
         let sharers = try await joined()

@@ -17,6 +17,18 @@ enum DeletedNameTable {
         try writer.execute("DELETE FROM TARN_DELETED WHERE id <= (SELECT MAX(id) FROM TARN_DELETED) - ?", [.int(namesMax)])
     }
 
+    static func remove(_ names: [String], _ writer: StoreWriter) throws {
+        // Most devices have none, and a first import inserts all objects.
+        guard !names.isEmpty, try !isEmpty(writer) else { return }
+        for name in names { try writer.execute("DELETE FROM TARN_DELETED WHERE name = ?", [.text(name)]) }
+    }
+
+    private static func isEmpty(_ reader: StoreReader) throws -> Bool {
+        var isEmpty = true
+        try reader.query("SELECT 1 FROM TARN_DELETED WHERE id > 0 LIMIT 1") { _ in isEmpty = false }
+        return isEmpty
+    }
+
     static func contains(_ name: String, _ reader: StoreReader) throws -> Bool {
         var isStored = false
         try reader.query("SELECT 1 FROM TARN_DELETED WHERE name = ?", [.text(name)]) { _ in isStored = true }

@@ -186,6 +186,7 @@ extension MirrorFile {
                 return (zone, current.recordName)
             }
             for (zone, changes) in taken { try self.writer(writer, zone: zone).write(changes, now: now) }
+            try DeletedNameTable.remove(DeletedNames.ended(by: plan), writer)
         }
         try self.writer(writer, zone: zone.number).write(changes, now: now)
     }

@@ -92,4 +92,10 @@ package enum DeletedNames {
         return try changes.removedLinks.filter { try !hasSharedLink($0) }
             + changes.removedRecords.filter { name in records[name].map { !$0.isRelocated || $0.isDeletedAtDestination } ?? true }
     }
+
+    /// Returns the names that an import in the home zone ends: a restored server has these records again, or another device has created them
+    /// again, and they are shown. Their later relocation is no earlier one that arrives late.
+    package static func ended(by plan: ImportPlan) -> [String] {
+        plan.insertedNames + plan.bookkeeping.links.filter { $0.stage == .uploaded }.map(\.recordName)
+    }
 }

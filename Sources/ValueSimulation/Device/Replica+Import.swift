@@ -81,7 +81,10 @@ extension Replica {
         zones[zone].suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded, mapping: mapping))
         arrange(listsTouched(by: plan, in: zone), in: zone)
         completeOrWithhold(plan.incompleteElsewhere)
-        if zone == MirrorZone.home { forwardEdits(plan) }
+        if zone == MirrorZone.home {
+            deletedNames.subtract(DeletedNames.ended(by: plan))
+            forwardEdits(plan)
+        }
     }
 
     /// Decides on rows that lost required targets to a page of another zone.

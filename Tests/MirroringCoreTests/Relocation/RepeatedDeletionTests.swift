@@ -133,4 +133,12 @@ private typealias Fixture = RelocationFixture
     @Test func theNameOfAJoinRecordUnlinkedInAShareIsStored() {
         #expect(names(records: [:], links: ["a"], isHome: false, shared: ["a"]) == ["a"])
     }
+
+    @Test func theNameOfARecordThatArrivesAgainIsEnded() throws {
+        let post = Record(
+            recordName: "post-1", recordType: "CD_Post", recordChangeTag: "z", fields: ["CD_entityName": Field(.string("Post"))])
+        let page = ImportPage(records: [post], deletions: ["post-2"], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: ImportPlan.Loaded(), mapping: Fixture.mapping)
+        #expect(DeletedNames.ended(by: plan) == ["post-1"])
+    }
 }
