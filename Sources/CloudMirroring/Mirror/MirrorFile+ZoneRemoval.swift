@@ -81,7 +81,14 @@ extension MirrorFile {
         } else {
             try ZoneTable.remove(zone.number, writer)
         }
+        if removal.unsentObjects == .moveHome { try gatherReturned(writer, &related) }
         removed.keys += keys + duplicates
+    }
+
+    /// Relocates objects that returned from a lost share, and that the user connected with objects of another share. Relationships between
+    /// two shares were not sent; those between the home zone and a share are.
+    private func gatherReturned(_ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        for row in try ZoneTable.all(writer) where !row.zone.isHome { try gather(into: row.zone, writer, &related) }
     }
 
     /// Gives records of a share other names that participants created under the name of an object of the home zone.
