@@ -197,6 +197,32 @@ import Testing
         }
     }
 
+    /// A relationship between objects of two shares is on this device alone, and is sent once one of them is in the home zone again.
+    @Test func objectsOfALostShareFollowThoseOfAnother() async throws {
+        let sharers = try await Sharers()
+        try await sharers.plan()
+        try sharers.mia.edit { context in
+            context.insert("Post", ["title": "Walk"]).setValue(Set([context.insert("Tag", ["name": "steep"])]), forKey: "tags")
+        }
+        try await sharers.mia.share("Trip")
+        try await sharers.sync()
+        let backup = try await backUp(sharers.cloud)
+        try await sharers.mia.share("Walk")
+        try await sharers.sync()
+        try sharers.mia.edit { context in
+            let steep = try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "steep" })
+            try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "tags").add(steep)
+        }
+        try await sharers.sync()
+        try await sharers.cloud.restore(from: backup)
+        try await sharers.sync()
+        let new = try Device.sharing("new", try await sharers.cloud.addDevice("new", of: "mia"))
+        try await new.sync()
+        let tags = try new.read { try $0.post(titled: "Trip")?.mutableSetValue(forKey: "tags").count }
+        #expect(tags == 2)
+        #expect(try new.dump == sharers.mia.dump)
+    }
+
     /// The backup lacks the subscription and has the last change that the device knows, so that its token is valid.
     @Test func aDeviceSubscribesAgainWhenItConnectsAgain() async throws {
         let sharers = try await joined()
