@@ -164,4 +164,29 @@ import ValueSimulation
         #expect(!verdict.isTooLarge)
         #expect(replica.pendingRecords.isEmpty)
     }
+
+    /// The app was updated between a request and its response: the row lacks a value that the request had for another device's sake.
+    @Test func aFieldOfALaterVersionIsNoPartOfTheMergeBase() throws {
+        func mapping(_ attributes: String...) throws -> RecordMapping {
+            let post = Entity(name: "Post", attributes: attributes.map { Attribute(name: $0, type: .string) })
+            return RecordMapping(model: try ResolvedModel(Model(entities: [post])))
+        }
+        let before = try mapping("title"), after = try mapping("mood", "title")
+        let key = RowKey(store: 0, entity: 0, primaryKey: 1), mood = Field(.string("calm"))
+        var state = RecordState(recordName: "post-1", key: key, stage: .needsUpload, mark: 1)
+        state.ancestor.unapplied = ["CD_mood": mood]
+        var loaded = BatchPlan.Loaded()
+        loaded.rows[key] = Row(key: key, version: 1, values: [.string("Trip")])
+        let items = BatchPlan.plan(records: [state], links: [], loaded: loaded, mapping: before).items
+        let sent = try #require(items.first?.record)
+        #expect(sent.fields["CD_mood"] == mood)
+        var saved = sent
+        saved.recordChangeTag = "2"
+        let settled = ExportSettlement.settle(
+            items, outcomes: ["post-1": .saved(saved)], generation: 0, records: ["post-1": state], links: [:], mapping: after)
+        let base = try #require(settled.changes.records.first?.ancestor)
+        #expect(base.fields["CD_title"] == Field(.string("Trip")))
+        #expect(base.fields["CD_mood"] == nil)
+        #expect(base.unapplied == ["CD_mood": mood])
+    }
 }

@@ -205,7 +205,16 @@ extension RecordState {
             if let field = adopted.fields.removeValue(forKey: name) { adopted.unapplied[name] = field }
         }
         for name in record.fields.keys { withdraw(name) }
-        if !isNew { for name in ancestor.unapplied.keys { withdraw(name) } }
+        if isNew {
+            // Fields of a later version of the model were sent as they were. If the app was updated before the response, the model knows them,
+            // and the row still lacks them: as a part of the merge base they would look like values that the user cleared.
+            for (name, field) in ancestor.unapplied where sent[name] == field {
+                adopted.fields[name] = nil
+                adopted.unapplied[name] = field
+            }
+        } else {
+            for name in ancestor.unapplied.keys { withdraw(name) }
+        }
         if !ancestor.digests.isEmpty { adopted.digests = ancestor.digests.filter { adopted.fields.keys.contains($0.key) } }
         if !item.uploads.isEmpty || !item.digests.isEmpty { adopted.digests.merge(item.uploadedDigests) { _, sent in sent } }
         ancestor = adopted
