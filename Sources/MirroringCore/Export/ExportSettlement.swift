@@ -206,8 +206,8 @@ extension RecordState {
         }
         for name in record.fields.keys { withdraw(name) }
         if isNew {
-            // Fields of a later version of the model were sent as they were. If the app was updated before the response, the model knows them,
-            // and the row still lacks them: as a part of the merge base they would look like values that the user cleared.
+            // Fields of a later version of the model are sent unchanged. If the app is updated before the response arrives, its model has
+            // them and the row does not: in the merge base they would count as values that the user cleared.
             for (name, field) in ancestor.unapplied where sent[name] == field {
                 adopted.fields[name] = nil
                 adopted.unapplied[name] = field

@@ -93,8 +93,8 @@ package enum DeletedNames {
             + changes.removedRecords.filter { name in records[name].map { !$0.isRelocated || $0.isDeletedAtDestination } ?? true }
     }
 
-    /// Returns the names that an import in the home zone ends: a restored server has these records again, or another device has created them
-    /// again, and they are shown. Their later relocation is no earlier one that arrives late.
+    /// Returns the names that an import in the home zone removes from the list: a restored server has these records again, or another device
+    /// has created them again. A relocation that arrives afterwards is a later one.
     package static func ended(by plan: ImportPlan) -> [String] {
         plan.insertedNames + plan.bookkeeping.links.filter { $0.stage == .uploaded }.map(\.recordName)
     }
