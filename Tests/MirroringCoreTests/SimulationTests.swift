@@ -120,6 +120,9 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: 9_656_128) == [])
     }
 
+    /// The server deleted an object into which another one was merged here, and a link of the other one had arrived before.
+    @Test func aLessonOfLinksOfARekeyedObjectStaysLearnt() { #expect(FeatureWorld.violations(seed: 40_141_468) == []) }
+
     /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
     @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
     func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {

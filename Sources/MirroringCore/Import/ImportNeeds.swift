@@ -152,7 +152,9 @@ package struct ImportNeeds: Sendable {
             }
             wantRow(state.key)
             details.referred.append(state.key)
+            // The object may live on under the record of one that was merged into it.
             details.linkEnds.append(name)
+            details.linkEnds += state.merged.names.sorted()
         }
         for name in Set(loaded.successors.values).sorted() { if let state = loaded.records[name] { wantRow(state.key) } }
         for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }

@@ -60,9 +60,15 @@ struct LinkPass {
     /// Returns the changes of the store's links: a pair is linked while any join record for it exists and both its objects do.
     static func conclude(_ work: inout ImportWorkspace) -> [LinkIntent] {
         if work.links.isEmpty { return [] }
-        for name in work.objects.inserted { for link in work.links.touching(name) where link.isLive { work.links.touch(link.pair) } }
+        for name in work.objects.inserted { touchLinks(of: name, &work) }
+        // An object that was re-keyed has the record of one that was merged here, and had no row. Its links may have arrived before.
+        for name in Set(work.objects.renamed.values).sorted() { touchLinks(of: name, &work) }
         var seen: Set<LinkPair> = []
         return work.links.pairsTouched.compactMap { [work] pair in seen.insert(pair).inserted ? intent(for: pair, work) : nil }
+    }
+
+    private static func touchLinks(of name: String, _ work: inout ImportWorkspace) {
+        for link in work.links.touching(name) where link.isLive { work.links.touch(link.pair) }
     }
 
     private static func intent(for pair: LinkPair, _ work: ImportWorkspace) -> LinkIntent? {
@@ -72,7 +78,9 @@ struct LinkPass {
         guard let first = work.objects[present.first]?.key, let second = work.objects[present.second]?.key,
             work.rows.exists(first), work.rows.exists(second), link.accepts(first, second, in: work.mapping)
         else { return nil }
-        let isNewEnd = work.objects.inserted.contains(present.first) || work.objects.inserted.contains(present.second)
+        let isNewEnd = [present.first, present.second].contains { name in
+            work.objects.inserted.contains(name) || work.objects.renamed.values.contains(name)
+        }
         // A pair that was linked already is left as it is: this device may have unlinked it since.
         let isAddition = work.links.isLive(pair) || work.links.isLive(present),
             wasLinked = work.links.wasLive(pair) || work.links.wasLive(present)
