@@ -24,7 +24,8 @@ enum WithheldTable {
 }
 
 extension SyncMetadataReader {
-    /// Returns the withheld records that lack one of these names, directly or through other withheld records.
+    /// Returns the withheld records that lack one of these names, directly or through other withheld records. Of the names that each lacks,
+    /// the result has the one that it was found by.
     func incomplete(lacking names: [String]) throws -> [IncompleteRecord] {
         var records: [IncompleteRecord] = []
         var visited: Set<String> = []

@@ -209,6 +209,23 @@ extension MirrorFile {
         try gather(reader(writer, zone: zone.number).keys(), into: zone.number, writer, &related)
     }
 
+    /// Relocates objects that returned to the home zone from a lost share, and that the user connected with objects of another share.
+    /// Relationships between two shares were not sent; those between the home zone and a share are.
+    func gather(returned keys: [RowKey], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let anyZone = reader(writer)
+        var connected: [Int64: Set<RowKey>] = [:]
+        for key in keys {
+            for neighbour in try neighbours(of: key, changed: nil, writer) {
+                guard let zone = try anyZone.zone(of: neighbour), zone != MirrorZone.home else { continue }
+                connected[zone, default: []].insert(neighbour)
+            }
+        }
+        for (zone, keys) in connected.sorted(by: { $0.key < $1.key }) {
+            let inOrder = keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+            try gather(inOrder, into: zone, writer, &related)
+        }
+    }
+
     /// Relocates what this device alone connected with relocated objects whose records the home zone withheld until they were deleted.
     func gather(withheld names: [String], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         if names.isEmpty { return }
@@ -220,6 +237,7 @@ extension MirrorFile {
         }
     }
 
+    /// Relocates what is connected with these objects of a zone, and is in the home zone.
     private func gather(_ keys: [RowKey], into zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         let metadata = reader(writer, zone: zone)
         var nearby: [RowKey] = []

@@ -53,9 +53,8 @@ extension MirrorFile {
         let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
         if removal.marksEverythingUnsent { try metadata.forgetSent() }
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
-        if removal.takesBackRelocations {
-            try takeBackRelocations(from: metadata, isLost: removal.marksEverythingUnsent, writer)
-        }
+        var returned =
+            try removal.takesBackRelocations ? takeBackRelocations(from: metadata, isLost: removal.marksEverythingUnsent, writer) : []
         var keys = try removal.deletedRows == .all ? all : metadata.reader.keysOnServer()
         if let kind = removal.archivedBecause, !keys.isEmpty, !removed.isArchived {
             try archive(because: kind, writer)
@@ -73,7 +72,10 @@ extension MirrorFile {
         case .moveHome, .areDeleted:
             for key in keys { try metadata.removeRecord(of: key) }
             try metadata.removePendingRecordDeletions()
-            if removal.unsentObjects == .moveHome { try metadata.moveUnsent(to: MirrorZone.home) }
+            if removal.unsentObjects == .moveHome {
+                returned += try metadata.reader.keys()
+                try metadata.moveUnsent(to: MirrorZone.home)
+            }
             try metadata.removeEverything()
         }
         if removal.fetchesAgain {
@@ -81,14 +83,8 @@ extension MirrorFile {
         } else {
             try ZoneTable.remove(zone.number, writer)
         }
-        if removal.unsentObjects == .moveHome { try gatherReturned(writer, &related) }
+        try gather(returned: returned, writer, &related)
         removed.keys += keys + duplicates
-    }
-
-    /// Relocates objects that returned from a lost share, and that the user connected with objects of another share. Relationships between
-    /// two shares were not sent; those between the home zone and a share are.
-    private func gatherReturned(_ writer: StoreWriter, _ related: inout RelatedRows) throws {
-        for row in try ZoneTable.all(writer) where !row.zone.isHome { try gather(into: row.zone, writer, &related) }
     }
 
     /// Gives records of a share other names that participants created under the name of an object of the home zone.
@@ -134,7 +130,9 @@ extension MirrorFile {
     }
 
     /// Makes source records the current ones of objects that were relocated to a zone and have not arrived there.
-    private func takeBackRelocations(from zone: SyncMetadataWriter, isLost: Bool, _ writer: StoreWriter) throws {
+    ///
+    /// - Returns: The keys of the objects.
+    private func takeBackRelocations(from zone: SyncMetadataWriter, isLost: Bool, _ writer: StoreWriter) throws -> [RowKey] {
         let home = self.writer(writer, zone: MirrorZone.home)
         let keys = try zone.reader.keysNotArrived(from: MirrorZone.home)
         for key in keys {
@@ -143,6 +141,7 @@ extension MirrorFile {
             try home.write(source.takenBack(isLost: isLost))
         }
         if !keys.isEmpty { try zone.takeBackLinks(to: MirrorZone.home) }
+        return keys
     }
 
     /// Returns the unsent objects of a zone that require one of the rows that are deleted.

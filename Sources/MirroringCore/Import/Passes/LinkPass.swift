@@ -62,16 +62,17 @@ struct LinkPass {
         if work.links.isEmpty { return [] }
         for name in work.objects.inserted { touchLinks(of: name, &work) }
         // An object that was re-keyed has the record of one that was merged here, and had no row. Its links may have arrived before.
-        for name in Set(work.objects.renamed.values).sorted() { touchLinks(of: name, &work) }
+        let rekeyed = Set(work.objects.renamed.values)
+        for name in rekeyed.sorted() { touchLinks(of: name, &work) }
         var seen: Set<LinkPair> = []
-        return work.links.pairsTouched.compactMap { [work] pair in seen.insert(pair).inserted ? intent(for: pair, work) : nil }
+        return work.links.pairsTouched.compactMap { [work] pair in seen.insert(pair).inserted ? intent(for: pair, rekeyed, work) : nil }
     }
 
     private static func touchLinks(of name: String, _ work: inout ImportWorkspace) {
         for link in work.links.touching(name) where link.isLive { work.links.touch(link.pair) }
     }
 
-    private static func intent(for pair: LinkPair, _ work: ImportWorkspace) -> LinkIntent? {
+    private static func intent(for pair: LinkPair, _ rekeyed: Set<String>, _ work: ImportWorkspace) -> LinkIntent? {
         guard let link = work.mapping.links[pair.kind] else { return nil }
         // Re-keyed rows were linked under the old name.
         let present = pair.renamed(work.objects.renamed, isSymmetric: link.isSymmetric)
@@ -79,7 +80,7 @@ struct LinkPass {
             work.rows.exists(first), work.rows.exists(second), link.accepts(first, second, in: work.mapping)
         else { return nil }
         let isNewEnd = [present.first, present.second].contains { name in
-            work.objects.inserted.contains(name) || work.objects.renamed.values.contains(name)
+            work.objects.inserted.contains(name) || rekeyed.contains(name)
         }
         // A pair that was linked already is left as it is: this device may have unlinked it since.
         let isAddition = work.links.isLive(pair) || work.links.isLive(present),
