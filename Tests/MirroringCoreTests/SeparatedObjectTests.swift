@@ -98,7 +98,10 @@ import Testing
         #expect(target(plan) == .null)
     }
 
-    @Test func anObjectThatIsSeparatedNamesTheRecordThatSupersededIt() throws {
+    /// Returns the plan of a page in which the record `b`, which this device merged into `a`, has another name again.
+    ///
+    /// - Parameter blocked: Names of records with unique values of objects of other zones.
+    private func planSeparating(blocked: Set<String> = []) throws -> ImportPlan {
         var merged = separated
         merged.stage = .needsDelete
         let shared = try #require(mapping.uniqueValues(of: try row(tag, 1, "name", .string("trips"))).first)
@@ -112,13 +115,55 @@ import Testing
         loaded.rows = [key(tag, 1): try row(tag, 1, "name", .string("trips"))]
         loaded.existing = [key(tag, 1)]
         loaded.successors = ["b": "a"]
+        loaded.heldBack = blocked
         var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
         record.fields = ["CD_name": Field(.string("walks")), MirrorNames.entityNameField: Field(.string("Tag"))]
         let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
-        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        return ImportPlan.make(page, loaded: loaded, mapping: mapping)
+    }
+
+    @Test func anObjectThatIsSeparatedNamesTheRecordThatSupersededIt() throws {
+        let plan = try planSeparating()
         let new = try #require(plan.bookkeeping.records.first { $0.recordName == "b" })
         #expect(new.ancestor.unapplied[MirrorNames.separatedFrom] == Field(.string("a")))
         #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == [])
+        #expect(plan.bookkeeping.removedRecords == [])
+    }
+
+    /// An object of another zone has the name. The server rejected the deletion, which stayed pending, and nothing behind it was sent.
+    @Test func aWithheldObjectThatIsSeparatedIsNotDeleted() throws {
+        let plan = try planSeparating(blocked: ["b"])
+        #expect(plan.bookkeeping.incomplete.map(\.record.recordName) == ["b"])
+        #expect(plan.bookkeeping.removedRecords == ["b"])
+        #expect(!plan.bookkeeping.records.contains { $0.recordName == "b" })
+        #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == [])
+    }
+
+    /// Two new records list each other: the object of `c` lives on as `b`, which this device merged before, and is withheld.
+    @Test func aWithheldObjectThatIsReKeyedIsNotDeleted() throws {
+        var merged = separated
+        merged.stage = .needsDelete
+        let trips = try row(tag, 1, "name", .string("trips"))
+        let shared = try #require(mapping.uniqueValues(of: trips).first)
+        merged.ancestor = Ancestor(
+            fields: ["CD_name": Field(.string("trips"))],
+            unapplied: [MirrorNames.mergedFor: Field(.string(mapping.recordName(for: shared)))])
+        var loaded = ImportPlan.Loaded()
+        loaded.records = ["b": merged]
+        loaded.heldBack = ["b"]
+        func record(_ name: String, listing other: String) -> Record {
+            var record = Record(recordName: name, recordType: "CD_Tag", recordChangeTag: "5")
+            record.fields = ["CD_name": Field(.string("trips")), MirrorNames.entityNameField: Field(.string("Tag"))]
+            record.fields[MirrorNames.merged] = MergedNames([other]).text.map { Field(.string($0)) }
+            return record
+        }
+        let page = ImportPage(
+            records: [record("c", listing: "b"), record("b", listing: "c")], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        #expect(plan.bookkeeping.incomplete.map(\.record.recordName) == ["b"])
+        #expect(plan.bookkeeping.removedRecords == ["b"])
+        #expect(plan.bookkeeping.records.map(\.recordName) == ["c"])
+        #expect(plan.bookkeeping.records.first?.stage == .needsDelete)
     }
 
     /// The page deletes another object with the name of one that was never sent, which lives on under the record that was merged into it. A

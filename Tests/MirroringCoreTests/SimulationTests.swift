@@ -123,6 +123,10 @@ import ValueSimulation
     /// The server deleted an object into which another one was merged here, and a link of the other one had arrived before.
     @Test func aLessonOfLinksOfARekeyedObjectStaysLearnt() { #expect(FeatureWorld.violations(seed: 40_141_468) == []) }
 
+    /// A device merged a label that another device relocated, and withheld it when it had another name again: the deletion of the label
+    /// stayed pending, and the server rejected it forever.
+    @Test func aLessonOfAMergedLabelThatIsWithheldStaysLearnt() { #expect(FeatureWorld.violations(seed: 40_095_367) == []) }
+
     /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
     @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
     func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {

@@ -15,6 +15,8 @@ struct RecordLedger {
     private(set) var renamed: [String: String] = [:]
     /// Record names of the rows that the page inserts.
     private(set) var inserted = InsertedRecords()
+    /// Names of records that rows got from objects which were deleted or merged here: the device has metadata of these names.
+    private var replaced: Set<String> = []
 
     init(_ loaded: [String: RecordState]) {
         states = loaded
@@ -40,6 +42,7 @@ struct RecordLedger {
 
     /// Adds the record of a row that the page inserts.
     mutating func insert(_ state: RecordState) {
+        if states[state.recordName] != nil { replaced.insert(state.recordName) }
         put(state)
         inserted.append(state.recordName, state.key)
     }
@@ -50,14 +53,17 @@ struct RecordLedger {
         removed.append(name)
     }
 
-    /// Drops the record of a row that the page would have inserted.
+    /// Drops the record of a row that the page would have inserted. Metadata that it replaced are deleted: a pending deletion of the
+    /// withheld record, of an older version, would be rejected forever.
     mutating func dropInserted(_ name: String) {
         states[name] = nil
         inserted.remove(name)
+        if replaced.contains(name) { removed.append(name) }
     }
 
     /// Gives a row another record.
     mutating func rekey(_ key: RowKey, from old: String, to name: String) {
+        replaced.insert(name)
         names[key] = name
         renamed[old] = name
         inserted.rename(old, to: name)
