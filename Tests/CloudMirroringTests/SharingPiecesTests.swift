@@ -129,16 +129,12 @@ import Testing
         #expect(try await all.cloud.records(ofType: "CDMR").count == 3)
     }
 
-    @Test func aLinkThatCameBetweenTwoZonesIsThereOnceBothEndsAreInOne() async throws {
-        let all = try await Sharers()
-        try await all.plan()
-        _ = try await all.mia.share("Trip")
-        try await all.sync()
+    /// Sends a post, and its link with a tag of the share, to the home zone, as a device does that has not received the share.
+    private func linkNewPost(toTag name: String, _ all: Sharers) async throws {
         let tags = try await all.cloud.records(ofType: "CD_Tag").filter {
-            !$0.isDeleted && $0.fields["CD_name"] == Field(.string("holiday"))
+            !$0.isDeleted && $0.fields["CD_name"] == Field(.string(name))
         }
-        let holiday = try #require(tags.first).recordName
-        // As a device sends them that has not heard of the share: the tag is gone from there.
+        let tag = try #require(tags.first).recordName
         let client = CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
         let post = Record(
@@ -147,12 +143,27 @@ import Testing
         let link = Record(
             recordName: "link", recordType: "CDMR",
             fields: [
-                "CD_entityNames": Field(.string("Post:Tag")), "CD_recordNames": Field(.string("new:\(holiday)")),
+                "CD_entityNames": Field(.string("Post:Tag")), "CD_recordNames": Field(.string("new:\(tag)")),
                 "CD_relationships": Field(.string("tags:posts")),
             ])
         let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
         let request = ModifyRecordsRequest(operations: [post, link].map { RecordOperation(.create, $0) }, zoneID: home)
         _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
+    }
+
+    /// A tag of a participant brings no post of the owner to the share.
+    @Test func aLinkThatCameBetweenTwoZonesIsThereOnceBothEndsAreInOne() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        try await all.bo.join(try await all.mia.share("Trip"))
+        try await all.sync()
+        try all.bo.edit { context in
+            let trip = try Self.post("Trip", context), tag = context.insert("Tag", ["name": "sun"])
+            context.assign(tag, to: try #require(trip.objectID.persistentStore))
+            trip.mutableSetValue(forKey: "tags").add(tag)
+        }
+        try await all.sync()
+        try await linkNewPost(toTag: "sun", all)
         try await all.sync()
         for device in [all.mia, all.phone] { #expect(try device.dump.contains("Post  title New\n")) }
         // The phone moves it, with the link that waits; the other device hears of both.
@@ -160,10 +171,25 @@ import Testing
             try #require(try context.all("Attachment").first).setValue(try Self.post("New", context), forKey: "post")
         }
         try await all.phone.sync()
-        #expect(try all.phone.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
+        #expect(try all.phone.dump.contains("title New  attachments [\"Attachment\"]  tags [\"sun\"]"))
         try await all.sync()
         for device in [all.mia, all.phone] {
-            #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
+            #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"sun\"]"))
+        }
+    }
+
+    /// The link arrives on devices that know the tag in the share alone.
+    @Test func aPostFollowsALinkToATagThatItsOwnerShared() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        try await all.bo.join(try await all.mia.share("Trip"))
+        try await all.sync()
+        try await linkNewPost(toTag: "holiday", all)
+        try await all.sync()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] {
+            #expect(try device.dump.contains("title New  tags [\"holiday\"]"))
+            #expect(device.container.syncStatus.pendingCount == 0)
         }
     }
 

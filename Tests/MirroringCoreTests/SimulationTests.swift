@@ -127,6 +127,9 @@ import ValueSimulation
     /// stayed pending, and the server rejected it forever.
     @Test func aLessonOfAMergedLabelThatIsWithheldStaysLearnt() { #expect(FeatureWorld.violations(seed: 40_095_367) == []) }
 
+    /// A document was relocated while its device withheld a label of it. The label stayed in the home zone, and so did the link.
+    @Test func aLessonOfLinksThatArriveAfterARelocationStaysLearnt() { #expect(FeatureWorld.violations(seed: 50_152_015) == []) }
+
     /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
     @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
     func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {

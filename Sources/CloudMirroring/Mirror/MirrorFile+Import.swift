@@ -103,7 +103,9 @@ extension MirrorFile {
             try undoRelocations(of: page.deletions, writer)
             try forwardAwaited(after: page, writer)
         }
-        let withheld = try zone.isHome && metadata.hasIncomplete() ? page.deletions.filter { try metadata.isWithheld($0) } : []
+        let hasWithheld = try zone.isHome && metadata.hasIncomplete()
+        let withheld = try hasWithheld ? page.deletions.filter { try metadata.isWithheld($0) } : []
+        let released = try hasWithheld ? page.records.map(\.recordName).filter { try metadata.isWithheld($0) } : []
         try makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
         for need in details.assets {
@@ -131,6 +133,7 @@ extension MirrorFile {
             if isLast { connections = try repairOneToOne(suspects, &commit, writer) }
         }
         if zone.isHome { try forwardEdits(plan, writer, &related) }
+        try followLinks(ofReleased: released, writer, &related)
         try gather(withheld: withheld, writer, &related)
         try follow(connections, writer, &related)
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }

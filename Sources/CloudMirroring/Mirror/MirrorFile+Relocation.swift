@@ -324,15 +324,45 @@ extension MirrorFile {
         }
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         try follow(edits.connections, writer, &related)
-        for link in edits.links {
-            let ends = try [link.pair.first, link.pair.second].compactMap { try home.reader.record(named: $0) }
-            guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
-            for (end, other) in [(0, 1), (1, 0)] { try follow(ends[end].key, [ends[other].key], writer, &related) }
-            guard let zone = try home.reader.zone(of: ends[0].key), zone != MirrorZone.home else { continue }
-            try relocateLinks(of: link.pair.first, to: zone, mark: try writer.latestTransaction(), writer, &related)
-            // The page of the home zone had no positions of relocated members.
-            related.add(unsorted: ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) })
-            try sort(&related, in: zone, writer)
+        for link in edits.links { try follow(link, writer, &related) }
+    }
+
+    /// Relocates objects that the home zone withheld until now, and that links there join with relocated ones.
+    func followLinks(ofReleased names: [String], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        guard scope == .private, !names.isEmpty, try ZoneTable.all(writer).count > 1 else { return }
+        let home = reader(writer)
+        for name in names { for link in try home.links(touching: name) where link.isLive { try follow(link, writer, &related) } }
+    }
+
+    /// Relocates an object that a link of the home zone joins with a relocated one, and the link.
+    private func follow(_ link: LinkState, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let home = reader(writer)
+        let ends = try [link.pair.first, link.pair.second].compactMap { try home.record(named: $0) }
+        if ends.count == 1 { return try followRelocatedEnd(of: link, from: ends[0].recordName, writer, &related) }
+        if ends.isEmpty { return }
+        guard ends.contains(where: \.isRelocated) else { return }
+        for (end, other) in [(0, 1), (1, 0)] { try follow(ends[end].key, [ends[other].key], writer, &related) }
+        guard let zone = try home.zone(of: ends[0].key), zone != MirrorZone.home else { return }
+        try relocateLinks(of: link.pair.first, to: zone, mark: try writer.latestTransaction(), writer, &related)
+        // The page of the home zone had no positions of relocated members.
+        related.add(unsorted: ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) })
+        try sort(&related, in: zone, writer)
+    }
+
+    /// - Parameter name: The end of the link that the home zone has.
+    private func followRelocatedEnd(of link: LinkState, from name: String, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
+        let home = reader(writer)
+        // Most often the other end has not arrived.
+        if try home.currentZone(ofRecordNamed: link.pair.end(opposite: name)) == nil { return }
+        for row in try ZoneTable.all(writer) where !row.zone.isHome {
+            let share = reader(writer, zone: row.zone.number)
+            let key = try DeferredReferenceFollowers.linked(
+                by: link, mapping: mapping, home: { try home.record(named: $0) }, isWithheld: { try home.isWithheld($0) },
+                share: { try share.record(named: $0) })
+            if let key {
+                try relocate([key], to: row.zone.number, writer, &related)
+                return
+            }
         }
     }
 

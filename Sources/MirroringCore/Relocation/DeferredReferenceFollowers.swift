@@ -4,8 +4,8 @@
 import CloudWire
 package import ManagedModel
 
-/// Objects of the home zone that follow others to the zone of a share, because a deferred reference connects them: the device that
-/// relocated one end did not have the reference, or did not have the other end.
+/// Objects of the home zone that follow others to the zone of a share, because a deferred reference or a link connects them: the device
+/// that relocated one end did not have the reference, or did not have the other end.
 ///
 /// Participants of a share write its records. Such a record may not bring an object of the owner to the share, so the owner's record at
 /// one end has to vouch for the other: only the owner writes to the home zone.
@@ -46,13 +46,48 @@ package enum DeferredReferenceFollowers {
     ) rethrows -> [RowKey] {
         try references.compactMap { reference in
             guard let source = try home(reference.key.source), isFollower(source), let target = try share(reference.destination),
-                target.stage != .needsDelete, !mapping.isUnique(target.key.entityIndex),
-                isUnsent(target, by: source.modified?.userRecordName)
-                    || source.modified != nil && target.system.creator == source.modified?.userRecordName,
+                target.stage != .needsDelete, !mapping.isUnique(target.key.entityIndex), isOwners(target, as: source),
                 try home(reference.destination) == nil, try !isWithheld(reference.destination)
             else { return nil }
             return source.key
         }
+    }
+
+    /// Returns the object that a link of the home zone joins with a record of the share; nil if it stays.
+    ///
+    /// The device that relocated one end may withhold the other one: it does not relocate that, and sends the link to the home zone.
+    /// Devices that show the other end may have received the relocation before.
+    ///
+    /// The record of the share is this device's, unsent, or was created by the owner. One with unique values needs the relocation stamp of
+    /// the linked object: an equal object of the share has the same name.
+    ///
+    /// - Parameters:
+    ///   - link: A link of the home zone that arrived, or that belongs to an object which was withheld there until now.
+    ///   - home: Returns a record of the home zone.
+    ///   - isWithheld: Whether the home zone withholds a record.
+    ///   - share: Returns a record of the zone of the share.
+    package static func linked(
+        by link: LinkState, mapping: RecordMapping, home: (String) throws -> RecordState?, isWithheld: (String) throws -> Bool,
+        share: (String) throws -> RecordState?
+    ) rethrows -> RowKey? {
+        guard link.isLive else { return nil }
+        for name in [link.pair.first, link.pair.second] {
+            let other = link.pair.end(opposite: name)
+            guard let source = try home(name), isFollower(source), try home(other) == nil, try !isWithheld(other),
+                let target = try share(other), !target.isRelocated, target.stage != .needsDelete, isOwners(target, as: source),
+                !mapping.isUnique(target.key.entityIndex) || target.isRelocation(ofRecordNamed: other)
+            else { continue }
+            return source.key
+        }
+        return nil
+    }
+
+    /// Whether the owner of the home zone created a record of the share.
+    ///
+    /// - Parameter source: A record of the home zone.
+    private static func isOwners(_ target: RecordState, as source: RecordState) -> Bool {
+        isUnsent(target, by: source.modified?.userRecordName)
+            || source.modified != nil && target.system.creator == source.modified?.userRecordName
     }
 
     /// A record that this device sends again to a restored server may be a participant's.

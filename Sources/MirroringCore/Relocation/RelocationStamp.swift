@@ -130,6 +130,11 @@ extension RecordState {
         else { return false }
         return record.created.map { $0.timestamp <= seen } ?? true
     }
+
+    /// Returns `true` if the relocation stamp of this record names a record of the home zone.
+    func isRelocation(ofRecordNamed name: String) -> Bool {
+        RelocationStamp.ofHomeZone(Record(recordName: recordName, fields: ancestor.unapplied))?.name == name
+    }
 }
 
 extension EntityMapping {

@@ -73,6 +73,7 @@ extension Replica {
         of page: ImportPage, _ server: ServerModel, _ zone: Int64, _ resumed: [ResumedRelocation]
     ) {
         let (draft, loaded) = plan(page, server, zone)
+        let released = zone == MirrorZone.home && zones.count > 1 ? page.records.map(\.recordName).filter { home.withheld[$0] != nil } : []
         let plan = commit(draft, in: zone)
         resume(resumed, after: plan, zone)
         if zone != MirrorZone.home, !home.links.isEmpty, !home.links(touching: Set(plan.insertedNames)).isEmpty {
@@ -84,6 +85,7 @@ extension Replica {
         if zone == MirrorZone.home {
             deletedNames.subtract(DeletedNames.ended(by: plan))
             forwardEdits(plan)
+            if !released.isEmpty { followLinks(ofReleased: released) }
         }
     }
 

@@ -282,14 +282,32 @@ extension Replica {
             zones[zone].put(state)
         }
         follow(edits.connections)
-        for link in edits.links {
-            let ends = [link.pair.first, link.pair.second].compactMap { record(named: $0, in: MirrorZone.home) }
-            guard ends.count == 2, ends.contains(where: \.isRelocated) else { continue }
-            for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
-            guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { continue }
-            relocateLinks(of: [link.pair.first], to: zone)
-            // The page of the home zone had no positions of relocated members.
-            arrange(Set(ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) }), in: zone)
+        for link in edits.links { follow(link) }
+    }
+
+    /// Relocates objects that the home zone withheld until now, and that links there join with relocated ones.
+    mutating func followLinks(ofReleased names: [String]) {
+        for link in home.links(touching: Set(names)) where link.isLive { follow(link) }
+    }
+
+    /// Relocates an object that a link of the home zone joins with a relocated one, and the link.
+    private mutating func follow(_ link: LinkState) {
+        let ends = [link.pair.first, link.pair.second].compactMap { record(named: $0, in: MirrorZone.home) }
+        if ends.count == 1 { return followRelocatedEnd(of: link) }
+        guard ends.count == 2, ends.contains(where: \.isRelocated) else { return }
+        for (end, other) in [(0, 1), (1, 0)] { follow(ends[end].key, [ends[other].key]) }
+        guard let zone = zone(of: ends[0].key), zone != MirrorZone.home else { return }
+        relocateLinks(of: [link.pair.first], to: zone)
+        // The page of the home zone had no positions of relocated members.
+        arrange(Set(ends.flatMap { mapping.lists(of: $0.key, linkedBy: link.pair.kind) }), in: zone)
+    }
+
+    private mutating func followRelocatedEnd(of link: LinkState) {
+        for zone in zones.shares {
+            let key = DeferredReferenceFollowers.linked(
+                by: link, mapping: mapping, home: { record(named: $0, in: MirrorZone.home) }, isWithheld: { home.withheld[$0] != nil },
+                share: { record(named: $0, in: zone) })
+            if let key { return relocate([key], to: zone) }
         }
     }
 

@@ -9,7 +9,7 @@ import ValueSimulation
 
 private typealias Fixture = RelocationFixture
 
-/// Objects of the home zone that deferred references connect with records of a share.
+/// Objects of the home zone that deferred references or links connect with records of a share.
 @Suite struct DeferredReferenceFollowersTests {
     private let reference = ParkedRelationship(source: "attachment-5", relationship: "post", destination: "post-1")
     private let attachment = Fixture.key("Attachment", 5), post = Fixture.key("Post", 1)
@@ -108,12 +108,81 @@ private typealias Fixture = RelocationFixture
 
     /// An equal object of the share has the same name.
     @Test func aSourceDoesNotFollowARecordWithUniqueValues() throws {
+        #expect(sources(home: [attached()], share: Fixture.uploaded(), mapping: try Self.mappingWithUniqueTitles()) == [])
+    }
+
+    private static func mappingWithUniqueTitles() throws -> RecordMapping {
         var model = TestModel.model
         for index in model.entities.indices where model.entities[index].name == "Post" {
             model.entities[index].uniquenessConstraints = [["title"]]
         }
-        let mapping = RecordMapping(model: try ResolvedModel(model), allowing: [.uniquenessConstraints])
-        #expect(sources(home: [attached()], share: Fixture.uploaded(), mapping: mapping) == [])
+        return RecordMapping(model: try ResolvedModel(model), allowing: [.uniquenessConstraints])
+    }
+
+    // MARK: Links
+
+    private let tag = Fixture.key("Tag", 7)
+
+    /// Returns the object that a link of a post and a tag brings to the share.
+    private func linked(
+        home: [RecordState] = [Fixture.uploaded("tag-1", "Tag", 7)], share: [RecordState] = [Fixture.uploaded()],
+        mapping: RecordMapping = Fixture.mapping, stage: MirrorStage = .uploaded, isWithheld: Bool = false
+    ) -> RowKey? {
+        DeferredReferenceFollowers.linked(
+            by: Fixture.link("link-1", stage), mapping: mapping, home: { name in home.first { $0.recordName == name } },
+            isWithheld: { _ in isWithheld }, share: { name in share.first { $0.recordName == name } })
+    }
+
+    /// A device relocated a post, and withheld the tag: the link reached the home zone of devices that had received the relocation before.
+    @Test func aLinkedObjectFollowsARelocatedOne() {
+        #expect(linked() == tag)
+        #expect(linked(home: [Fixture.uploaded()], share: [Fixture.uploaded("tag-1", "Tag", 7)]) == post)
+    }
+
+    @Test func aLinkedObjectFollowsARecordThatThisDeviceRelocates() {
+        var state = Fixture.uploaded()
+        (state.changeTag, state.system) = (nil, RecordSystemFields())
+        #expect(linked(share: [state]) == tag)
+    }
+
+    @Test func aLinkedObjectDoesNotFollowARecordThatAParticipantMade() { #expect(linked(share: [created(by: "bo")]) == nil) }
+
+    @Test func aLinkedObjectDoesNotFollowADeletedRecord() {
+        var state = Fixture.uploaded()
+        state.stage = .needsDelete
+        #expect(linked(share: [state]) == nil)
+        #expect(linked(share: []) == nil)
+    }
+
+    @Test func anUnlinkedObjectStays() { #expect(linked(stage: .needsDelete) == nil) }
+
+    @Test func aLinkedObjectStaysWithARecordOfTheHomeZone() {
+        #expect(linked(home: [Fixture.uploaded("tag-1", "Tag", 7), Fixture.uploaded()]) == nil)
+        #expect(linked(isWithheld: true) == nil)
+    }
+
+    @Test func anObjectThatIsDeletedOrRelocatedIsNotRelocated() {
+        var deleted = Fixture.uploaded("tag-1", "Tag", 7)
+        deleted.stage = .needsDelete
+        #expect(linked(home: [deleted]) == nil)
+        var relocated = deleted
+        relocated.role = .source(isObjectDeleted: false)
+        #expect(linked(home: [relocated]) == nil)
+        #expect(linked(home: []) == nil)
+    }
+
+    /// An equal object of the share has the same name, and only a relocated one has a stamp.
+    @Test func aLinkedObjectFollowsARecordWithUniqueValuesIfThatWasRelocated() throws {
+        let mapping = try Self.mappingWithUniqueTitles()
+        #expect(linked(mapping: mapping) == nil)
+        func relocated(from source: String, zone: String = MirrorNames.zone) -> RecordState {
+            var state = Fixture.uploaded()
+            state.ancestor.unapplied = Fixture.arriving(source: source, zone: zone).fields.filter { $0.key == MirrorNames.moveReceipt }
+            return state
+        }
+        #expect(linked(share: [relocated(from: "post-1")], mapping: mapping) == tag)
+        #expect(linked(share: [relocated(from: "post-2")], mapping: mapping) == nil)
+        #expect(linked(share: [relocated(from: "post-1", zone: "another")], mapping: mapping) == nil)
     }
 }
 
