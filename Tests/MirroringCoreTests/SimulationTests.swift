@@ -130,6 +130,9 @@ import ValueSimulation
     /// A document was relocated while its device withheld a label of it. The label stayed in the home zone, and so did the link.
     @Test func aLessonOfLinksThatArriveAfterARelocationStaysLearnt() { #expect(FeatureWorld.violations(seed: 50_152_015) == []) }
 
+    /// A label was relocated with an unsent name, and merged with one of the home zone that had the name.
+    @Test func aLessonOfMergesAcrossZonesStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_175_158) == []) }
+
     /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
     @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
     func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {

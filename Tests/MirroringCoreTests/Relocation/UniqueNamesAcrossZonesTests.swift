@@ -11,7 +11,7 @@ private typealias Fixture = RelocationFixture
 /// Record names that follow from unique values: two objects may have one name, each in its zone.
 @Suite struct UniqueNamesAcrossZonesTests {
     private static let mapping: RecordMapping = {
-        var tag = Entity(name: "Tag", attributes: [Attribute(name: "name", type: .string)])
+        var tag = Entity(name: "Tag", attributes: [Attribute(name: "name", type: .string), Attribute(name: "color", type: .string)])
         tag.uniquenessConstraints = [["name"]]
         do { return RecordMapping(model: try ResolvedModel(Model(entities: [tag])), allowing: [.uniquenessConstraints]) } catch {
             preconditionFailure("the test model is valid: \(error)")
@@ -21,7 +21,12 @@ private typealias Fixture = RelocationFixture
     private let key = RowKey(store: 0, entity: 0, primaryKey: 1)
     private let other = RowKey(store: 0, entity: 0, primaryKey: 2)
 
-    private func row(_ key: RowKey, _ name: String) -> Row { Row(key: key, version: 1, values: [.string(name)]) }
+    private func row(_ key: RowKey, _ name: String) -> Row {
+        let entity = Self.mapping.model.entities[key.entityIndex]
+        var row = Row(key: key, version: 1, values: entity.defaultValues)
+        if case .slot(let slot)? = entity.location(of: "name") { row.values[slot] = .string(name) }
+        return row
+    }
 
     private func record(_ name: String = "tag", seen: Int64? = nil, created: Int64 = 0, changeTag: String = "b") -> Record {
         var record = Record(
@@ -163,6 +168,27 @@ private typealias Fixture = RelocationFixture
         source.role = .source(isObjectDeleted: false)
         source.stage = .needsDelete
         for zone in [0, 1] as [Int64] { #expect(neighbours(plan(record("swift"), source), zoneOfOther: zone).blocked == ["tag"]) }
+    }
+
+    /// A relocated object was renamed here. Its source record changed, and a record with that name arrived: the two were merged in the home
+    /// zone, and the object was never sent to the zone of the share.
+    @Test func aRelocatedRowIsNotMergedWithAnObjectOfItsSourceZone() {
+        var source = state(), changed = record(), equal = record("swift", changeTag: "c")
+        source.role = .source(isObjectDeleted: false)
+        source.stage = .needsDelete
+        changed.fields["CD_color"] = Field(.string("red"))
+        equal.recordName = "equal"
+        var loaded = ImportPlan.Loaded()
+        loaded.records["tag"] = source
+        // Renamed here.
+        loaded.rows[source.key] = row(source.key, "swift")
+        let page = ImportPage(records: [changed, equal], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: Self.mapping)
+        #expect(plan.deletedKeys == [])
+        #expect(plan.insertedNames == ["equal"])
+        let found = UniqueNeighbours(
+            of: plan, in: 0, owners: { $0.values == [.string("swift")] ? [source.key] : [] }, zoneOf: { $0 == source.key ? 1 : nil })
+        #expect(found.blocked.contains("equal"))
     }
 
     /// The object is shown by its record in another zone, and would be deleted there.

@@ -49,7 +49,7 @@ struct UniquenessPass {
 
     /// Makes a row the owner of its values, unless another row owns one of them: that row is returned.
     private static func claimValues(of key: RowKey, _ owners: inout [UniqueValues: RowKey], _ work: ImportWorkspace) -> RowKey? {
-        guard work.mapping.isUnique(key.entityIndex), let row = work.rows[key] else { return nil }
+        guard work.mapping.isUnique(key.entityIndex), let row = work.rows[key], !isInAnotherZone(key, work) else { return nil }
         for unique in work.mapping.uniqueValues(of: row) {
             // An owner may have been merged since.
             if let owner = owners[unique], owner != key, let other = work.rows[owner], work.mapping.uniqueValues(of: other).contains(unique) {
@@ -59,6 +59,11 @@ struct UniquenessPass {
             }
         }
         return nil
+    }
+
+    /// Whether the page has the source record of a relocated row only. Objects of different zones are never merged.
+    private static func isInAnotherZone(_ key: RowKey, _ work: ImportWorkspace) -> Bool {
+        work.objects.name(of: key).flatMap { work.objects[$0]?.isRelocated } ?? false
     }
 
     /// Whether a row survives rather than another one. The order is the same on every device: a record that the
