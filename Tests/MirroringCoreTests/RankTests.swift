@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ManagedModel
 import MirroringCore
 import Testing
 import ValueSimulation
@@ -134,6 +135,22 @@ import ValueSimulation
         #expect(list.names == ["b", "c", "a", "x"])
         #expect(list.rank() == 3)
         #expect(list.isInOrder)
+    }
+
+    /// A join record was sent without a position key, since another device had deleted the member. A third device had created an equal
+    /// object under its name, which was at another position there.
+    @Test func aMemberThatTheServerLacksGetsThePositionKeyOfAJoinRecord() {
+        func takes(_ stage: MirrorStage, isInJoinRecord: Bool) -> Bool {
+            let key = RowKey(store: 0, entity: 0, primaryKey: 1)
+            return RecordState(recordName: "a", key: key, stage: stage).takesPositionKey(isInJoinRecord: isInJoinRecord)
+        }
+        #expect(takes(.missing, isInJoinRecord: true))
+        #expect(!takes(.missing, isInJoinRecord: false))
+        for isInJoinRecord in [true, false] {
+            #expect(takes(.uploaded, isInJoinRecord: isInJoinRecord))
+            #expect(takes(.needsUpload, isInJoinRecord: isInJoinRecord))
+            #expect(!takes(.needsDelete, isInJoinRecord: isInJoinRecord))
+        }
     }
 
     @Test(arguments: ["", "V0000 1", "V00000", "é", "V:1", String(repeating: "V", count: 257)])

@@ -133,6 +133,9 @@ import ValueSimulation
     /// A label was relocated with an unsent name, and merged with one of the home zone that had the name.
     @Test func aLessonOfMergesAcrossZonesStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_175_158) == []) }
 
+    /// A join record of a deleted label was sent without a position, and another device had created the label again.
+    @Test func aLessonOfPositionsOfADeletedMemberStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_069_437) == []) }
+
     /// A full fetch returned the object that a deleted, withheld one required: it counted as returned as well.
     @Test(arguments: [20_108_701, 20_137_952] as [UInt64])
     func lessonsOfWithheldRecordsInAFullFetchStayLearnt(seed: UInt64) {

@@ -26,12 +26,13 @@ extension MirrorFile {
         let metadata = reader(writer, zone: zone)
         let keys = try writer.destinations(of: list.owner, toMany: list.relationship)
         let members = try metadata.ranking(of: keys, in: list)
+        let relationship = mapping.rankedName(list)
         for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
             // A member with a record in another zone gets its position key there.
             guard !members[index].name.isEmpty, let state = try metadata.record(of: keys[index]),
-                [.uploaded, .needsUpload].contains(state.stage)
+                state.takesPositionKey(isInJoinRecord: relationship == nil)
             else { continue }
-            if let relationship = mapping.rankedName(list) {
+            if let relationship {
                 try self.writer(writer, zone: zone).write(rank: rank.text, of: state.key, in: relationship)
                 try self.writer(writer, zone: zone).markForUpload(state.key, mark: mark)
             } else {

@@ -77,3 +77,19 @@ package enum Ranking {
         return rise.reversed()
     }
 }
+
+extension RecordState {
+    /// Returns `true` if a member of a list with this record may get a new position key.
+    ///
+    /// A record that the server lacks is not sent, but a join record with that member is. The object may return: another device may have
+    /// created an equal one, which has the record name.
+    ///
+    /// - Parameter isInJoinRecord: Whether the join record has the position key, and not the record of the member.
+    package func takesPositionKey(isInJoinRecord: Bool) -> Bool {
+        switch stage {
+        case .uploaded, .needsUpload: true
+        case .missing: isInJoinRecord
+        case .needsDelete: false
+        }
+    }
+}

@@ -78,12 +78,13 @@ extension Replica {
         let keys = destinations(of: list)
         orders[list] = keys
         let members = ranking(of: keys, in: list, zone: zone)
+        let relationship = mapping.rankedName(list)
         for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
             // A member with a record in another zone gets its position key there.
             guard !members[index].name.isEmpty, case (let number, var state)? = current(keys[index]),
-                [.uploaded, .needsUpload].contains(state.stage)
+                state.takesPositionKey(isInJoinRecord: relationship == nil)
             else { continue }
-            if let relationship = mapping.rankedName(list) {
+            if let relationship {
                 positions[state.key, default: [:]][relationship] = rank.text
                 state.stage = .needsUpload
                 state.mark = mark
