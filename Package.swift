@@ -496,3 +496,9 @@ where target.type != .plugin
             .enableUpcomingFeature("MemberImportVisibility"),
         ]
 }
+
+// A request passes some hundred asynchronous functions of the server: each runs where its caller runs, without a switch of executors.
+for target in package.targets
+where ["CloudConsole", "CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudService"].contains(target.name) {
+    target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault"))
+}

@@ -3,6 +3,7 @@
 
 import CloudWire
 import GRDB
+import GRDBSQLite
 
 /// The writer's cache of tables that rarely change: schemas, shares, quotas, subscriptions. Nearly every request
 /// asks for the same few rows.
@@ -22,6 +23,8 @@ final class WriterMemory: @unchecked Sendable {
         case changeSubscriptions(part: Int64)
         case queriedTypes(part: Int64)
         case changeLogEnd(part: Int64)
+        case counter(part: Int64)
+        case zone(part: Int64, name: String)
     }
 
     /// Distinguishes a cached nil from a missing value.
@@ -29,11 +32,11 @@ final class WriterMemory: @unchecked Sendable {
         let value: Value
     }
 
-    private static let keptMax = 1000
+    private static let keptMax = 4000
 
     private var known: [Key: Any] = [:]
     /// Rows changed by this connection when the memory was last true.
-    private var changes = 0
+    private var changes: Int32 = 0
     /// SQLite's number for what other connections committed.
     private var version: Int64?
 
@@ -50,9 +53,10 @@ final class WriterMemory: @unchecked Sendable {
     func forget() { known.removeAll() }
 
     func value<Value>(_ key: Key, _ db: Database, _ read: () throws -> Value) rethrows -> Value {
-        if changes != db.totalChangesCount {
+        let now = Self.changes(of: db)
+        if changes != now {
             forget()
-            changes = db.totalChangesCount
+            changes = now
         }
         if let read = known[key] as? Read<Value> { return read.value }
         let value = try read()
@@ -63,15 +67,18 @@ final class WriterMemory: @unchecked Sendable {
 
     /// Stores the value of a key after a write in ``keeping(_:_:)``.
     func set<Value>(_ key: Key, _ value: Value, _ db: Database) {
-        guard changes == db.totalChangesCount else { return }
+        guard changes == Self.changes(of: db) else { return }
         if known.count >= Self.keptMax { forget() }
         known[key] = Read(value: value)
     }
 
     /// Makes changes that leave the values here valid. A caller that changes one stores it again.
     func keeping<Value>(_ db: Database, _ write: () throws -> Value) rethrows -> Value {
-        let isTrue = changes == db.totalChangesCount
-        defer { if isTrue { changes = db.totalChangesCount } }
+        let isTrue = changes == Self.changes(of: db)
+        defer { if isTrue { changes = Self.changes(of: db) } }
         return try write()
     }
+
+    /// Rows changed by the connection since it was opened.
+    private static func changes(of db: Database) -> Int32 { sqlite3_total_changes(db.sqliteConnection) }
 }

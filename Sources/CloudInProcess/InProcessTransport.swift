@@ -143,7 +143,8 @@ package final class InProcessTransport: CloudTransport {
             }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         return ServiceRequest(
-            method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
+            method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
+            headers: RequestHeaders(headers),
             body: .bytes(body), baseURL: InProcessCloud.baseURL)
     }
 

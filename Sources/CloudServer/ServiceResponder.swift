@@ -50,10 +50,10 @@ package struct ServiceResponder: HTTPResponder {
 
     private func answer(to request: Request, _ context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
-        var headers = [String: String](minimumCapacity: request.headers.count)
-        for field in request.headers { headers[field.name.canonicalName] = field.value }
+        var headers = RequestHeaders(capacity: request.headers.count)
+        for field in request.headers { headers.append(field.name.canonicalName, field.value) }
         let path = request.uri.path
-        let hosts = [request.head.authority].compactMap(\.self) + (Self.host.map { request.headers[values: $0] } ?? [])
+        let hosts = [request.head.authority].compactMap(\.self) + headers.values(of: "host")
         guard case .accepted(let scheme, let authority) = hostRule.verdict(hosts: hosts, scheme: scheme(of: request)) else {
             return refusal(hosts: hosts)
         }
@@ -67,13 +67,13 @@ package struct ServiceResponder: HTTPResponder {
             method: request.method.rawValue, path: path, query: request.uri.query ?? "", headers: headers,
             body: .stream(PacedBody(reader: reader)),
             baseURL: "\(scheme)://\(authority)",
-            network: network(of: request, context))
+            network: network(headers, context))
         if let page = await pages?.respond(to: incoming) {
             let duration = ContinuousClock.now - start
             metrics.count(endpoint: page.endpoint, status: page.status, took: duration)
             // The log has page requests that sign in or change data, not those that read.
             if request.method != .get { log(page, took: duration, in: headers["traceparent"].flatMap(TraceParent.init)) }
-            return response(to: page, incoming, unread: unread(reader, of: request))
+            return response(to: page, incoming, unread: unread(reader, headers))
         }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
@@ -88,12 +88,12 @@ package struct ServiceResponder: HTTPResponder {
                 path: path, client: ClientKind(userAgent: headers["user-agent"])))
         // Closes the listener with its connection. Otherwise it would queue notifications until the next write failed.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
-        return response(to: answer, incoming, unread: unread(reader, of: request))
+        return response(to: answer, incoming, unread: unread(reader, headers))
     }
 
     /// The reader of the request's body, if the service left part of it unread.
-    private func unread(_ reader: BodyReader, of request: Request) -> BodyReader? {
-        let hasBody = request.headers[.transferEncoding] != nil || request.headers[.contentLength].map { $0 != "0" } == true
+    private func unread(_ reader: BodyReader, _ headers: RequestHeaders) -> BodyReader? {
+        let hasBody = headers["transfer-encoding"] != nil || headers["content-length"].map { $0 != "0" } == true
         return hasBody && !reader.isAtEnd ? reader : nil
     }
 
@@ -110,7 +110,6 @@ package struct ServiceResponder: HTTPResponder {
             body: ResponseBody(byteBuffer: ByteBuffer(string: await metrics.text())))
     }
 
-    private static let host = HTTPFields.Element.Name("Host")
     private static let forwardedProto = HTTPFields.Element.Name("X-Forwarded-Proto")
 
     /// The scheme of the client's connection, which a proxy reports. A client that forges it changes only the URLs in its own
@@ -132,18 +131,24 @@ package struct ServiceResponder: HTTPResponder {
             body: ResponseBody(byteBuffer: ByteBuffer(string: sentence + "\n")))
     }
 
-    private static let forwardedFor = HTTPFields.Element.Name("X-Forwarded-For")
-
     /// The network prefix of the client, which shares one rate limit. It is never logged.
-    private func network(of request: Request, _ context: ServiceContext) -> String {
-        proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?
-            .network ?? ""
+    private func network(_ headers: RequestHeaders, _ context: ServiceContext) -> String {
+        proxies.sender(NetworkAddress(context.remoteAddress), forwarded: headers.values(of: "x-forwarded-for"))?.network ?? ""
     }
+
+    /// Names of nearly all responses: to check a name takes longer than to find it.
+    private static let names = Dictionary(
+        uniqueKeysWithValues: [
+            HeaderNames.contentType, HeaderNames.requestUUID, HeaderNames.version, HeaderNames.capabilities, HeaderNames.rateLimit,
+            HeaderNames.rateLimitRemaining, HeaderNames.rateLimitReset,
+        ].compactMap { text in HTTPFields.Element.Name(text).map { (text, $0) } })
 
     private func response(to answer: ServiceResponse, _ request: ServiceRequest, unread: BodyReader?) -> Response {
         var headers = HTTPFields()
+        headers.reserveCapacity(answer.headers.count + SecurityHeaders.countMax)
         for (name, value) in answer.headers {
-            if let name = HTTPFields.Element.Name(name) { headers[name] = value }
+            guard let name = Self.names[name] ?? HTTPFields.Element.Name(name) else { continue }
+            if headers.contains(name) { headers[name] = value } else { headers.append(HTTPFields.Element(name: name, value: value)) }
         }
         if case .file = answer.body { SecurityHeaders.addToFile(&headers) }
         var answer = answer

@@ -15,7 +15,7 @@ package struct ServiceRequest: Sendable {
     /// What stands after the path's `?`, as it came.
     package var query: String
     /// By lower-case name.
-    package var headers: [String: String]
+    package var headers: RequestHeaders
     package var body: Body
     /// Where the caller reached this server, such as `http://127.0.0.1:8080`.
     package var baseURL: String
@@ -25,7 +25,7 @@ package struct ServiceRequest: Sendable {
     package internal(set) var requestUUID = ""
 
     package init(
-        method: String, path: String, query: String = "", headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String,
+        method: String, path: String, query: String = "", headers: RequestHeaders = [:], body: Body = .bytes([]), baseURL: String,
         network: String = ""
     ) {
         self.method = method
@@ -37,5 +37,5 @@ package struct ServiceRequest: Sendable {
         self.network = network
     }
 
-    package func header(_ name: String) -> String? { headers[name.lowercased()] }
+    package func header(_ name: String) -> String? { headers[name] }
 }

@@ -252,7 +252,7 @@ import Testing
             let answer = await village.service.respond(
                 to: ServiceRequest(
                     method: "GET", path: "/database/1/\(Village.container)/development/public/users/caller",
-                    query: "ckAPIToken=\(token)", headers: headers, baseURL: "http://tarn.example"))
+                    query: "ckAPIToken=\(token)", headers: RequestHeaders(headers), baseURL: "http://tarn.example"))
             guard case .bytes(let bytes) = answer.body else { return "" }
             let address = try #require(try WireError(json: bytes).redirectURL)
             return String(address.dropFirst("http://tarn.example".count))

@@ -22,7 +22,8 @@ import Testing
         let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
         let response = await village.service.respond(
             to: ServiceRequest(
-                method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", headers: headers, body: .bytes(body),
+                method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", headers: RequestHeaders(headers),
+                body: .bytes(body),
                 baseURL: "http://tarn.example", network: network))
         guard case .bytes(let bytes) = response.body else { return (response.status, []) }
         return (response.status, bytes)

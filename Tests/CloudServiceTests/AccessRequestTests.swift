@@ -21,7 +21,8 @@ import Testing
             containerIdentifier: Village.container, environment: .development, scope: scope, operation: operation)
         let answer = await who.village.service.respond(
             to: ServiceRequest(
-                method: "POST", path: path.path, headers: headers, body: .bytes(message.encoded()), baseURL: "http://tarn.example"))
+                method: "POST", path: path.path, headers: RequestHeaders(headers), body: .bytes(message.encoded()),
+                baseURL: "http://tarn.example"))
         guard case .bytes(let body) = answer.body, answer.status == 200 else { throw WireError(.internalError, "no answer") }
         return try Response(json: body)
     }

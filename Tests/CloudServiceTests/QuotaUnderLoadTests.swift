@@ -111,7 +111,7 @@ import Testing
                 group.addTask {
                     // Whole files, and files of which only a part arrives.
                     let isPart = index.isMultiple(of: 3)
-                    let headers = isPart ? ["upload-offset": "0", "upload-complete": "?0"] : [:]
+                    let headers: RequestHeaders = isPart ? ["upload-offset": "0", "upload-complete": "?0"] : [:]
                     let request = ServiceRequest(
                         method: isPart ? "PATCH" : "POST", path: path, headers: headers, body: .bytes(bytes), baseURL: "http://tarn.example"
                     )

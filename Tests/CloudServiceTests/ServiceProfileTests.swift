@@ -35,7 +35,8 @@ import Testing
             let items = "ckAPIToken=\(apiToken)" + (token.map { "&ckWebAuthToken=\(QueryItems.encode($0))" } ?? "")
             return await village.service.respond(
                 to: ServiceRequest(
-                    method: method, path: path, query: items, headers: headers, body: .bytes(body), baseURL: "http://tarn.example"))
+                    method: method, path: path, query: items, headers: RequestHeaders(headers), body: .bytes(body),
+                    baseURL: "http://tarn.example"))
         }
 
         /// Sends a request with the token of the last response.

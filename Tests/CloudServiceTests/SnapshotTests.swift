@@ -67,7 +67,8 @@ import Testing
             containerIdentifier: Village.container, environment: .development, scope: scope, operation: .zoneSnapshot)
         return await villager.village.service.respond(
             to: ServiceRequest(
-                method: "GET", path: path.path, query: "id=\(identifier)", headers: headers, baseURL: "http://tarn.example"))
+                method: "GET", path: path.path, query: "id=\(identifier)", headers: RequestHeaders(headers), baseURL: "http://tarn.example")
+        )
     }
 
     private static func bytes(_ response: ServiceResponse) async throws -> [UInt8] {

@@ -85,6 +85,8 @@ package struct ChangeLogEntry: Hashable, Sendable {
 
     /// Removes names that no earlier change of the entry has once the limit of their bytes is reached.
     private mutating func boundNames() {
+        let bytesOfAll = changes.reduce(0) { $1.fields.reduce($0) { $0 + $1.utf8.count } }
+        guard bytesOfAll > Self.nameBytesMax else { return }
         var known: Set<String> = []
         var bytes = 0
         for index in changes.indices {
@@ -146,25 +148,45 @@ package struct StoredChanges: WireMessage {
     }
 
     package func write(to writer: inout JSONWriter) {
-        let names = Set(changes.flatMap(\.fields)).sorted()
-        let places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
+        let (names, places) = fieldPlaces
         writer.object { writer in
             // Names come first: a reader needs them for the changes.
             writer.key("fields")
             writer.array(names) { $0.value($1) }
             writer.key("changes")
-            writer.array(changes) { writer, change in
+            writer.array(zip(changes, places)) { writer, item in
+                let (change, places) = item
                 writer.object { writer in
                     writer.member("number", change.number)
                     writer.member("previous", change.previous)
                     writer.member("kind", change.kind.rawValue)
                     if !change.fields.isEmpty {
                         writer.key("fields")
-                        writer.array(change.fields.compactMap { places[$0] }) { $0.value(Int64($1)) }
+                        writer.array(places) { $0.value(Int64($1)) }
                     }
                     if change.fieldsOmitted > 0 { writer.member("omitted", change.fieldsOmitted) }
                 }
             }
         }
+    }
+
+    /// The names of all fields, and for each change the positions of its own. Nearly always all changes have the same fields.
+    private var fieldPlaces: (names: [String], places: [[Int]]) {
+        var names = changes.first?.fields ?? []
+        var known: [String: Int] = [:]
+        var last = (fields: names, places: Array(names.indices))
+        let places = changes.map { change in
+            guard change.fields != last.fields else { return last.places }
+            if known.isEmpty { known = Dictionary(uniqueKeysWithValues: zip(names, names.indices)) }
+            last.fields = change.fields
+            last.places = change.fields.map { name in
+                if let place = known[name] { return place }
+                known[name] = names.count
+                names.append(name)
+                return names.count - 1
+            }
+            return last.places
+        }
+        return (names, places)
     }
 }

@@ -71,6 +71,7 @@ struct RecordBatch {
                 decisions.append(.failure(error))
             }
         }
+        guard ReferenceCheck.isNeeded(for: decisions) else { return }
         let names = operations.map(\.record.recordName)
         var references = ReferenceCheck(stored, asked: names, zone: zone, unit, engine.limits)
         try references.settle(names, &decisions)
@@ -103,7 +104,8 @@ struct RecordBatch {
                 case .success(.nothing), .failure: false
                 }
             } + cascaded.count
-        var number = changes == 0 ? 0 : try unit.raiseCounter(by: changes) - Int64(changes)
+        var usage = StoredBytes(records: recordBytes)
+        var number = changes == 0 ? 0 : try unit.raiseCounter(by: changes, adding: usage) - Int64(changes)
         var written: [StoredRecord] = []
         var links: [String: Int] = [:]
         for (operation, decision) in zip(operations, decisions) {
@@ -136,10 +138,6 @@ struct RecordBatch {
             count(old, by: -1, in: &links)
         }
         guard changes > 0 else { return 0 }
-        var usage = StoredBytes()
-        for record in written.map(\.record) {
-            usage.records += size(record.isDeleted ? nil : record) - size(present(record.recordName))
-        }
         events = written.map { RecordEvent(old: present($0.record.recordName), new: $0.record.isDeleted ? nil : $0.record) }
         for (recordType, fields) in schema.added.sorted(by: { $0.key < $1.key }) {
             try unit.learn(fields, ofType: recordType)
@@ -151,16 +149,17 @@ struct RecordBatch {
             before[name].flatMap { $0.record.isDeleted ? nil : $0.record }
         }
         news = effects.news
-        usage.records += effects.bytes
+        var others = StoredBytes(records: effects.bytes)
         try engine.log(logged + effects.deletions, in: unit, call)
         links = links.filter { $0.value != 0 }
-        if !links.isEmpty { usage.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
+        if !links.isEmpty { others.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
+        usage += others
         var zone = zone
         zone.change = effects.change
         if cascaded.isEmpty, left.isEmpty, effects.change == number { lastOwnChange = number }
         zone.usage += usage
         try unit.save(zone, at: call.now)
-        if usage != StoredBytes() { try unit.addUsage(usage) }
+        if others != StoredBytes() { try unit.addUsage(others) }
         try updateIndexes(written)
         let references = written.flatMap { $0.record.referenceChanges(after: present($0.record.recordName)) }
         if !references.isEmpty { try unit.apply(references, in: zone.key) }
@@ -178,6 +177,18 @@ struct RecordBatch {
             }
             return ChangeLogEntry.Change(number: item.change, previous: previous, kind: cascaded.contains(name) ? .cascaded : .deleted)
         }
+    }
+
+    /// Bytes of records that the accepted decisions add.
+    private var recordBytes: Int64 {
+        let added = decisions.reduce(0 as Int64) { sum, decision in
+            switch decision {
+            case .success(.save(let record)): sum + size(record) - size(present(record.recordName))
+            case .success(.delete(let old)): sum - size(old)
+            case .success(.nothing), .failure: sum
+            }
+        }
+        return cascaded.reduce(added) { $0 - size($1.record) }
     }
 
     private func size(_ record: Record?) -> Int64 { record.map { Int64(RecordSize.bytes(of: $0)) } ?? 0 }

@@ -58,6 +58,7 @@ enum RecordDecision {
 
     private static func created(_ incoming: Record) throws(WireError) -> Record {
         if let error = NameChecks.recordType(incoming.recordType) ?? NameChecks.newRecord(incoming) { throw error }
+        guard incoming.fields.values.contains(where: { $0.value == nil }) else { return incoming }
         var record = incoming
         record.fields = incoming.fields.filter { $0.value.value != nil }
         return record

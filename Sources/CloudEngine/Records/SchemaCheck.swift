@@ -36,6 +36,7 @@ struct SchemaCheck {
         if unknownTypes.contains(recordType), !growsByUse {
             throw WireError(.badRequest, "record type '\(recordType)' is not in the production schema")
         }
+        if let schema = known[recordType], record.fields.allSatisfy({ fits($0.value, schema[$0.key]) }) { return }
         var fields = record.fields
         var new: [String: FieldSchema] = [:]
         for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
@@ -77,6 +78,13 @@ struct SchemaCheck {
         if unknownTypes.contains(recordType) || !new.isEmpty {
             added[recordType, default: [:]].merge(new) { old, _ in old }
         }
+    }
+
+    /// Whether a field needs neither conversion nor an addition to the schema, as nearly all do.
+    private func fits(_ field: Field, _ expected: FieldSchema?) -> Bool {
+        guard let value = field.value else { return true }
+        guard let expected, expected.isEncrypted || !field.isEncrypted, !isPublic || !field.isEncrypted else { return false }
+        return expected.type == Self.typeName(of: value) && Self.isOnTheGlobe(value)
     }
 
     /// Whether a location is on the globe: otherwise it has no distance, and no position in an index.

@@ -20,14 +20,16 @@ struct ReferenceLink: Hashable {
 extension Record {
     /// References with an action, those in lists included.
     var actingReferences: [RecordReference] {
-        fields.values.flatMap { field -> [RecordReference] in
+        var found: [RecordReference] = []
+        for field in fields.values {
             switch field.value {
-            case .reference(let reference): [reference]
+            case .reference(let reference) where reference.action != .none: found.append(reference)
             case .list(let elements, of: .reference):
-                elements.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
-            default: []
+                for case .reference(let reference) in elements where reference.action != .none { found.append(reference) }
+            default: break
             }
-        }.filter { $0.action != .none }
+        }
+        return found
     }
 
     var links: Set<ReferenceLink> {

@@ -42,6 +42,17 @@ struct ReferenceCheck {
             nativeCode: .limitExceeded)
     }
 
+    /// Whether a decision may break a promise: any deletion, and a save of a record with a parent or a reference with an action.
+    static func isNeeded(for decisions: [Result<RecordDecision, WireError>]) -> Bool {
+        decisions.contains { decision in
+            switch decision {
+            case .success(.save(let record)): record.sharing.parent?.isEmpty == false || !record.actingReferences.isEmpty
+            case .success(.delete): true
+            case .success(.nothing), .failure: false
+            }
+        }
+    }
+
     // MARK: Saves
 
     /// Rejects saves with missing targets, and then those that relied on a rejected one.

@@ -6,7 +6,9 @@ package import CloudWire
 /// Changes one partition. All or nothing; nothing is visible to others before the commit.
 package protocol PartitionWriter: PartitionReader {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
-    func raiseCounter(by count: Int) throws -> Int64
+    ///
+    /// - Parameter usage: Added to the usage of the partition, as by ``addUsage(_:)``: both are in one row.
+    func raiseCounter(by count: Int, adding usage: StoredBytes) throws -> Int64
 
     /// Stores a zone under its name, in place of the one that has the name.
     func save(_ zone: StoredZone, at now: Int64) throws
@@ -105,4 +107,8 @@ package protocol PartitionWriter: PartitionReader {
     /// Groups of a user's devices with staged requests. The first is the one to which nothing was added for the longest time.
     func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup]
     func removeStaged(_ group: StagedGroupKey) throws
+}
+
+extension PartitionWriter {
+    func raiseCounter(by count: Int) throws -> Int64 { try raiseCounter(by: count, adding: StoredBytes()) }
 }

@@ -113,15 +113,15 @@ extension PostgresUnit {
     }
 
     /// The row is locked, so the number is known before the server stores it.
-    func raiseCounter(by count: Int) throws -> Int64 {
-        change { $0.counter += Int64(count) }
+    func raiseCounter(by count: Int, adding usage: StoredBytes) throws -> Int64 {
+        change {
+            $0.counter += Int64(count)
+            $0.usage += usage
+        }
         return loaded.counter
     }
 
     func addUsage(_ difference: StoredBytes) throws {
-        change {
-            $0.usage.records += difference.records
-            $0.usage.assets += difference.assets
-        }
+        change { $0.usage += difference }
     }
 }

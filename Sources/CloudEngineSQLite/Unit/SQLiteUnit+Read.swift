@@ -35,7 +35,9 @@ extension SQLiteUnit {
 
     func zone(named name: String) throws -> StoredZone? {
         guard let part else { return nil }
-        return try rows(Self.zoneColumns + " WHERE part = ? AND name = ?", [part, name]).first.map(Self.zone)
+        return try remembered(.zone(part: part, name: name)) {
+            try row(Self.zoneColumns + " WHERE part = ? AND name = ?", [part, name]).map(Self.zone)
+        }
     }
 
     func zones() throws -> [StoredZone] {

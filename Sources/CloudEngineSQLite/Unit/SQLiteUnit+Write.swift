@@ -7,13 +7,19 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteUnit {
-    func raiseCounter(by count: Int) throws -> Int64 {
-        let counter: Int64? = try keeping {
-            try writtenRow("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]).map {
-                $0[0]
-            }
+    func raiseCounter(by count: Int, adding usage: StoredBytes) throws -> Int64 {
+        let before: Int64? = try remembered(.counter(part: writtenPart)) {
+            try row("SELECT counter FROM partitions WHERE part = ?", [writtenPart]).map { $0[0] }
         }
-        guard let counter else { throw StorageFailure(.corrupt, "a partition has no row") }
+        guard let before else { throw StorageFailure(.corrupt, "a partition has no row") }
+        let counter = before + Int64(count)
+        // Without RETURNING, for which SQLite fills a table of its own.
+        try keeping {
+            try run(
+                "UPDATE partitions SET counter = ?, record_bytes = record_bytes + ?, asset_bytes = asset_bytes + ? WHERE part = ?",
+                [counter, usage.records, usage.assets, writtenPart])
+        }
+        remember(Int64?.some(counter), as: .counter(part: writtenPart))
         return counter
     }
 
@@ -30,7 +36,10 @@ extension SQLiteUnit {
                     zone.usage.assets, writtenPart, zone.key, zone.name,
                 ])
         }
-        guard db.changesCount == 0 else { return }
+        guard db.changesCount == 0 else {
+            remember(StoredZone?.some(zone), as: .zone(part: writtenPart, name: zone.name))
+            return
+        }
         try run(
             """
             INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at, reason, record_bytes, asset_bytes)

@@ -82,14 +82,6 @@ struct SQLiteUnit: PartitionWriter {
         return try memory.keeping(db, write)
     }
 
-    /// The first row that a statement that writes returns.
-    func writtenRow(_ sql: String, _ arguments: Arguments) throws -> StoredRow? {
-        try clock?.check()
-        clock?.isWriting = true
-        defer { clock?.isWriting = false }
-        return try db.row(sql, arguments)
-    }
-
     func rows(_ sql: String, _ arguments: Arguments) throws -> [StoredRow] {
         try clock?.check()
         return try db.rows(sql, arguments)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import CloudWire
 import SystemSupport
 
@@ -32,10 +33,10 @@ package struct OperationsAccess: Hashable, Sendable {
     ///   - isLocal: The peer is on this machine.
     ///   - isLoopbackHost: `Host` names this machine by its loopback address, which no rebound DNS name does.
     ///   - headers: By lower-case name.
-    func allows(isLocal: Bool, isLoopbackHost: Bool, headers: [String: String]) -> Bool {
+    func allows(isLocal: Bool, isLoopbackHost: Bool, headers: RequestHeaders) -> Bool {
         if scope == .all { return true }
         if scope == .local, isLocal, isLoopbackHost {
-            let isForwarded = headers.keys.contains { $0.hasPrefix("x-forwarded-") || Self.gatewayHeaders.contains($0) }
+            let isForwarded = headers.names.contains { $0.hasPrefix("x-forwarded-") || Self.gatewayHeaders.contains($0) }
             if !isForwarded { return true }
         }
         guard let token, let given = headers["authorization"].flatMap(HeaderNames.token(inAuthorization:)) else { return false }

@@ -13,6 +13,8 @@ enum SecurityHeaders {
         // Pages set a policy of their own. Anything else, such as an asset that is an HTML file, runs nothing.
         ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
     ].compactMap { name, value in HTTPFields.Element.Name(name).map { HTTPFields.Element(name: $0, value: value) } }
+    /// Headers that ``add(to:isSecure:)`` adds at most.
+    static let countMax = fields.count + 2
     private static let resourcePolicy = HTTPFields.Element.Name("Cross-Origin-Resource-Policy")
     private static let strictTransport = HTTPFields.Element.Name("Strict-Transport-Security")
     private static let disposition = HTTPFields.Element.Name("Content-Disposition")
@@ -21,10 +23,11 @@ enum SecurityHeaders {
     ///
     /// - Parameter isSecure: The request came over TLS.
     static func add(to headers: inout HTTPFields, isSecure: Bool) {
-        for field in fields where !headers.contains(field.name) { headers.append(field) }
-        if let resourcePolicy, !headers.contains(resourcePolicy) {
+        let present = headers.map(\.name)
+        for field in fields where !present.contains(field.name) { headers.append(field) }
+        if let resourcePolicy, !present.contains(resourcePolicy) {
             // The policy doesn't concern CORS requests. Pages of other origins load `cloudkit.js` without CORS.
-            let value = headers.contains(.accessControlAllowOrigin) ? "cross-origin" : "same-origin"
+            let value = present.contains(.accessControlAllowOrigin) ? "cross-origin" : "same-origin"
             headers.append(HTTPFields.Element(name: resourcePolicy, value: value))
         }
         if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }

@@ -140,8 +140,8 @@ struct FileInForm: AsyncSequence, Sendable {
         var pieces: any AsyncIteratorProtocol<[UInt8], any Error>
         var reader: MultipartReader
 
-        mutating func next() async throws -> [UInt8]? {
-            guard let piece = try await pieces.next() else {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+            guard let piece = try await pieces.next(isolation: actor) else {
                 try reader.checkEnd()
                 return nil
             }

@@ -91,20 +91,23 @@ extension CloudService {
     /// - Throws: `WireError` with `.quotaExceeded` for more than `limit` bytes, `.badRequest` for more values than
     ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room.
     func collect(_ request: ServiceRequest, atMost limit: Int, _ lease: RequestMemory.Lease) async throws -> [UInt8] {
-        let tooLarge = WireError(.quotaExceeded, "a request of this kind has at most \(limit) bytes", nativeCode: .limitExceeded)
+        func tooLarge() -> WireError {
+            WireError(.quotaExceeded, "a request of this kind has at most \(limit) bytes", nativeCode: .limitExceeded)
+        }
         let announced = request.header("content-length").flatMap(Int.init)
-        if let announced, announced > limit { throw tooLarge }
+        if let announced, announced > limit { throw tooLarge() }
         let body: [UInt8]
         switch request.body {
         case .bytes(let bytes):
-            guard bytes.count <= limit else { throw tooLarge }
+            guard bytes.count <= limit else { throw tooLarge() }
             try lease.take(bytes.count)
             body = bytes
         case .stream(let pieces):
             if let announced { try lease.take(max(announced, 0)) }
             var bytes: [UInt8] = []
+            bytes.reserveCapacity(max(announced ?? 0, 0))
             for try await piece in pieces {
-                guard bytes.count + piece.count <= limit else { throw tooLarge }
+                guard bytes.count + piece.count <= limit else { throw tooLarge() }
                 if announced == nil { try lease.take(piece.count) }
                 bytes.append(contentsOf: piece)
             }
@@ -130,10 +133,15 @@ extension CloudService {
 
     /// Members and elements that a JSON text may have: each comes after one of three signs, which texts may have as well.
     static func valuesAtMost(in body: [UInt8]) -> Int {
-        body.withUnsafeBufferPointer { bytes in
-            var count = 0
-            for byte in bytes where byte == UInt8(ascii: ",") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "{") { count += 1 }
-            return count
+        body.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return 0 }
+            var count = 0, position = 0
+            while position + 8 <= bytes.count {
+                count += EightBytes(base, at: position).separatorCount
+                position += 8
+            }
+            let rest = bytes[position...].count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") }
+            return count + rest
         }
     }
 }

@@ -105,16 +105,9 @@ extension JSONReader {
     /// Skips printable ASCII without quotes and backslashes, eight bytes per step.
     private mutating func skipPlain() {
         guard let base = UnsafeRawPointer(bytes.baseAddress) else { return }
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
         while index + 8 <= bytes.count {
-            let chunk = base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let quote = chunk ^ (ones &* 0x22)
-            let backslash = chunk ^ (ones &* 0x5C)
-            // A byte is zero, or below 0x20, if the subtraction borrows from a byte with a clear high bit.
-            let special =
-                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((chunk &- ones &* 0x20) & ~chunk) | chunk
-            guard special & highs == 0 else { return }
+            let chunk = EightBytes(base, at: index)
+            guard chunk.needingEscapes == 0, chunk.isASCII else { return }
             index += 8
         }
     }

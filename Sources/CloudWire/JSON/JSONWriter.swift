@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 /// Writes a JSON text without white space. The writer adds commas; the caller decides the order of keys.
-package struct JSONWriter {
+///
+/// What takes closures is inlinable: in other modules they would be called for each element, through tables.
+@usableFromInline package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     /// Whether numbers in fields of records are written as strings, for readers without 64-bit integers.
     package var numbersAsStrings = false
@@ -20,13 +22,13 @@ package struct JSONWriter {
 
     // MARK: Objects and arrays
 
-    package mutating func object(_ content: (inout JSONWriter) -> Void) {
+    @inlinable package mutating func object(_ content: (inout JSONWriter) -> Void) {
         begin(UInt8(ascii: "{"))
         content(&self)
         end(UInt8(ascii: "}"))
     }
 
-    package mutating func array<Element>(_ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void) {
+    @inlinable package mutating func array<Element>(_ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void) {
         begin(UInt8(ascii: "["))
         for element in elements { write(&self, element) }
         end(UInt8(ascii: "]"))
@@ -39,13 +41,13 @@ package struct JSONWriter {
         end(UInt8(ascii: "]"))
     }
 
-    private mutating func begin(_ bracket: UInt8) {
+    @usableFromInline mutating func begin(_ bracket: UInt8) {
         comma()
         bytes.append(bracket)
         needsComma = false
     }
 
-    private mutating func end(_ bracket: UInt8) {
+    @usableFromInline mutating func end(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
     }
@@ -147,28 +149,44 @@ package struct JSONWriter {
 
     /// Appends runs without escapes as a whole.
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
-        var runStart = 0
-        for position in text.indices {
-            let byte = text[position]
-            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart..<position]))
-            runStart = position + 1
-            bytes.append(UInt8(ascii: "\\"))
-            switch byte {
-            case 0x08: bytes.append(UInt8(ascii: "b"))
-            case 0x0C: bytes.append(UInt8(ascii: "f"))
-            case 0x0A: bytes.append(UInt8(ascii: "n"))
-            case 0x0D: bytes.append(UInt8(ascii: "r"))
-            case 0x09: bytes.append(UInt8(ascii: "t"))
-            case 0..<0x20:
-                let hex: StaticString = "0123456789abcdef"
-                bytes.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-                bytes.append(hex.utf8Start[Int(byte >> 4)])
-                bytes.append(hex.utf8Start[Int(byte & 0xF)])
-            default: bytes.append(byte)
-            }
+        var position = 0
+        while true {
+            let end = Self.endOfRun(in: text, from: position)
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[position..<end]))
+            guard end < text.count else { return }
+            appendEscape(of: text[end])
+            position = end + 1
         }
-        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart...]))
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0..<0x20:
+            let hex: StaticString = "0123456789abcdef"
+            bytes.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
+            bytes.append(hex.utf8Start[Int(byte >> 4)])
+            bytes.append(hex.utf8Start[Int(byte & 0xF)])
+        default: bytes.append(byte)
+        }
+    }
+
+    /// Position of the first byte at or after `start` that needs an escape; the length of the text without one.
+    private static func endOfRun(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        guard let base = UnsafeRawPointer(text.baseAddress) else { return 0 }
+        var position = start
+        while position + 8 <= text.count, EightBytes(base, at: position).needingEscapes == 0 { position += 8 }
+        while position < text.count {
+            let byte = text[position]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            position += 1
+        }
+        return position
     }
 }
 

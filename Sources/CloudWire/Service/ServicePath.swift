@@ -170,7 +170,20 @@ package enum PathSegments {
     static let containerCharacters = 255
 
     static func split(_ path: String) -> [Substring] {
-        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
+        var parts: [Substring] = []
+        parts.reserveCapacity(9)
+        let bytes = path.utf8
+        var start = bytes.startIndex, index = start
+        while index < bytes.endIndex {
+            let next = bytes.index(after: index)
+            if bytes[index] == UInt8(ascii: "/") {
+                parts.append(path[start..<index])
+                start = next
+            }
+            index = next
+        }
+        parts.append(path[start...])
+        return parts
     }
 
     /// Whether a text is a valid container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no

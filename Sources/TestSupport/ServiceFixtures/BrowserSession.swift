@@ -69,7 +69,7 @@ package final class BrowserSession {
         headers["cookie"] = (["other=1"] + sent).joined(separator: "; ")
         headers["origin"] = origin
         let request = ServiceRequest(
-            method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
+            method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: RequestHeaders(headers),
             body: .bytes(Array(body.utf8)), baseURL: "http://tarn.example")
         guard let response = await console.respond(to: request) else {
             return Answer(status: 0, location: nil, text: "", headers: [])

@@ -68,7 +68,8 @@ package final class Village: Sendable {
                 containerIdentifier: Village.container, environment: .development, scope: scope, operation: operation)
             let answer = await village.service.respond(
                 to: ServiceRequest(
-                    method: operation.method, path: path.path, headers: headers, body: .bytes(body), baseURL: "http://tarn.example"))
+                    method: operation.method, path: path.path, headers: RequestHeaders(headers), body: .bytes(body),
+                    baseURL: "http://tarn.example"))
             guard case .bytes(let bytes) = answer.body else { return (answer.status, []) }
             return (answer.status, bytes)
         }

@@ -32,7 +32,8 @@ import Testing
         try #require(
             await console.respond(
                 to: ServiceRequest(
-                    method: "GET", path: path, query: "", headers: headers, body: .bytes([]), baseURL: "http://tarn.example")))
+                    method: "GET", path: path, query: "", headers: RequestHeaders(headers), body: .bytes([]), baseURL: "http://tarn.example"
+                )))
     }
 
     @Test func anOperatorKeyAuthorizesRequestsAndNoPage() async throws {

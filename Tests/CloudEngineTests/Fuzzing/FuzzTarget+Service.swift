@@ -109,7 +109,8 @@ extension FuzzTarget {
         let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         func request(_ names: String...) -> ServiceRequest {
             let headers = zip(names, lines).map { ($0.lowercased(), $1) }
-            return ServiceRequest(method: "POST", path: "/", headers: Dictionary(headers) { $1 }, baseURL: "http://tarn.example")
+            return ServiceRequest(
+                method: "POST", path: "/", headers: RequestHeaders(Dictionary(headers) { $1 }), baseURL: "http://tarn.example")
         }
         switch first % 7 {
         case 0:
