@@ -28,6 +28,7 @@ package final class SQLiteServerStore: Sendable {
     /// For what every request looks up by its key: it is over before a switch of threads would be.
     let lookups: DatabaseQueue
     let briefReaders: BriefReaders
+    let staged: StagedRequests
     let parts = PartitionKeys()
     let userNames = Mutex<[UserNameKey: String]>([:])
     /// Users with restricted data; nil until they were first read.
@@ -55,12 +56,14 @@ package final class SQLiteServerStore: Sendable {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
         folder = try DataFolder(path: path)
+        staged = StagedRequests(folder: folder.staged)
         switch use {
         case .server:
             let lock = try FolderLock(path: folder.serverLock)
             guard lock.tryLock() else { throw StorageFailure(.inUse, "another server uses the data folder") }
             serverLock = lock
             folder.files.removeLeftovers()
+            staged.removeLeftovers()
         case .command:
             serverLock = nil
         }
@@ -153,9 +156,9 @@ extension SQLiteServerStore: EngineStorage {
             let known = parts[partition]
             let account = terms.account
             let (value, part) = try await PendingAudit.store { event in
-                try await writer.submit(terms) { db, memory, clock in
+                try await writer.submit(terms) { [staged] db, memory, clock in
                     if let account { try Self.checkExistence(of: account, db, memory) }
-                    let unit = try SQLiteUnit(writing: partition, part: known, db, memory, clock)
+                    let unit = try SQLiteUnit(writing: partition, part: known, db, staged, memory, clock)
                     let value = try body(unit)
                     if let event { try Self.insert(event, db) }
                     return (value, unit.writtenPart)

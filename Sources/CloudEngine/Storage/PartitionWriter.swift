@@ -110,5 +110,5 @@ package protocol PartitionWriter: PartitionReader {
 }
 
 extension PartitionWriter {
-    func raiseCounter(by count: Int) throws -> Int64 { try raiseCounter(by: count, adding: StoredBytes()) }
+    package func raiseCounter(by count: Int) throws -> Int64 { try raiseCounter(by: count, adding: StoredBytes()) }
 }

@@ -88,11 +88,11 @@ extension SQLiteServerStore {
     /// Removes expired rows and files: at start, and every hour.
     package func removeExpired(now: Int64) async throws {
         let folder = assetFolder
+        staged.removeAll(before: now - Self.unusedMilliseconds)
         try await writing { db in
             let unused = now - Self.unusedMilliseconds
             try Self.removeExpiredAnswers(db, before: unused)
             try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
-            try db.execute(sql: "DELETE FROM staged_requests WHERE at < ?", arguments: [unused])
             try Self.removeExpiredHistory(db, now: now)
             try Self.removeExpiredChangeLog(db, before: now - Self.deletedMilliseconds)
             let files = try Row.fetchAll(

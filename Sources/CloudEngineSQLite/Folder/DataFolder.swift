@@ -10,6 +10,7 @@ import Foundation
 /// ```
 /// tarn.sqlite        accounts, records, change numbers, …
 /// assets/, incoming/ files of assets; see `AssetFolder`
+/// staged/            requests of saves that have not arrived whole; see ``StagedRequests``
 /// snapshots/         snapshots of zones, a cache; see `SnapshotFolder`
 /// server.lock        held by the server that uses the folder
 /// write.lock         held while a process writes to the database
@@ -50,7 +51,8 @@ struct DataFolder: Sendable {
     /// Whether there is nothing in a folder but what such a folder has.
     static func isOne(_ path: String) -> Bool {
         let known: Set = [
-            "tarn.sqlite", "tarn.sqlite-wal", "tarn.sqlite-shm", "tarn.sqlite-journal", "assets", "incoming", "snapshots", "server.lock",
+            "tarn.sqlite", "tarn.sqlite-wal", "tarn.sqlite-shm", "tarn.sqlite-journal", "assets", "incoming", "staged", "snapshots",
+            "server.lock",
             "write.lock",
         ]
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return false }
@@ -66,6 +68,7 @@ struct DataFolder: Sendable {
     }
 
     var database: String { "\(path)/tarn.sqlite" }
+    var staged: String { "\(path)/staged" }
     var serverLock: String { "\(path)/server.lock" }
     var writeLock: String { "\(path)/write.lock" }
 }

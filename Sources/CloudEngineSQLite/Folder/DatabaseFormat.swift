@@ -47,6 +47,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case changeLog = 18
     /// The logs of changes and of answers have fewer indexes, since each save pays for them.
     case fewerIndexes = 19
+    /// Requests of save groups are files.
+    case stagedFiles = 20
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -72,6 +74,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .answerUsage: Self.answerUsageColumn
         case .changeLog: SQLiteUnit.changeLogTable
         case .fewerIndexes: "DROP INDEX answers_at; " + SQLiteUnit.changeLogDays
+        case .stagedFiles: "DROP TABLE staged_requests;"
         }
     }
 

@@ -110,7 +110,7 @@ extension SQLiteServerStore {
     package func purge(_ mention: RecordMention) async throws {
         let name = mention.record.recordName
         try await removalUnit { db in
-            let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db)
+            let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db, staged)
             if let stored = try unit.records(named: [name], in: mention.zone)[name], !stored.record.isDeleted {
                 let removed = try unit.indexes(ofType: stored.record.recordType).compactMap {
                     $0.change(of: name, from: stored.record, to: nil)
@@ -131,7 +131,7 @@ extension SQLiteServerStore {
         try await removalUnit { db in
             for mention in mentions {
                 guard let name = removal.userRecordNames[mention.partition.containerIdentifier] else { continue }
-                let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db)
+                let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db, staged)
                 try Self.anonymize(mention.record.recordName, in: mention.zone, of: unit, name)
             }
         }
@@ -175,30 +175,24 @@ extension SQLiteServerStore {
         try await forgetAnswers(containing: name, willRun)
     }
 
-    /// Deletes rows with a lifetime of one day: idempotent responses and staged requests of save groups.
+    /// Deletes what has a lifetime of one day: idempotent responses that contain a text, and all staged requests of save groups.
     func forgetAnswers(containing text: String, _ willRun: @Sendable () async throws -> Void) async throws {
-        let pages = [
-            (
-                "SELECT rowid FROM answers WHERE rowid > ? AND (instr(key, ?) > 0 OR instr(lower(CAST(body AS TEXT)), ?) > 0) ORDER BY rowid LIMIT ?",
-                "DELETE FROM answers WHERE rowid = ?"
-            ),
-            (
-                "SELECT rowid FROM staged_requests WHERE rowid > ? AND (user = ? OR instr(lower(CAST(body AS TEXT)), ?) > 0) ORDER BY rowid LIMIT ?",
-                "DELETE FROM staged_requests WHERE rowid = ?"
-            ),
-        ]
-        for (select, delete) in pages {
-            var last: Int64 = 0
-            while true {
-                let after = last
-                let rows = try await reading { db in
-                    try Int64.fetchAll(db, sql: select, arguments: [after, text, text.lowercased(), Self.removalRowsMax])
-                }
-                guard let end = rows.last else { break }
-                last = end
-                try await willRun()
-                try await removalUnit { db in for row in rows { try db.execute(sql: delete, arguments: [row]) } }
+        staged.removeAll()
+        var last: Int64 = 0
+        while true {
+            let after = last
+            let rows = try await reading { db in
+                try Int64.fetchAll(
+                    db,
+                    sql: """
+                        SELECT rowid FROM answers WHERE rowid > ? AND (instr(key, ?) > 0 OR instr(lower(CAST(body AS TEXT)), ?) > 0)
+                        ORDER BY rowid LIMIT ?
+                        """, arguments: [after, text, text.lowercased(), Self.removalRowsMax])
             }
+            guard let end = rows.last else { return }
+            last = end
+            try await willRun()
+            try await removalUnit { db in for row in rows { try db.execute(sql: "DELETE FROM answers WHERE rowid = ?", arguments: [row]) } }
         }
     }
 

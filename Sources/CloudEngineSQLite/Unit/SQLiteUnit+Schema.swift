@@ -74,7 +74,7 @@ extension SQLiteServerStore {
             let key: StatementArguments = [containerIdentifier, environment.rawValue]
             for table in [
                 "index_entries", "record_indexes", "record_references", "public_subscriptions", "records", "zones", "subscriptions",
-                "uploads", "asset_links", "answers", "record_versions", "kept_assets", "client_tokens", "staged_requests",
+                "uploads", "asset_links", "answers", "record_versions", "kept_assets", "client_tokens",
                 "change_log", "change_log_days",
             ] {
                 try db.execute(sql: "DELETE FROM \(table) WHERE \(parts)", arguments: key)
@@ -84,5 +84,6 @@ extension SQLiteServerStore {
                     "UPDATE partitions SET epoch = epoch + 1, floor = 0, record_bytes = 0, asset_bytes = 0 WHERE container = ? AND environment = ?",
                 arguments: key)
         }
+        staged.removeAll()
     }
 }

@@ -17,6 +17,8 @@ struct SQLiteUnit: PartitionWriter {
     let allowance: ReadAllowance?
     /// The writer's cache; nil for reads, and for rare writes.
     private let memory: WriterMemory?
+    /// The files of staged requests; nil for reads.
+    private let staged: StagedRequests?
     /// Ends the unit when its time is up; nil for units that are brief, or the server's own.
     let clock: UnitClock?
 
@@ -28,11 +30,15 @@ struct SQLiteUnit: PartitionWriter {
         self.allowance = allowance
         self.clock = clock
         memory = nil
+        staged = nil
         self.part = try part ?? Self.part(of: partition, db)
     }
 
-    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil, _ clock: UnitClock? = nil) throws
-    {
+    init(
+        writing partition: Partition, part: Int64? = nil, _ db: Database, _ staged: StagedRequests, _ memory: WriterMemory? = nil,
+        _ clock: UnitClock? = nil
+    ) throws {
+        self.staged = staged
         self.db = db
         self.partition = partition
         allowance = nil
@@ -57,6 +63,12 @@ struct SQLiteUnit: PartitionWriter {
     var writtenPart: Int64 {
         guard let part else { preconditionFailure("a unit of work was opened for reading only") }
         return part
+    }
+
+    /// The files of staged requests, for a unit that writes.
+    var writtenStaged: StagedRequests {
+        guard let staged else { preconditionFailure("a unit of work was opened for reading only") }
+        return staged
     }
 
     /// Runs a statement that writes.

@@ -106,6 +106,8 @@ package enum MovedTables {
     package static let left = [
         "request_counts": "requests of the last two minutes: a crash empties it, too",
         "change_log_days": "derived from the log of changes, in SQLite alone",
+        "staged_requests":
+            "requests of saves that have not arrived whole: SQLite's server has them in files, and their clients send them again",
         "password_attempts": "wrong passwords of the last 15 minutes: SQLite's server has them in memory",
         "password_networks": "networks from which owners signed in: learned again with the next sign-in",
     ]

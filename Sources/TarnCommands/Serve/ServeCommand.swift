@@ -204,6 +204,7 @@ struct ServeCommand: AsyncParsableCommand {
                 }
             ) { port in
                 boundPort.store(port, ordering: .relaxed)
+                ProgramPages.release()
                 Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
                 if consoleAddress == nil {
                     await showFirstRun(of: server, at: settings.publicAddress?.text ?? "\(scheme)://\(reachable):\(port)")

@@ -123,8 +123,6 @@ import Testing
             PlanException("SELECT part, zone, user FROM share_generations WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, zone, share, user FROM share_members WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, user, zone_name FROM share_news WHERE user…", because: "An account is removed, by a reader."),
-            PlanException(
-                "SELECT part, user, device, save, number FROM staged_requests WHERE user…", because: "An account is removed, by a reader."),
             PlanException("SELECT part, id FROM subscriptions WHERE instr…", because: "An account is removed, by a reader."),
             PlanException("SELECT rowid FROM record_versions WHERE instr…", because: "An account is removed, by a reader."),
             PlanException("SELECT id FROM uploads WHERE part = ?", because: "An account is removed; uploads are removed after a day."),
@@ -146,7 +144,7 @@ import Testing
             "answers", "asset_links", "change_log", "change_log_days", "client_tokens", "index_entries", "kept_assets",
             "public_subscriptions",
             "record_indexes",
-            "record_references", "staged_requests",
+            "record_references",
             "record_versions", "records", "subscriptions", "uploads", "zones",
         ] {
             exceptions.append(
@@ -160,7 +158,7 @@ import Testing
             "record_parents",
             "record_references", "record_versions", "records", "share_generations", "share_links", "share_members", "share_news",
             "shared_records", "shares",
-            "staged_requests", "subscriptions", "uploads", "zones",
+            "subscriptions", "uploads", "zones",
         ]
         exceptions += owned.map {
             PlanException("DELETE FROM \($0) WHERE part = ?", because: "An account is removed, and its rows were deleted before.")

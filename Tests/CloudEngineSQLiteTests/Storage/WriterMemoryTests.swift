@@ -55,4 +55,72 @@ import Testing
         _ = try await other.write(bench.call().partition) { try $0.save(Subscription(subscriptionID: "theirs", kind: .database)) }
         #expect(try await subscribed(bench) == ["theirs"])
     }
+
+    @Test func aRolledBackUnitTakesNoNumbers() async throws {
+        let bench = try await Bench.withGarden()
+        let first = try await bench.write { _, unit, _ in try unit.raiseCounter(by: 1, adding: StoredBytes(records: 5)) }
+        await #expect(throws: Thrown.self) {
+            try await bench.write { _, unit, _ in
+                #expect(try unit.raiseCounter(by: 3, adding: StoredBytes(records: 7)) == first + 3)
+                throw Thrown()
+            }
+        }
+        #expect(try await bench.write { _, unit, _ in try unit.raiseCounter(by: 1, adding: StoredBytes()) } == first + 1)
+        let state = try await bench.read { _, view, _ in try view.state() }
+        #expect(state.counter == first + 1)
+        #expect(state.usage.records == 5)
+    }
+
+    @Test func aRolledBackUnitLeavesTheZoneAsItWas() async throws {
+        let bench = try await Bench.withGarden()
+        let zone = try #require(try await bench.write { _, unit, _ in try unit.zone(named: "Garden") })
+        await #expect(throws: Thrown.self) {
+            try await bench.write { _, unit, call in
+                var changed = zone
+                changed.change += 10
+                try unit.save(changed, at: call.now)
+                #expect(try unit.zone(named: "Garden") == changed)
+                throw Thrown()
+            }
+        }
+        #expect(try await bench.write { _, unit, _ in try unit.zone(named: "Garden") } == zone)
+    }
+
+    @Test func aZoneThatWasDeletedAndMadeAgainIsTheNewOne() async throws {
+        let bench = try await Bench.withGarden()
+        let key = try await bench.write { _, unit, _ in try unit.zone(named: "Garden")?.key }
+        try await bench.deleteZone(Bench.garden)
+        #expect(try await bench.write { _, unit, _ in try unit.zone(named: "Garden")?.isDeleted } == true)
+        try await bench.makeZone(Bench.garden)
+        #expect(try await bench.write { _, unit, _ in try unit.zone(named: "Garden")?.key } != key)
+        try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))
+        let stored = try await bench.read { _, view, _ in try view.zone(named: "Garden") }
+        #expect(try await bench.write { _, unit, _ in try unit.zone(named: "Garden") } == stored)
+    }
+
+    @Test func requestsOfASaveThatAServerLostAreMissing() async throws {
+        let bench = try await Bench.withGarden()
+        func request(_ name: String, _ part: Int) -> ModifyRecordsRequest {
+            var request = ModifyRecordsRequest(operations: [.init(.create, .plant(name))], zoneID: Bench.garden, atomic: false)
+            request.saveGroup = SaveGroup(id: "one", part: part, parts: 2)
+            return request
+        }
+        @Sendable func stage(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
+            try await bench.write { engine, unit, call in
+                try engine.stage(message, #require(message.saveGroup), body: message.encoded(), in: unit, call).saveGroup
+            }
+        }
+        @Sendable func finish(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
+            try await bench.write { engine, unit, call in
+                try engine.modifyRecords(message, #require(message.saveGroup), in: unit, call).response.saveGroup
+            }
+        }
+        #expect(try await stage(request("p1", 0), at: bench) == .staged)
+        try bench.store.close()
+        let next = try Bench(folder: bench.folder)
+        #expect(try await finish(request("p2", 1), at: next) == .missing([0]))
+        #expect(try await stage(request("p1", 0), at: next) == .staged)
+        #expect(try await finish(request("p2", 1), at: next) == .saved)
+        #expect(try await next.lookup("p1", "p2").count == 2)
+    }
 }

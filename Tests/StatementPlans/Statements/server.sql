@@ -68,10 +68,6 @@ DELETE FROM shared_records WHERE part = ? AND zone = ? AND share = ?
 DELETE FROM shares WHERE (part, zone, name) IN (SELECT part, zone, name FROM shares WHERE part = ? LIMIT ?)
 DELETE FROM shares WHERE part = ?
 DELETE FROM shares WHERE part = ? AND zone = ?
-DELETE FROM staged_requests WHERE (part, user, device, save, number) IN (SELECT part, user, device, save, number FROM staged_requests WHERE part = ? LIMIT ?)
-DELETE FROM staged_requests WHERE part = ?
-DELETE FROM staged_requests WHERE part = ? AND user = ? AND device = ? AND save = ? AND number = ?
-DELETE FROM staged_requests WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM subscriptions WHERE (part, id) IN (SELECT part, id FROM subscriptions WHERE part = ? LIMIT ?)
 DELETE FROM subscriptions WHERE part = ?
 DELETE FROM subscriptions WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
@@ -110,7 +106,6 @@ SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts ORDER BY name
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE account = ?
-SELECT part, user, device, save, number FROM staged_requests WHERE user = ? LIMIT ?
 SELECT part, user, zone_name FROM share_news WHERE user = ? LIMIT ?
 SELECT part, zone, share, user FROM share_members WHERE user = ? LIMIT ?
 SELECT part, zone, user FROM share_generations WHERE user = ? LIMIT ?
