@@ -109,7 +109,7 @@ extension SQLiteServerStore {
 
     package func purge(_ mention: RecordMention) async throws {
         let name = mention.record.recordName
-        try await removalUnit { db in
+        try await removalUnit { [staged] db in
             let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db, staged)
             if let stored = try unit.records(named: [name], in: mention.zone)[name], !stored.record.isDeleted {
                 let removed = try unit.indexes(ofType: stored.record.recordType).compactMap {
@@ -128,7 +128,7 @@ extension SQLiteServerStore {
     }
 
     package func anonymize(_ mentions: [RecordMention], _ removal: AccountRemoval) async throws {
-        try await removalUnit { db in
+        try await removalUnit { [staged] db in
             for mention in mentions {
                 guard let name = removal.userRecordNames[mention.partition.containerIdentifier] else { continue }
                 let unit = try SQLiteUnit(writing: mention.partition, part: mention.part, db, staged)

@@ -67,7 +67,8 @@ package struct PushAudience: Hashable, Sendable {
 package enum PushEvent: Hashable, Sendable {
     /// The connection is alive; an empty line on the wire.
     case heartbeat
-    case notification(PushNotification)
+    /// Indirect: a listener that waits holds room for several events, and a notification may bring records.
+    indirect case notification(PushNotification)
 }
 
 /// One device's side of the bus.
