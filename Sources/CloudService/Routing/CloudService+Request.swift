@@ -5,10 +5,12 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
-    /// Whether a request may take long and changes nothing that its client needs to know, so that it is cancelled when the client
-    /// disconnects.
+    /// Whether a request may take long and changes nothing that its client needs to know, so that it has a task of its own, which is
+    /// cancelled when the client disconnects.
+    ///
+    /// A stream is one of them: the task of its connection, which goes on for days, would keep the memory of the calls that open it.
     package static func endsWithItsClient(_ request: ServiceRequest) -> Bool {
-        request.path.hasPrefix(CourierAddress.prefix)
+        request.path.hasPrefix(CourierAddress.prefix) || request.path.hasSuffix("/\(DevicePath.Operation.pushStream.rawValue)")
             || [ServicePath.Operation.queryRecords, .zoneSnapshot].contains { request.path.hasSuffix("/\($0.rawValue)") }
     }
 
