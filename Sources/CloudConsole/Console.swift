@@ -81,8 +81,9 @@ package struct Console: PageResponder {
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
         let isConsole = request.path == "/" || request.path == "/console" || request.path.hasPrefix("/console/")
         switch part {
-        case .all: return await page(for: request)
-        case .apps: return isConsole ? nil : await page(for: request)
+        // Nearly all requests are for the service.
+        case .all: return Self.isForService(request.path) ? nil : await page(for: request)
+        case .apps: return isConsole || Self.isForService(request.path) ? nil : await page(for: request)
         case .console:
             if Self.servicePaths.contains(where: request.path.hasPrefix) || Self.isPushStream(request.path) { return nil }
             let isFile = request.method == "GET" && WebFile(rawValue: String(request.path.dropFirst())) != nil
@@ -91,14 +92,14 @@ package struct Console: PageResponder {
         }
     }
 
+    private static func isForService(_ path: String) -> Bool { path.hasPrefix("/database/") || path.hasPrefix("/device/") }
+
     /// `tarn watch --server` listens where it sends an operator's requests.
     private static func isPushStream(_ path: String) -> Bool {
         DevicePath.isOne(path) && (try? DevicePath(parsing: path))?.operation == .pushStream
     }
 
     private func page(for request: ServiceRequest) async -> ServiceResponse? {
-        // Nearly all requests are for the service.
-        if request.path.hasPrefix("/database/") { return nil }
         if request.method == "GET", let file = WebFile(rawValue: String(request.path.dropFirst())), let response = Page.file(file) {
             return response
         }
