@@ -56,19 +56,38 @@ package struct ExportBatch: Hashable, Sendable {
         package let isEncrypted: Bool
     }
 
+    /// A batch has thousands of items, which are passed from step to step: a copy counts one reference.
     package struct Item: Hashable, Sendable {
-        package let operation: Operation
+        private struct Content: Hashable, Sendable {
+            let operation: Operation
+            let record: Record
+            let uploads: [Upload]
+            let mark: Int64
+            let isLink: Bool
+            var versions: [String: UInt64] = [:]
+            var digests: [String: ContentDigest] = [:]
+        }
+
+        private var content: SharedValue<Content>
+
+        package var operation: Operation { content.value.operation }
         /// Complete for a new record, only the changed keys of a known one, no fields for a deletion.
-        package let record: Record
+        package var record: Record { _read { yield content.value.record } }
         /// Assets to upload first; the responses become the record's fields of these names.
-        package let uploads: [Upload]
+        package var uploads: [Upload] { content.value.uploads }
         /// The transaction of the latest change in the item. A record that changed later stays pending.
-        let mark: Int64
-        package let isLink: Bool
+        var mark: Int64 { content.value.mark }
+        package var isLink: Bool { content.value.isLink }
         /// The numbers of the encrypted values that the item sends, by inline field; empty for an item of the outbox.
-        package internal(set) var versions: [String: UInt64] = [:]
+        package internal(set) var versions: [String: UInt64] {
+            get { content.value.versions }
+            set { content.value.versions = newValue }
+        }
         /// Digests of the uploaded assets of a written item.
-        private(set) var digests: [String: ContentDigest] = [:]
+        private(set) var digests: [String: ContentDigest] {
+            get { content.value.digests }
+            set { content.value.digests = newValue }
+        }
 
         package var recordName: String { record.recordName }
 
@@ -105,11 +124,7 @@ package struct ExportBatch: Hashable, Sendable {
         }
 
         init(operation: Operation, record: Record, uploads: [Upload], mark: Int64, isLink: Bool) {
-            self.operation = operation
-            self.record = record
-            self.uploads = uploads
-            self.mark = mark
-            self.isLink = isLink
+            content = SharedValue(Content(operation: operation, record: record, uploads: uploads, mark: mark, isLink: isLink))
         }
     }
 
