@@ -63,7 +63,7 @@ package final class SQLiteServerStore: Sendable {
             guard lock.tryLock() else { throw StorageFailure(.inUse, "another server uses the data folder") }
             serverLock = lock
             folder.files.removeLeftovers()
-            staged.removeLeftovers()
+            staged.removeFiles()
         case .command:
             serverLock = nil
         }

@@ -112,7 +112,10 @@ extension Engine {
         for part in 0..<group.parts {
             var request = last
             if !group.isLast(part) {
-                guard let body = try unit.stagedBody(part, of: key) else { return Outcome(.of(.missing([part]))) }
+                // Undoes the requests before it. The next attempt finds it missing.
+                guard let body = try unit.stagedBody(part, of: key) else {
+                    throw StorageFailure(.busy, "a request of the save was removed meanwhile")
+                }
                 request = try ModifyRecordsRequest(json: body)
                 guard request.zoneID.zoneName == last.zoneID.zoneName else {
                     throw WireError(.badRequest, "the requests of a group are for one zone")

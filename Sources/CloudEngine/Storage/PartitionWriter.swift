@@ -102,7 +102,7 @@ package protocol PartitionWriter: PartitionReader {
     func stage(_ request: StagedRequest, at now: Int64) throws
     /// Sizes of the staged requests of a group, in order.
     func stagedSizes(of group: StagedGroupKey) throws -> [StagedRequestSize]
-    /// The body of a staged request.
+    /// The body of a staged request; nil if it was removed, also by another process. Then its group is no longer there.
     func stagedBody(_ part: Int, of group: StagedGroupKey) throws -> [UInt8]?
     /// Groups of a user's devices with staged requests. The first is the one to which nothing was added for the longest time.
     func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup]

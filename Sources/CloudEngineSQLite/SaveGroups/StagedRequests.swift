@@ -47,8 +47,8 @@ final class StagedRequests: Sendable {
     /// - Parameter folder: Made when the first request is staged.
     init(folder: String) { self.folder = folder }
 
-    /// Removes the files of an earlier server. Only the folder's server may call it.
-    func removeLeftovers() { try? FileManager.default.removeItem(atPath: folder) }
+    /// Removes all files, also those of another process. A server that knows of one finds out when it reads it.
+    func removeFiles() { try? FileManager.default.removeItem(atPath: folder) }
 
     /// Stores a request, in place of an earlier one with its number.
     ///
@@ -82,11 +82,13 @@ final class StagedRequests: Sendable {
         requests(of: key, part: part).values.map(\.size).sorted { $0.part < $1.part }
     }
 
-    /// The body of a request; nil if it is not there, or its file was removed.
+    /// The body of a request; nil if it is not there. If another process has removed its file, the group is removed.
     func body(_ number: Int, of key: StagedGroupKey, part: Int64) -> [UInt8]? {
-        guard let request = requests(of: key, part: part)[number],
-            let bytes = FileManager.default.contents(atPath: path(of: request.file)), bytes.count == request.size.bytes
-        else { return nil }
+        guard let request = requests(of: key, part: part)[number] else { return nil }
+        guard let bytes = FileManager.default.contents(atPath: path(of: request.file)), bytes.count == request.size.bytes else {
+            remove(key, part: part)
+            return nil
+        }
         return Array(bytes)
     }
 
@@ -124,9 +126,12 @@ final class StagedRequests: Sendable {
         unlink(removed)
     }
 
-    /// Removes all groups, whoever sent them: when a person is removed, or a container erased. Bodies may name anybody, and the clients
-    /// that wait send theirs again.
-    func removeAll() { removeAll(before: .max) }
+    /// Removes all groups, whoever sent them, and whichever process stored them: when a person is removed, or a container erased. Bodies
+    /// may name anybody, and the clients that wait send theirs again.
+    func removeAll() {
+        removeAll(before: .max)
+        removeFiles()
+    }
 
     // MARK: Files
 

@@ -71,12 +71,21 @@ struct StagedRequestsTests {
     @Test func aServerBeginsWithoutTheRequestsOfTheOneBefore() throws {
         try stage(key("one"), 0, "a")
         let next = StagedRequests(folder: "\(folder.path)/staged")
-        next.removeLeftovers()
+        next.removeFiles()
         #expect(next.body(0, of: key("one"), part: 1) == nil)
         #expect(fileCount() == 0)
-        // The one before still knows of it.
-        #expect(staged.sizes(of: key("one"), part: 1).count == 1)
-        #expect(staged.body(0, of: key("one"), part: 1) == nil)
+    }
+
+    @Test func aGroupWhoseFilesAnotherProcessRemovedIsGone() throws {
+        try stage(key("one"), 0, "a")
+        try stage(key("one"), 1, "b")
+        StagedRequests(folder: "\(folder.path)/staged").removeAll()
+        #expect(fileCount() == 0)
+        #expect(staged.sizes(of: key("one"), part: 1).count == 2)
+        #expect(staged.body(1, of: key("one"), part: 1) == nil)
+        #expect(staged.sizes(of: key("one"), part: 1).isEmpty)
+        try stage(key("one"), 0, "again")
+        #expect(staged.body(0, of: key("one"), part: 1) == Array("again".utf8))
     }
 
     @Test func aRequestThatCannotBeStoredLeavesNothing() throws {

@@ -97,30 +97,4 @@ import Testing
         let stored = try await bench.read { _, view, _ in try view.zone(named: "Garden") }
         #expect(try await bench.write { _, unit, _ in try unit.zone(named: "Garden") } == stored)
     }
-
-    @Test func requestsOfASaveThatAServerLostAreMissing() async throws {
-        let bench = try await Bench.withGarden()
-        func request(_ name: String, _ part: Int) -> ModifyRecordsRequest {
-            var request = ModifyRecordsRequest(operations: [.init(.create, .plant(name))], zoneID: Bench.garden, atomic: false)
-            request.saveGroup = SaveGroup(id: "one", part: part, parts: 2)
-            return request
-        }
-        @Sendable func stage(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
-            try await bench.write { engine, unit, call in
-                try engine.stage(message, #require(message.saveGroup), body: message.encoded(), in: unit, call).saveGroup
-            }
-        }
-        @Sendable func finish(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
-            try await bench.write { engine, unit, call in
-                try engine.modifyRecords(message, #require(message.saveGroup), in: unit, call).response.saveGroup
-            }
-        }
-        #expect(try await stage(request("p1", 0), at: bench) == .staged)
-        try bench.store.close()
-        let next = try Bench(folder: bench.folder)
-        #expect(try await finish(request("p2", 1), at: next) == .missing([0]))
-        #expect(try await stage(request("p1", 0), at: next) == .staged)
-        #expect(try await finish(request("p2", 1), at: next) == .saved)
-        #expect(try await next.lookup("p1", "p2").count == 2)
-    }
 }
