@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import SystemSupport
 
-/// The requests of save groups that wait for the last one of their group: a file for each body, and what is known about it in memory.
+/// Requests of save groups that wait for the last request of their group: the bodies in files, and their sizes in memory.
 ///
 /// ```
 /// part 0 ─▶ staged/1 ─┐
@@ -14,9 +14,9 @@ import SystemSupport
 /// part 2 ─────────────┘
 /// ```
 ///
-/// They have changed nothing, and their client sends again what the server has lost (`SaveGroupState.missing`). So they are no rows: the
-/// database's log would carry each body twice, and flush it to the disk before the request is answered. A server begins with none, and
-/// what a transaction that is undone has staged or removed stays so.
+/// The client retries a request that the server lost (`SaveGroupState.missing`), so staged requests need no durability. As rows of the
+/// database, each body would be written to the log twice, and flushed to the disk before the response. A new server process starts
+/// without staged requests. A rollback does not undo the staging or the removal of a request.
 final class StagedRequests: Sendable {
     private struct Owner: Hashable {
         /// Key of the partition.
@@ -47,7 +47,7 @@ final class StagedRequests: Sendable {
     /// - Parameter folder: Made when the first request is staged.
     init(folder: String) { self.folder = folder }
 
-    /// Removes all files, also those of another process. A server that knows of one finds out when it reads it.
+    /// Removes all files, also those of another process, which detects that when it reads one.
     func removeFiles() { try? FileManager.default.removeItem(atPath: folder) }
 
     /// Stores a request, in place of an earlier one with its number.
@@ -126,8 +126,8 @@ final class StagedRequests: Sendable {
         unlink(removed)
     }
 
-    /// Removes all groups, whoever sent them, and whichever process stored them: when a person is removed, or a container erased. Bodies
-    /// may name anybody, and the clients that wait send theirs again.
+    /// Removes the groups of all users, also those of another process. The removal of an account and the reset of a container call it:
+    /// each body may contain the name of any user. Clients retry the requests.
     func removeAll() {
         removeAll(before: .max)
         removeFiles()

@@ -3,7 +3,7 @@
 
 import CloudEngine
 
-/// Requests of save groups are files beside the database; see ``StagedRequests``.
+/// Staged requests are files; see ``StagedRequests``.
 extension SQLiteUnit {
     func stage(_ request: StagedRequest, at now: Int64) throws { try writtenStaged.stage(request, part: writtenPart, at: now) }
 

@@ -5,8 +5,8 @@ import Foundation
 
 /// The pages of the program and its libraries that the process has in memory.
 ///
-/// The start of a server uses half of the program: Swift's runtime looks through the records of all types, and each page that it reads
-/// brings its neighbours with it. Nearly all of them are not used again.
+/// The start of a server reads half of the program: Swift's runtime scans the records of all types, and the system maps the neighbours of
+/// each page as well. Most of these pages are not read again.
 enum ProgramPages {
     /// A part of the address space that shows a file's code.
     struct Mapping: Hashable {
@@ -14,10 +14,10 @@ enum ProgramPages {
         var byteCount: Int
     }
 
-    /// Takes the code out of the process's memory. What is used again comes back from the system's cache of the file, 16 pages at a time:
-    /// that takes a server less than a millisecond in all.
+    /// Unmaps the pages of code. The process reads a page again from the page cache, with its 15 neighbours, when it executes it: less than
+    /// a millisecond in total.
     ///
-    /// Mappings that can be written to stay: there the pages have what the process has made of them.
+    /// Writable mappings are excluded: their pages may differ from the file.
     ///
     /// Source: the Linux manual, madvise(2), "MADV_DONTNEED".
     static func release() {

@@ -9,7 +9,7 @@ import EngineFixtures
 import TestBasics
 import Testing
 
-/// Clients send again what a server has lost of a save.
+/// Clients retry staged requests that the server lost.
 struct LostStagedRequestTests {
     private func request(_ name: String, _ part: Int, of parts: Int) -> ModifyRecordsRequest {
         var request = ModifyRecordsRequest(
