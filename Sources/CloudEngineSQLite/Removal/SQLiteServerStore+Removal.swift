@@ -91,7 +91,7 @@ extension SQLiteServerStore: RemovalStorage {
 
     package func endRemoval(_ removal: AccountRemoval) async throws {
         let folder = folder
-        try await writing { db in
+        try await writing { [staged] db in
             for table in try PersonalTable.all(db) {
                 // A request in flight may have written before its account was marked, and after its rows were deleted.
                 if table.hasPart {
@@ -105,6 +105,8 @@ extension SQLiteServerStore: RemovalStorage {
             }
             // With the rows: after the commit nothing would find the files again.
             for part in removal.partitions.keys { try? FileManager.default.removeItem(atPath: folder.files.files(part: part)) }
+            // No server stages a request while this transaction has the lock, and none for this account after it.
+            staged.removeAll()
             try Self.neverAgain(removal.account, in: .account, db)
             try Self.neverAgain(removal.partitions.keys.max() ?? 0, in: .part, db)
             try db.execute(sql: "DELETE FROM accounts WHERE account = ?", arguments: [removal.account])

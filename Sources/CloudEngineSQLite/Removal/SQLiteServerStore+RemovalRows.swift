@@ -175,9 +175,8 @@ extension SQLiteServerStore {
         try await forgetAnswers(containing: name, willRun)
     }
 
-    /// Deletes what has a lifetime of one day: idempotent responses that contain a text, and all staged requests of save groups.
+    /// Deletes idempotent responses that contain a text.
     func forgetAnswers(containing text: String, _ willRun: @Sendable () async throws -> Void) async throws {
-        staged.removeAll()
         var last: Int64 = 0
         while true {
             let after = last

@@ -50,7 +50,7 @@ struct Traces {
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: place.folder.path)) ?? []
         return paths.filter { path in
             let parts = path.split(separator: "/")
-            guard parts.first == "assets", parts.count > 1 else { return parts.first == "incoming" && parts.count > 1 }
+            guard parts.first == "assets", parts.count > 1 else { return ["incoming", "staged"].contains(parts.first) && parts.count > 1 }
             return checksums.contains(String(parts[parts.count - 1])) || (numbers["part"] ?? []).contains(Int64(parts[1]) ?? -1)
         }
     }
