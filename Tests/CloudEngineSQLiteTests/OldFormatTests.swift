@@ -17,7 +17,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: ((1...15) + [17, 18]).map { "format\($0)" })
+    @Test(arguments: ((1...15) + [17, 18, 19]).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -46,7 +46,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: ((5...15) + [17, 18]).map { "format\($0)" })
+    @Test(arguments: ((5...15) + [17, 18, 19]).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
