@@ -482,6 +482,8 @@ if isForApple {
 
 // No compiler of Apple's has seen these targets in continuous integration: its warnings are the reader's.
 let warnings: [SwiftSetting] = isForApple ? [] : [.treatAllWarnings(as: .error)]
+// A request passes some hundred asynchronous functions of these: each runs where its caller runs, without a switch of executors.
+let server: Set<String> = ["CloudConsole", "CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudService"]
 for target in package.targets
 where target.type != .plugin
     && ![
@@ -494,11 +496,5 @@ where target.type != .plugin
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("MemberImportVisibility"),
-        ]
-}
-
-// A request passes some hundred asynchronous functions of the server: each runs where its caller runs, without a switch of executors.
-for target in package.targets
-where ["CloudConsole", "CloudEnginePostgres", "CloudEngineSQLite", "CloudServer", "CloudService"].contains(target.name) {
-    target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault"))
+        ] + (server.contains(target.name) ? [.enableUpcomingFeature("NonisolatedNonsendingByDefault")] : [])
 }

@@ -12,7 +12,7 @@
 /// Invariants: a requester without waiting and running jobs has no lane, unless it is ahead of ``servedTime``; jobs of one requester run
 /// in the order of their arrival.
 ///
-/// Inlinable: each request passes the queue several times, and code for any type of job costs ten times as much.
+/// Inlinable: each request passes the queue several times, and code for any type of job costs six times as much.
 @usableFromInline package struct FairQueue<Job> {
     /// Charge of every job, in nanoseconds, so that many short ones count as well.
     @usableFromInline static var jobCharge: Int64 { 1_000_000 }
