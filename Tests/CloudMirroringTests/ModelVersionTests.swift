@@ -142,6 +142,29 @@ import Testing
         #expect(try await records(transport).count == 4)
     }
 
+    /// The phone receives a record of the tablet's later version. Then the server loses the record, and the phone is updated.
+    @Test func anUpdatedDeviceShowsTheValuesOfARecordThatItSendsAgain() async throws {
+        var later = Posts.model
+        later.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "phone")
+        let phone = try Device("phone", transport)
+        let tablet = try Device("tablet", try await cloud.addDevice("tablet", of: "mia"), model: later)
+        try await sync(phone, tablet)
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await cloud.backUp(to: backup)
+        try tablet.edit { $0.insert("Post", ["title": "A", "mood": "calm"]) }
+        try await sync(tablet, phone)
+        try await phone.kill()
+        try await tablet.kill()
+        try await cloud.restore(from: backup)
+        let updated = try Device("phone", transport, file: phone.file, model: later)
+        try await sync(updated)
+        #expect(try updated.read { try $0.post(titled: "A")?.value(forKey: "mood") as? String } == "calm")
+        #expect(try await records(transport).map { $0.fields["CD_mood"]?.value } == [.string("calm")])
+        #expect(try updated.container.conflicts().isEmpty)
+    }
+
     @Test func aRetiredAttributeStaysOnTheServer() async throws {
         var retired = Posts.model
         retired.entities[0].attributes.remove(at: 1)

@@ -188,5 +188,9 @@ import ValueSimulation
         #expect(base.fields["CD_title"] == Field(.string("Trip")))
         #expect(base.fields["CD_mood"] == nil)
         #expect(base.unapplied == ["CD_mood": mood])
+        #expect(settled.verdict.leavesUnapplied)
+        let ofOneVersion = ExportSettlement.settle(
+            items, outcomes: ["post-1": .saved(saved)], generation: 0, records: ["post-1": state], links: [:], mapping: before)
+        #expect(!ofOneVersion.verdict.leavesUnapplied)
     }
 }

@@ -263,6 +263,14 @@ import Testing
         #expect(script.fire().first == "fetchPage")
     }
 
+    @Test func anImportFollowsRecordsWithValuesThatTheRowsLack() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.plan(2, pending: 2)
+        #expect(script.settle { ($0.accepted, $0.leavesUnapplied) = (2, true) }.first?.hasPrefix("plan") == true)
+        #expect(script.plan(0, pending: 0).first == "fetchPage")
+    }
+
     @Test func aBatchThatIsTooLargeIsHalvedAndGrowsAgain() {
         var script = Script.idle
         _ = script.tell(.storeChanged)

@@ -134,6 +134,10 @@ import Testing
             20_002_216, [.batches, .pauses, .wholeSaves],
             "an object of a new user referred to one of the previous user before the device noticed: the check did not know the target"
         ),
+        (
+            9_975_207, [.repeatedRestores, .restores],
+            "an updated device sent a record that the server had lost, and did not show the values of the later version"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

@@ -61,9 +61,12 @@ struct Pair {
     let tablet: ContainerDevice
     let phone: MirrorDevice
 
-    init(retries: Bool = false, reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in }) async throws {
+    init(
+        tabletModel: Model = Library.model, retries: Bool = false,
+        reached: @escaping @Sendable (MirrorEnvironment.Step) throws -> Void = { _ in }
+    ) async throws {
         cloud = try InProcessCloud()
-        tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
+        tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"), model: tabletModel)
         phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"), retries: retries, reached: reached)
     }
 
@@ -99,10 +102,10 @@ final class ContainerDevice: SyncingDevice {
     let cloudContainer: NSPersistentCloudKitContainer
     var container: NSPersistentContainer { cloudContainer }
 
-    init(_ transport: InProcessTransport) throws {
+    init(_ transport: InProcessTransport, model: Model = Library.model) throws {
         self.transport = transport
         let file = TestScope.temporaryFolder().appendingPathComponent("Library.sqlite")
-        cloudContainer = NSPersistentCloudKitContainer(name: "Library", managedObjectModel: NSManagedObjectModel(Library.model))
+        cloudContainer = NSPersistentCloudKitContainer(name: "Library", managedObjectModel: NSManagedObjectModel(model))
         var environment = SyncEnvironment(
             now: { Date(timeIntervalSince1970: 1_900_000_000) }, sleep: { _ in try await Sleepers.untilCancelled() }, random: { 0.5 },
             makeName: { UUID().uuidString })

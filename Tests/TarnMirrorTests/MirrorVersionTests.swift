@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
+import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
@@ -76,6 +77,28 @@ import Testing
         #expect(try await pair.records(ofType: "CD_Book").count == 3)
         #expect(try await phone.mirror.conflicts().isEmpty)
         #expect(phone.mirror.status.pendingCount == 0)
+    }
+
+    /// The phone receives a record of the tablet's later version. Then the server loses the record, and the phone is updated.
+    @Test func anUpdatedDeviceShowsTheValuesOfARecordThatItSendsAgain() async throws {
+        var later = Library.model
+        later.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        let pair = try await Pair(tabletModel: later)
+        try await pair.phone.sync()
+        try await pair.tablet.sync()
+        let backup = TestScope.temporaryFolder("tarn-backup").path
+        try await pair.cloud.backUp(to: backup)
+        try pair.tablet.edit { $0.insert("Book", ["title": "A", "mood": "calm"]) }
+        try await pair.tablet.sync()
+        try await pair.phone.sync()
+        try await pair.phone.kill()
+        pair.tablet.transport.goOffline()
+        try await pair.cloud.restore(from: backup)
+        let phone = try MirrorDevice(pair.phone.transport, file: pair.phone.file, model: later)
+        try await phone.sync()
+        #expect(try phone.read { try $0.object("Book", "A").value(forKey: "mood") as? String } == "calm")
+        #expect(try await pair.records(ofType: "CD_Book").map { $0.fields["CD_mood"]?.value } == [.string("calm")])
+        #expect(try await phone.mirror.conflicts().isEmpty)
     }
 
     @Test func aRetiredAttributeStaysOnTheServer() async throws {

@@ -190,6 +190,7 @@ extension MirrorFile {
         }
         // The list of zones names no zone that this device alone changed. Fetching it shows whether a restored server has lost the change.
         if !sent.zone.isHome, response?.exportedToken != nil { try ZoneTable.set(.needsFetch, .int(1), of: sent.zone.number, writer) }
+        if settlement.verdict.leavesUnapplied { try ZoneTable.beginFullFetch(sent.zone.number, expectsHistory: true, writer) }
         return settlement.verdict
     }
 

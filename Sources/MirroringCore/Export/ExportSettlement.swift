@@ -37,6 +37,9 @@ package struct BatchVerdict: Hashable, Sendable {
     package var isTooLarge = false
     /// Items that the server neither saved nor rejected: sent again after the rejected items of their group are settled.
     package var aborted = 0
+    /// Whether records were saved with fields that the rows lack, although this version of the model has them: the record came from a later
+    /// version, the app was updated, and the server had lost the record when it was fetched again. A full fetch applies them.
+    package var leavesUnapplied = false
     /// A failure that concerns more than one item, such as a missing zone.
     package var requestFailure: CloudFailure?
 
@@ -101,6 +104,9 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             guard let entity = mapping.entities[state.key.entityIndex] else { return }
             state.adopt(record, sent: item, assets, entity)
+            if item.operation == .create, !state.ancestor.unapplied.isEmpty {
+                verdict.leavesUnapplied = verdict.leavesUnapplied || state.ancestor.unapplied.keys.contains(where: entity.knownFields.contains)
+            }
             if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
             changes.records.append(state)
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):

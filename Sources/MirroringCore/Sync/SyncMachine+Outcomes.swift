@@ -120,6 +120,7 @@ extension SyncMachine {
             streak.attempts = 0
             requestSize = requestSize.afterAcceptance
         }
+        if verdict.leavesUnapplied { work.scheduleImport() }
         if verdict.needImport > 0 {
             work.scheduleImport()
             streak.conflictRounds += 1

@@ -185,6 +185,7 @@ extension MirroredStore {
             } else if let saved {
                 state.exportedToken = saved
             }
+            if verdict.leavesUnapplied { state.beginFullFetch(expectsHistory: true) }
             try metadata.set(state)
             return verdict
         }
