@@ -25,7 +25,8 @@ package final class SQLiteServerStore: Sendable {
     let pool: DatabasePool
     let readers: ReaderGate
     let writer: GroupCommit
-    /// For what every request looks up by its key: it is over before a switch of threads would be.
+    /// For what a request looks up by its key while all of ``briefReaders`` are in use, and for the version of the data, which SQLite counts
+    /// for each connection.
     let lookups: DatabaseQueue
     let briefReaders: BriefReaders
     let staged: StagedRequests

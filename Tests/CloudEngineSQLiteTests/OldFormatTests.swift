@@ -17,7 +17,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: ((1...15) + [17, 18, 19]).map { "format\($0)" })
+    @Test(arguments: ((1...15) + [17, 18, 19, 20]).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -46,7 +46,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: ((5...15) + [17, 18, 19]).map { "format\($0)" })
+    @Test(arguments: ((5...15) + [17, 18, 19, 20]).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -100,7 +100,7 @@ import Testing
             try bench.store.close()
             let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
             return try queue.read { db in
-                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 20)
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 21)
                 return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
             }
         }
@@ -126,9 +126,10 @@ import Testing
         try bench.store.close()
     }
 
-    /// Format 18 named the owner in each row, and had an index of times.
-    @Test func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire() async throws {
-        let bench = try await Self.open("format18")
+    /// Format 18 named the owner in each row, and had an index of times; up to format 20 the table had no row IDs.
+    @Test(arguments: ["format18", "format20"])
+    func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire(_ sample: String) async throws {
+        let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
         let guest = "_" + String(repeating: "b", count: 32)
         let mia = bench.call(user: owner)

@@ -136,10 +136,11 @@ extension SQLiteServerStore {
         }
     }
 
-    /// Reads a row by its key, on the caller's thread.
+    /// Reads a row by its key, on the caller's thread. Event loops that look up concurrently have a connection each: one would wait for the
+    /// other, with its connections.
     func lookingUp<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
-            return try lookups.unsafeRead(body)
+            return try briefReaders.lookUp(body) ?? lookups.unsafeRead(body)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

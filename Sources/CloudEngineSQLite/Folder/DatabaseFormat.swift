@@ -49,6 +49,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case fewerIndexes = 19
     /// Requests of save groups are files.
     case stagedFiles = 20
+    /// The log of changes has row IDs, so that rows are appended.
+    case appendedChangeLog = 21
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -75,6 +77,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .changeLog: SQLiteUnit.changeLogTable
         case .fewerIndexes: "DROP INDEX answers_at; " + SQLiteUnit.changeLogDays
         case .stagedFiles: "DROP TABLE staged_requests;"
+        case .appendedChangeLog: SQLiteUnit.appendedChangeLog
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import GRDB
 import GRDBSQLite
 
@@ -9,7 +10,11 @@ extension SQLiteServerStore {
     ///
     /// Source: SQLite's documentation, "PRAGMA data_version".
     package func dataVersion() throws -> Int64 {
-        try lookingUp { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+        do {
+            return try lookups.unsafeRead { try Int64.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
     }
 
     /// Reads every page of the database and checks its structure, while a server runs.

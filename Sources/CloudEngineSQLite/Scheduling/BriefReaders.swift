@@ -45,10 +45,8 @@ final class BriefReaders: Sendable {
     /// - Returns: Nil if no connection is free, or the read is a long one.
     /// - Throws: What `body` throws.
     func read<Value>(_ body: (Database, ReadAllowance) throws -> Value) throws -> Value? {
-        guard let connection = connection() else { return nil }
-        defer { state.withLock { $0.free.append(connection) } }
         do {
-            return try connection.unsafeRead { db in
+            return try lookUp { db in
                 try db.run("BEGIN")
                 defer { try? db.run("COMMIT") }
                 return try body(db, ReadAllowance())
@@ -56,6 +54,16 @@ final class BriefReaders: Sendable {
         } catch is ReadIsLong {
             return nil
         }
+    }
+
+    /// Runs one statement that finds rows by their keys.
+    ///
+    /// - Returns: Nil if no connection is free.
+    /// - Throws: What `body` throws.
+    func lookUp<Value>(_ body: (Database) throws -> Value) throws -> Value? {
+        guard let connection = connection() else { return nil }
+        defer { state.withLock { $0.free.append(connection) } }
+        return try connection.unsafeRead(body)
     }
 
     /// Closes the connections, once running reads have ended.

@@ -9,6 +9,9 @@ import GRDB
 /// One row for each request that changed records, in order of the partition's change numbers: rows are appended at the end and removed from
 /// the beginning.
 ///
+/// The table has row IDs, and its key is an index of small entries: SQLite appends to the last page of such a table, while it distributes
+/// the rows of a table without row IDs over three pages for each page that is full.
+///
 /// Each save of a record pays for each index. So the log has none of times: `change_log_days` lists the partitions with rows of a day. A
 /// listed day may have no row any more.
 extension SQLiteUnit {
@@ -30,6 +33,19 @@ extension SQLiteUnit {
         CREATE TABLE change_log_days (part INTEGER NOT NULL, day INTEGER NOT NULL, PRIMARY KEY (part, day)) WITHOUT ROWID;
         CREATE INDEX change_log_days_day ON change_log_days (day);
         INSERT INTO change_log_days (part, day) SELECT DISTINCT part, at / \(dayMilliseconds) FROM change_log;
+        """
+
+    /// The table with row IDs.
+    static let appendedChangeLog = """
+        DROP INDEX change_log_author;
+        ALTER TABLE change_log RENAME TO former_change_log;
+        CREATE TABLE change_log (
+            part INTEGER NOT NULL, last INTEGER NOT NULL, at INTEGER NOT NULL, author TEXT NOT NULL, device TEXT NOT NULL,
+            request TEXT NOT NULL, total INTEGER NOT NULL, changes BLOB NOT NULL, PRIMARY KEY (part, last));
+        INSERT INTO change_log (part, last, at, author, device, request, total, changes)
+            SELECT part, last, at, author, device, request, total, changes FROM former_change_log;
+        DROP TABLE former_change_log;
+        CREATE INDEX change_log_author ON change_log (author) WHERE author <> '';
         """
 
     /// Lists the days of rows that a move stores.

@@ -7,7 +7,7 @@ import Foundation
 import GRDB
 
 /// One partition inside a transaction.
-struct SQLiteUnit: PartitionWriter {
+final class SQLiteUnit: PartitionWriter {
     let db: Database
     let partition: Partition
     /// Key of the partition; nil while it was never written to.
