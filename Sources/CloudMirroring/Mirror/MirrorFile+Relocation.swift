@@ -277,8 +277,12 @@ extension MirrorFile {
     private func followers(of key: RowKey, _ metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [RowKey] {
         let home = self.reader(reader)
         // A record of this name in the home zone is another object's, or its links have a relocated end.
-        guard let name = try metadata.name(of: key), try home.record(named: name) == nil, try !home.isWithheld(name) else { return [] }
-        return try home.links(touching: name).compactMap { try RelocatedLink.follower(of: $0, to: name) { try home.record(named: $0) } }
+        guard let name = try metadata.name(of: key), let target = try metadata.record(named: name), try home.record(named: name) == nil,
+            try !home.isWithheld(name)
+        else { return [] }
+        return try home.links(touching: name).compactMap {
+            try RelocatedLink.follower(of: $0, to: target) { try home.record(named: $0) }
+        }
     }
 
     /// Relocates objects of the home zone that deferred references connect with records of other zones.

@@ -85,7 +85,7 @@ package enum DeferredReferenceFollowers {
     /// Whether the owner of the home zone created a record of the share.
     ///
     /// - Parameter source: A record of the home zone.
-    private static func isOwners(_ target: RecordState, as source: RecordState) -> Bool {
+    static func isOwners(_ target: RecordState, as source: RecordState) -> Bool {
         isUnsent(target, by: source.modified?.userRecordName)
             || source.modified != nil && target.system.creator == source.modified?.userRecordName
     }
@@ -97,5 +97,5 @@ package enum DeferredReferenceFollowers {
         return creator == owner
     }
 
-    private static func isFollower(_ state: RecordState) -> Bool { !state.isRelocated && RelocatedRecord.isRelocatable(state) }
+    static func isFollower(_ state: RecordState) -> Bool { !state.isRelocated && RelocatedRecord.isRelocatable(state) }
 }

@@ -83,15 +83,16 @@ package struct RelocatedLink: Hashable, Sendable {
     /// Returns the object of the home zone that follows another one, with which a link of the home zone joins it; nil if it stays.
     ///
     /// Objects that are linked are relocated together. But the row of one may have been withheld when that was decided: then no rows were
-    /// linked, and the other object follows when the row is there.
+    /// linked, and the other object follows when the row is there. It does not follow a record that a participant created under the name.
     ///
     /// - Parameters:
-    ///   - name: The record name that the object of the destination zone had in the home zone.
+    ///   - target: The object of the destination zone. The home zone has no record of its name.
     ///   - record: Returns a record of the home zone.
     package static func follower(
-        of link: LinkState, to name: String, record: (String) throws -> RecordState?
+        of link: LinkState, to target: RecordState, record: (String) throws -> RecordState?
     ) rethrows -> RowKey? {
-        guard link.isLive, let other = try record(link.pair.end(opposite: name)), !other.isRelocated, RelocatedRecord.isRelocatable(other)
+        guard link.isLive, let other = try record(link.pair.end(opposite: target.recordName)),
+            DeferredReferenceFollowers.isFollower(other), DeferredReferenceFollowers.isOwners(target, as: other)
         else { return nil }
         return other.key
     }

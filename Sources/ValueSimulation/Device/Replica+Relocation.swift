@@ -208,11 +208,11 @@ extension Replica {
 
     private mutating func gather(_ keys: [RowKey], into zone: Int64) {
         let nearby = keys.flatMap { neighbours(of: $0, changed: nil) }.filter { self.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
-        let followers = keys.flatMap { key in
+        let followers = keys.flatMap { key -> [RowKey] in
             let name = zones[zone].names[key] ?? ""
             // A record of this name in the home zone is another object's, or its links have a relocated end.
-            return home.records.contains(name) || home.withheld[name] != nil
-                ? [] : home.links(touching: [name]).compactMap { RelocatedLink.follower(of: $0, to: name) { home.records[$0] } }
+            guard let target = zones[zone].records[name], !home.records.contains(name), home.withheld[name] == nil else { return [] }
+            return home.links(touching: [name]).compactMap { RelocatedLink.follower(of: $0, to: target) { home.records[$0] } }
         }
         relocate(nearby + followers, to: zone)
         // Links that the device that shared the objects did not have.

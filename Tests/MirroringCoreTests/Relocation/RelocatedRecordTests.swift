@@ -330,17 +330,24 @@ private typealias Fixture = RelocationFixture
     /// The object of the share was withheld when it was relocated, so that no rows were linked.
     @Test func anObjectFollowsALinkToANewRow() {
         let tag = Fixture.uploaded("tag-1", "Tag", 2)
-        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { $0 == "tag-1" ? tag : nil } == tag.key)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: Fixture.uploaded()) { $0 == "tag-1" ? tag : nil } == tag.key)
+    }
+
+    @Test func noObjectFollowsARecordThatAParticipantCreated() {
+        let tag = Fixture.uploaded("tag-1", "Tag", 2)
+        var forged = Fixture.uploaded()
+        forged.system.creator = "zoe"
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: forged) { _ in tag } == nil)
     }
 
     @Test func noObjectFollowsADeletedLink() {
         let tag = Fixture.uploaded("tag-1", "Tag", 2)
-        #expect(RelocatedLink.follower(of: Fixture.link("link-1", .needsDelete), to: "post-1") { _ in tag } == nil)
+        #expect(RelocatedLink.follower(of: Fixture.link("link-1", .needsDelete), to: Fixture.uploaded()) { _ in tag } == nil)
     }
 
     @Test func aRelocatedOrUnknownObjectDoesNotFollow() {
-        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in Fixture.source() } == nil)
-        #expect(RelocatedLink.follower(of: Fixture.link(), to: "post-1") { _ in nil } == nil)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: Fixture.uploaded()) { _ in Fixture.source() } == nil)
+        #expect(RelocatedLink.follower(of: Fixture.link(), to: Fixture.uploaded()) { _ in nil } == nil)
     }
 
     @Test func aStayingJoinRecordIsDeletedOnce() {
