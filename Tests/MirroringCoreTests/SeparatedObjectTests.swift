@@ -86,6 +86,23 @@ import Testing
         #expect(target(plan) == .reference(key(tag, 1)))
     }
 
+    /// The feed returns a record that this device sent, in the version that it knows. The notes of the deleted object lost their tag.
+    @Test func theRowOfAKnownRecordIsLoadedForADeletionThatItLists() throws {
+        var known = survivor()
+        known.stage = .uploaded
+        let record = Record(
+            recordName: "a", recordType: "CD_Tag", recordChangeTag: known.changeTag, fields: known.ancestor.fields)
+        func keys(deletions: [String]) throws -> [RowKey] {
+            let page = ImportPage(records: [record], deletions: deletions, askedWith: "1", token: "2", moreComing: false)
+            var loaded = try loaded(known)
+            loaded.records["a"] = known
+            loaded.successors = [:]
+            return ImportNeeds(page, mapping: mapping).details(loaded).keys
+        }
+        #expect(try keys(deletions: ["b"]).contains(known.key))
+        #expect(try !keys(deletions: ["c"]).contains(known.key))
+    }
+
     /// The list is sent as the server has it.
     @Test func theListKeepsAnObjectThatTheServerMerged() throws {
         let plan = ImportPlan.make(deletion, loaded: try loaded(survivor()), mapping: mapping)

@@ -139,6 +139,11 @@ package struct ImportNeeds: Sendable {
                 let known = mapping.entities[state.key.entityIndex] ?? entity
                 details.assets += assets(of: record, entity: known, ancestor: state.ancestor)
                 if state.stage == .needsDelete { details.assets += unknownAssets(of: record, entity: known, ancestor: state.ancestor) }
+            } else if !page.deletions.isEmpty, mapping.isUnique(entity.entity.index),
+                !mapping.mergedNames(of: record).names.isDisjoint(with: page.deletions)
+            {
+                // A deleted object is merged into it, though its own record is known.
+                wantRow(state.key)
             }
         }
         for (record, name) in partners {
