@@ -63,6 +63,26 @@ import Testing
         if case .failure(_, let error) = results[0] { Issue.record("the subscription was refused: \(error.reason)") }
     }
 
+    /// Devices create theirs again whenever they connect.
+    @Test func aSubscriptionThatTheServerHasIsNotWritten() async throws {
+        let bench = try Bench()
+        var subscription = Subscription(subscriptionID: "all", kind: .database)
+        func create() async throws {
+            let request = SubscriptionsModifyRequest(operations: [.create(subscription)])
+            _ = try await bench.write { try $0.modifySubscriptions(request, in: $1, $2) }
+        }
+        func hasMark() async throws -> Bool? {
+            try await bench.store.pool.read { try Bool.fetchOne($0, sql: "SELECT CAST(body AS TEXT) LIKE '% ' FROM subscriptions") }
+        }
+        try await create()
+        try await bench.store.pool.write { try $0.execute(sql: "UPDATE subscriptions SET body = CAST(body || ' ' AS BLOB)") }
+        try await create()
+        #expect(try await hasMark() == true)
+        subscription.notification.title = "Changed"
+        try await create()
+        #expect(try await hasMark() == false)
+    }
+
     @Test func aSaveOfATypeThatIsNotQueriedHasNoRound() async throws {
         let bench = try await Bench.withGarden()
         try await Self.unreadable("unreadable", bench)
