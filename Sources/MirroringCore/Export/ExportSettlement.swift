@@ -84,18 +84,16 @@ package struct ExportSettlement: Hashable, Sendable {
                 verdict.postponed += 1
                 continue
             }
-            if item.isLink, var link = links[item.recordName] {
-                link.generation = generation
-                settle(link, item, outcome, isAlone: isAlone)
-            } else if var record = records[item.recordName] {
-                record.generation = generation
-                settle(record, item, outcome, assets[item.recordName] ?? [:], mapping, isAlone: isAlone)
+            if item.isLink, let link = links[item.recordName] {
+                settle(link, item, outcome, generation, isAlone: isAlone)
+            } else if let record = records[item.recordName] {
+                settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, isAlone: isAlone)
             }
         }
     }
 
     private mutating func settle(
-        _ state: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue],
+        _ state: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue], _ generation: Int64,
         _ mapping: RecordMapping, isAlone: Bool
     ) {
         var state = state
@@ -104,8 +102,9 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             guard let entity = mapping.entities[state.key.entityIndex] else { return }
             state.adopt(record, sent: item, assets, entity)
-            if item.operation == .create, !state.ancestor.unapplied.isEmpty {
-                verdict.leavesUnapplied = verdict.leavesUnapplied || state.ancestor.unapplied.keys.contains(where: entity.knownFields.contains)
+            state.generation = generation
+            if item.operation == .create, state.ancestor.unapplied.keys.contains(where: entity.knownFields.contains) {
+                verdict.leavesUnapplied = true
             }
             if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
             changes.records.append(state)
@@ -136,12 +135,15 @@ package struct ExportSettlement: Hashable, Sendable {
         }
     }
 
-    private mutating func settle(_ link: LinkState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, isAlone: Bool) {
+    private mutating func settle(
+        _ link: LinkState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ generation: Int64, isAlone: Bool
+    ) {
         var link = link
         switch (outcome, item.operation) {
         case (.saved(let record), .create), (.saved(let record), .update):
             verdict.accepted += 1
             link.changeTag = record.recordChangeTag
+            link.generation = generation
             if link.stage == .needsUpload { link.stage = .uploaded }
             changes.links.append(link)
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
@@ -154,6 +156,7 @@ package struct ExportSettlement: Hashable, Sendable {
         case (.refused(let failure), .create) where failure.code == .serverRecordChanged:
             // An earlier attempt was saved and its response lost. Join records never change, so both are equal.
             verdict.accepted += 1
+            link.generation = generation
             if link.stage == .needsUpload { link.stage = .uploaded }
             changes.links.append(link)
         case (.aborted, _): verdict.aborted += 1

@@ -107,8 +107,11 @@ enum Withholding {
             work.logLocalEdits(of: row, state, entity)
         }
         if state.changeTag != nil {
-            let record = work.pageRecord(named: name) ?? entity.record(of: state)
-            work.withheld.append(IncompleteRecord(record: record, lacking: lacking, generation: work.page.generation ?? state.generation))
+            let received = work.pageRecord(named: name)
+            // A full fetch that does not return the record ends with its deletion.
+            let generation = (received == nil ? nil : work.page.generation) ?? state.generation
+            work.withheld.append(
+                IncompleteRecord(record: received ?? entity.record(of: state), lacking: lacking, generation: generation))
         } else if !isNew {
             // The server never had the object, and nothing brings it back.
             ObjectDeletion.deleteLinks(to: name, in: &work)
