@@ -39,6 +39,17 @@ package struct ZoneMetadata: Sendable {
         }
         if let former, former != state.key, names[former] == name { names[former] = nil }
         names[state.key] = name
+        if !state.isRelocated, !state.merged.names.isEmpty { takeRedirects(state.merged.names, for: name) }
+    }
+
+    /// Takes names off the lists of other records. Invariant, as in the table of a store: a superseded record has one survivor, the one that
+    /// was stored last.
+    private mutating func takeRedirects(_ superseded: Set<String>, for survivor: String) {
+        let others = records.filter { $0.recordName != survivor && !$0.merged.names.isDisjoint(with: superseded) }
+        for var other in others {
+            other.merged = MergedNames(other.merged.names.subtracting(superseded))
+            records.set(other, named: other.recordName)
+        }
     }
 
     mutating func removeRecord(named name: String) {
