@@ -61,6 +61,7 @@ public final class TarnMirror: Sendable {
         var client = MirrorClient(
             containerIdentifier: options.containerIdentifier, environment: options.environment.wire, transport: transport)
         client.deviceID = options.deviceIdentifier
+        client.limits = environment.limits
         session = MirrorSession(mirrored, client: client, environment: environment, pollInterval: options.pollInterval)
     }
 

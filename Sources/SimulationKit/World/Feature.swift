@@ -36,6 +36,11 @@ package enum Feature: String, CaseIterable, Sendable {
     case modelChanges
     /// The same backup is restored again and again. Needs `restores`.
     case repeatedRestores
+    /// Some devices have a `TarnMirror` next to an `NSPersistentContainer`. Drawn without features that it does not have.
+    case mirror
+
+    /// A mirror has the private database alone, and rejects models with extensions and with lenses.
+    static let absentInMirrors: Set<Feature> = [.sharing, .publicFeed, .publicQueries, .extensions, .modelChanges]
 
     /// Features draw from their own stream of numbers, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -66,12 +71,17 @@ package enum Feature: String, CaseIterable, Sendable {
         if repeated.percent(40), features.contains(.restores) { features.insert(.repeatedRestores) }
         var changes = SeededNumbers(seed: ~seed &+ 17)
         if changes.percent(25), isRestorable { features.insert(.modelChanges) }
+        var mirrors = SeededNumbers(seed: ~seed &+ 21)
+        if mirrors.percent(15), features.isDisjoint(with: Feature.absentInMirrors) { features.insert(.mirror) }
         return features
     }
 }
 
 extension Set<Feature> {
     var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
+
+    /// Whether devices poll periodically, so that the agenda is never empty.
+    var pollsForever: Bool { isPublic || contains(.mirror) }
 
     /// Whether no device shows part of a save. A save in several zones arrives zone by zone, and queries never show a
     /// consistent state. Requests of three items carry parts of saves, unless the server executes several in one
@@ -83,6 +93,8 @@ extension Set<Feature> {
     var excluded: Set<FaultPlan.Kind> {
         // Credentials that a user got after the backup are lost with a restore.
         if isPublic || contains(.sharing) || contains(.restores) { return [.purge, .accounts] }
+        // A mirror stops for good where another account signed in or the zone was deleted, and leaves the store to its user.
+        if contains(.mirror) { return [.purge, .accounts] }
         return contains(.extensions) ? [.accounts] : []
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CFaultyDisk
 import CloudKit
 import CloudMirroring
 import CloudWire
@@ -15,7 +14,7 @@ final class SimulatedDevice: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     /// One life of the app.
     struct Life {
-        let container: NSPersistentCloudKitContainer
+        let app: any SimulatedApp
         let transport: SimulatedTransport
     }
 
@@ -25,23 +24,14 @@ final class SimulatedDevice: @unchecked Sendable {
         let edit: Edit
     }
 
-    static let containerIdentifier = "iCloud.org.example.simulation"
-    /// Bytes of a record in runs with assets, so that values need not be long.
-    private static let recordBytes = 1000
-    /// Items of a request in runs with small batches.
-    private static let batchItems = 3
-    private static let writes = Int32(FaultyDiskWrite.rawValue)
-    private static let everything = Int32(
-        FaultyDiskWrite.rawValue | FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue | FaultyDiskTruncate.rawValue
-            | FaultyDiskDelete.rawValue)
-
     let name: String
     let role: Role
+    let kind: AppKind
     private let features: Set<Feature>
     /// Whether push streams are blocked for it.
     let polls: Bool
     private let folder: URL
-    private let disk: Int32
+    let disk: DeviceDisk
     private let agenda: Agenda
     private let executor: SimulationExecutor
     private var random: SeededNumbers
@@ -58,11 +48,13 @@ final class SimulatedDevice: @unchecked Sendable {
     var watch = ViewWatch()
 
     init(
-        _ name: String, _ role: Role = .owner, of user: String, version: Int, in folder: URL, _ agenda: Agenda,
-        _ executor: SimulationExecutor, _ random: SeededNumbers, skew: Double, _ features: Set<Feature>, polls: Bool = false
+        _ name: String, _ role: Role = .owner, _ kind: AppKind = .container, of user: String, version: Int, in folder: URL,
+        _ agenda: Agenda, _ executor: SimulationExecutor, _ random: SeededNumbers, skew: Double, _ features: Set<Feature>,
+        polls: Bool = false
     ) throws {
         self.name = name
         self.role = role
+        self.kind = kind
         self.features = features
         self.polls = polls
         self.user = user
@@ -73,9 +65,7 @@ final class SimulatedDevice: @unchecked Sendable {
         self.random = random
         self.skew = skew
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        faulty_disk_install()
-        disk = faulty_disk_add(self.folder.path + "/")
-        precondition(disk > 0, "too many devices are simulated concurrently")
+        disk = DeviceDisk(under: self.folder)
     }
 
     private func model(_ version: Int) -> NSManagedObjectModel { SimulatedModel.model(version, features, hasLenses: hasLenses) }
@@ -87,60 +77,42 @@ final class SimulatedDevice: @unchecked Sendable {
     /// - Returns: The changes of a save that was committed before the app was killed, if any.
     func boot(_ transport: SimulatedTransport) throws -> Edit? {
         precondition(life == nil, "a device is booted when it is off")
-        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: model(version))
-        container.environment = environment(transport)
-        let description = NSPersistentStoreDescription(url: file)
-        let options = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
-        options.databaseScope = role.scope
-        if features.contains(.extensions) { options.modelExtensions = [.orderedRelationships, .uniquenessConstraints, .requiredValues] }
-        description.cloudKitContainerOptions = options
-        container.persistentStoreDescriptions = [description]
-        var failure: (any Error)?
-        container.loadPersistentStores { _, error in failure = error ?? failure }
-        if let failure { throw failure }
-        container.persistentStoreCoordinator.observeCommits { [changed] _ in changed.value = true }
+        let setup = AppSetup(
+            file: file, model: model(version), role: role, features: features, transport: transport, agenda: agenda, executor: executor,
+            random: Box(random.fork()), skew: skew, reachedStep: { [disk] in try disk.reachStep() })
+        let app: any SimulatedApp =
+            switch kind {
+            case .container: try ContainerApp(setup)
+            case .mirror: try MirrorApp(setup)
+            }
+        app.container.persistentStoreCoordinator.observeCommits { [changed] _ in changed.value = true }
         changed.value = true
-        life = Life(container: container, transport: transport)
+        life = Life(app: app, transport: transport)
         defer { open = nil }
         guard let open, let store else { return nil }
         let history = try store.storage.read { try $0.history(after: 0) }
         return history.contains { $0.author == open.author } ? open.edit : nil
     }
 
-    private func environment(_ transport: SimulatedTransport) -> SyncEnvironment {
-        let random = Box(self.random.fork())
-        var environment = SyncEnvironment(
-            now: { [agenda, skew] in Date(timeIntervalSince1970: 1_900_000_000 + agenda.now + skew) },
-            sleep: { [agenda] in try await agenda.sleep($0 / .seconds(1)) },
-            random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
-        environment.executor = executor
-        environment.isDeterministic = true
-        if features.contains(.assets) { environment.limits.recordBytes = Self.recordBytes }
-        if features.contains(.batches) {
-            environment.limits.operationsPerRequest = Self.batchItems
-            if !features.contains(.wholeSaves) { environment.requestsPerBatch = 1 }
-        }
-        if features.contains(.wholeSaves) {
-            environment.stagingBytesMax = [0, 3000, environment.stagingBytesMax][Int(random.value.seconds(0...2.99))]
-        }
-        let account = AccountTransport(base: transport.base, simulation: executor)
-        environment.container = { identifier in
-            CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))
-        }
-        environment.connect = { identifier, scope in
-            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
-        }
-        return environment
-    }
+    var store: NSPersistentStore? { life?.app.container.persistentStoreCoordinator.persistentStores.first }
 
-    var store: NSPersistentStore? { life?.container.persistentStoreCoordinator.persistentStores.first }
+    /// Our container; nil for an app without it, and for a device that is off.
+    var cloudContainer: NSPersistentCloudKitContainer? { (life?.app as? ContainerApp)?.cloud }
 
     /// Ends the app as a power failure would: from now on it writes nothing to the disk or the network.
     func kill() throws {
         guard let life else { return }
-        faulty_disk_change(disk, Self.everything, -1)
+        disk.fail()
         try close(life)
-        faulty_disk_change(disk, 0, 0)
+        disk.mend()
+    }
+
+    /// Plans the moment at which the device dies; see ``DeviceDisk``.
+    ///
+    /// - Returns: The moment, for people.
+    func planDeath(atWrite number: Int) -> String {
+        guard kind == .mirror, random.percent(40) else { return disk.planDeath(atWrite: number) }
+        return disk.planDeath(atStep: Int.random(in: 1...12, using: &random))
     }
 
     /// Ends the app regularly.
@@ -149,21 +121,15 @@ final class SimulatedDevice: @unchecked Sendable {
     private func close(_ life: Life) throws {
         self.life = nil
         life.transport.end()
-        let container = life.container
-        try executor.run { await container.stopSyncing() }
+        let app = life.app, container = app.container
+        try executor.run { await app.stop() }
         for store in container.persistentStoreCoordinator.persistentStores { try? container.persistentStoreCoordinator.remove(store) }
     }
 
     func discard() throws {
         try quit()
-        faulty_disk_remove(disk)
+        disk.remove()
     }
-
-    /// Fails all writes to the disk from the n-th one on.
-    func failDisk(atWrite number: Int) { faulty_disk_change(disk, Self.writes, -Int32(number)) }
-
-    /// Number of writes since ``failDisk(atWrite:)``.
-    var writesSeen: Int { Int(faulty_disk_count_of(disk)) }
 
     // MARK: Objects
 
@@ -178,7 +144,7 @@ final class SimulatedDevice: @unchecked Sendable {
         guard let life else { return .nothing }
         saves += 1
         let author = "\(name) \(saves)"
-        let context = life.container.newBackgroundContext()
+        let context = life.app.container.newBackgroundContext()
         return try context.performAndWait {
             context.transactionAuthor = author
             try body(context)
@@ -204,24 +170,25 @@ final class SimulatedDevice: @unchecked Sendable {
     /// - Parameter isIncluded: Selects objects.
     func picture(where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws -> Picture? {
         guard let life else { return nil }
-        let context = life.container.newBackgroundContext()
+        let context = life.app.container.newBackgroundContext()
         return try context.performAndWait { try Picture(context, where: isIncluded) }
     }
 
-    /// All losing values that the container restores: each is restored in a separate context, and compared.
+    /// All losing values: each that the app can restore is restored in a separate context, and compared.
     func conflictLog() throws -> (values: Set<String>, faults: [String]) {
         guard let life else { return ([], []) }
         var values: Set<String> = []
         var faults: [String] = []
-        let context = life.container.newBackgroundContext()
+        let context = life.app.container.newBackgroundContext()
+        let conflicts = try life.app.conflicts()
         try context.performAndWait {
-            for conflict in try life.container.conflicts() {
+            for conflict in conflicts {
                 let losing = conflict.losingValue
                 let target = (losing as? NSManagedObjectID).flatMap { try? context.existingObject(with: $0) }
                 guard let text = target.map(Picture.label) ?? Picture.text(losing) else { continue }
-                values.formUnion(ModelChanges.logged(text, of: conflict.propertyName))
-                let object = try life.container.restoreLosingValue(of: conflict, in: context)
-                let restored = object.value(forKey: conflict.propertyName)
+                values.formUnion(ModelChanges.logged(text, of: conflict.property))
+                guard let object = try conflict.restore(context) else { continue }
+                let restored = object.value(forKey: conflict.property)
                 let shown = (restored as? NSManagedObject).map(Picture.label) ?? Picture.text(restored)
                 if shown != text { faults.append("the conflict log restores \(shown ?? "nil") instead of \(text)") }
                 context.rollback()
@@ -258,5 +225,5 @@ final class SimulatedDevice: @unchecked Sendable {
     func doubtsItsUser() throws -> Bool { try store?.storage.read { try SyncMetadataUser.isUnconfirmed($0) } ?? false }
 
     /// Damages the sync metadata as only a broken sync engine would.
-    func tamper(_ damage: SyncMetadataDamage) throws { try store?.storage.write { try damage.apply($0) } }
+    func tamper(_ damage: SyncMetadataDamage) throws { try life?.app.tamper(damage) }
 }

@@ -16,13 +16,15 @@ extension Simulation {
         }
         try prepareServer()
         let count = Int.random(in: 2...4, using: &random)
+        let kinds = kinds(of: count)
         for (index, name) in ["phone", "tablet", "laptop", "watch"].prefix(count).enumerated() {
             let (user, role) = owner(index)
             let isOff = faults.kinds.contains(.skew) && random.percent(50)
             let skew = random.seconds(-5...5) * 86_400
             let isNewer = random.percent(50)
             let device = try SimulatedDevice(
-                name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder.url, agenda, executor,
+                name, role, kinds[index], of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder.url, agenda,
+                executor,
                 random.fork(), skew: isOff ? skew : 0, features,
                 polls: features.contains(.polling) && extra.percent(70))
             device.hasLenses = canary != .losesLenses
@@ -31,6 +33,17 @@ extension Simulation {
                 \.element.first)
             workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)), features, role, ownPrefixes: Set(own), seed: seed)
             try boot(device)
+        }
+    }
+
+    /// With `mirror`, one device has a mirror, and each other one with a probability of 20 percent.
+    private func kinds(of count: Int) -> [AppKind] {
+        guard features.contains(.mirror) else { return Array(repeating: .container, count: count) }
+        var random = SeededNumbers(seed: ~seed &+ 23)
+        let first = Int.random(in: 0..<count, using: &random)
+        return (0..<count).map { index in
+            let draw = random.percent(20)
+            return index == first || draw ? .mirror : .container
         }
     }
 
@@ -63,7 +76,7 @@ extension Simulation {
         guard let transport = try ask({ try transport(device) }) else {
             return agenda.after(5) { self.attempt { try self.boot(device) } }
         }
-        say("\(device.name) boots as \(device.user) with version \(device.version)")
+        say("\(device.name) boots as \(device.user) with version \(device.version)\(device.kind.suffix)")
         if let edit = try device.boot(transport) {
             say("\(device.name) finds its last save")
             acknowledge(edit, by: device)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
-import CloudMirroring
 
 extension Simulation {
     /// Ends all faults.
@@ -15,7 +14,7 @@ extension Simulation {
         serverDisk.mend()
         startServer()
         for device in devices {
-            if deaths.removeValue(forKey: device.name) != nil { try device.kill() }
+            if device.disk.isDoomed { try device.kill() }
             let isOld = faults.kinds.contains(.versions) && device.version < SimulatedModel.versions
             if isOld {
                 try device.quit()
@@ -34,18 +33,12 @@ extension Simulation {
     /// Compares the final states of all devices.
     func conclude() throws {
         for user in users where !sharing.leavers.contains(user) {
-            guard let first = devices.first(where: { $0.user == user }) else { continue }
-            let witness = try SimulatedDevice(
-                "witness of \(user)", first.role, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(),
-                skew: 0,
-                features)
-            witness.hasLenses = canary != .losesLenses
-            devices.append(witness)
-            try boot(witness)
+            try addWitness("witness of \(user)", .container, of: user)
+            if features.contains(.mirror) { try addWitness("mirror of \(user)", .mirror, of: user) }
         }
         executor.settle()
-        // The public database is polled periodically; a poll that has begun ends.
-        let end = features.isPublic ? agenda.now + 600 : .infinity
+        // A poll that has begun ends.
+        let end = features.pollsForever ? agenda.now + 600 : .infinity
         var count = 0
         while violations.isEmpty, let due = agenda.nextDue, due <= end || isAsking && due <= end + 600, let body = agenda.take() {
             body()
@@ -56,22 +49,27 @@ extension Simulation {
         for circle in Set(users.map(circle)).sorted() { try conclude(circle) }
     }
 
+    /// Adds a fresh device of a user.
+    private func addWitness(_ name: String, _ kind: AppKind, of user: String) throws {
+        guard let first = devices.first(where: { $0.user == user }) else { return }
+        let witness = try SimulatedDevice(
+            name, first.role, kind, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(), skew: 0, features)
+        witness.hasLenses = canary != .losesLenses
+        devices.append(witness)
+        try boot(witness)
+    }
+
     private var isAsking: Bool {
-        devices.contains { device in
-            switch device.life?.container.syncStatus.activity {
-            case .importing, .exporting: true
-            default: false
-            }
-        }
+        devices.contains { $0.life?.app.status.isAsking == true }
     }
 
     private func conclude(_ circle: String) throws {
         let all = devices.filter { self.circle(of: $0.user) == circle && !sharing.leavers.contains($0.user) }
         var log = sharing.leftLogs
         for device in all {
-            guard let status = device.life?.container.syncStatus else { continue }
+            guard let status = device.life?.app.status else { continue }
             let isRefused = try device.role == .reader && !sharing.refused.isEmpty || hasStrays(device)
-            if status.activity != .idle && !isRefused || status.pendingCount != 0 { fail("\(device.name) came to rest as \(status)") }
+            if !status.isIdle && !isRefused || status.pendingCount != 0 { fail("\(device.name) came to rest as \(status.description)") }
             let (values, faults) = try device.conflictLog()
             log.formUnion(values)
             for fault in faults { fail("\(device.name): \(fault)") }

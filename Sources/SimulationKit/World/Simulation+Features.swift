@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
-import CloudKit
-import CloudMirroring
 
 extension Simulation {
     /// Prepares the server before devices start.
@@ -14,7 +12,7 @@ extension Simulation {
             try executor.run { [cloud] in
                 for type in types {
                     try await cloud.addIndexes(
-                        toType: type, fields: ["___recordID", "___modTime"], container: SimulatedDevice.containerIdentifier)
+                        toType: type, fields: ["___recordID", "___modTime"], container: ContainerApp.identifier)
                 }
             }
         }
@@ -55,7 +53,7 @@ extension Simulation {
                 agenda.after(extra.seconds(0...span)) {
                     guard let life = device.life else { return }
                     self.say("\(device.name) pauses")
-                    if self.canary != .ignoresPause { life.container.pauseSyncing() }
+                    if self.canary != .ignoresPause { self.attempt { try life.app.pause() } }
                     life.transport.isPaused = true
                     self.agenda.after(length) { self.resume(device) }
                 }
@@ -71,7 +69,7 @@ extension Simulation {
         guard let life = device.life, life.transport.isPaused else { return }
         say("\(device.name) resumes")
         life.transport.isPaused = false
-        life.container.resumeSyncing()
+        attempt { try life.app.resume() }
     }
 
     // MARK: Waiting for a sync
@@ -107,13 +105,13 @@ extension Simulation {
         let done = Box(kept)
         Task(executorPreference: executor) {
             do {
-                try await life.container.sync(timeout: .seconds(seconds))
+                try await life.app.sync(timeout: .seconds(seconds))
                 done.value()
             } catch {
-                let reason = (error as? CKError)?.localizedDescription ?? "\(error)"
-                self.say("\(device.name) did not sync: \(reason)")
-                if isCertain { self.fail("\(device.name) did not sync: \(reason)") }
-                if !(error is CKError), !(error is CancellationError) { self.fail("sync() threw \(error)") }
+                let reason = life.app.reason(of: error)
+                self.say("\(device.name) did not sync: \(reason ?? "\(error)")")
+                if isCertain { self.fail("\(device.name) did not sync: \(reason ?? "\(error)")") }
+                if reason == nil { self.fail("sync() threw \(error)") }
             }
         }
     }

@@ -27,12 +27,10 @@ extension Simulation {
             device.life?.transport.breakConnections()
         }
         plan(.kills, 1...3, span) { device, seconds in
-            guard device.life != nil, self.deaths[device.name] == nil else { return }
-            let number = Int.random(in: 1...60, using: &self.random)
-            self.say("\(device.name) will die at write \(number)")
-            self.deaths[device.name] = number
-            device.failDisk(atWrite: number)
-            self.agenda.after(seconds) { self.attempt { if self.deaths[device.name] != nil { try self.die(device) } } }
+            guard device.life != nil, !device.disk.isDoomed else { return }
+            let moment = device.planDeath(atWrite: Int.random(in: 1...60, using: &self.random))
+            self.say("\(device.name) will die at \(moment)")
+            self.agenda.after(seconds) { self.attempt { if device.disk.isDoomed { try self.die(device) } } }
         }
         plan(.restarts, 1...2, span) { _, seconds in
             guard (try? self.cloud.stop()) != nil else { return }
@@ -100,7 +98,7 @@ extension Simulation {
         case .nothing: break
         case .saved(let edit): acknowledge(edit, by: device)
         case .failed(let error):
-            guard let number = deaths[device.name], device.writesSeen >= number else {
+            guard device.disk.hasDied else {
                 return fail("\(device.name) could not save: \(error)")
             }
             say("\(device.name) could not save")
@@ -140,7 +138,7 @@ extension Simulation {
             try executor.run { [cloud, executor] in
                 let transport = try await cloud.addDevice("settings", of: user, executor: executor)
                 let client = CloudDatabaseClient(
-                    containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private,
+                    containerIdentifier: ContainerApp.identifier, environment: .development, scope: .private,
                     transport: transport)
                 let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
                 return try await client.modifyZones(ZonesModifyRequest(operations: [.delete(home)]))
@@ -149,7 +147,7 @@ extension Simulation {
     }
 
     private func changeUser(of device: SimulatedDevice) throws {
-        guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else {
+        guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, !device.disk.isDoomed else {
             return
         }
         // A store without sync metadata belongs to the user that signs in first, as a local one does.
@@ -164,7 +162,7 @@ extension Simulation {
     }
 
     private func upgrade(_ device: SimulatedDevice) throws {
-        guard device.version < SimulatedModel.versions, device.life != nil, deaths[device.name] == nil, !cloud.isStopped else { return }
+        guard device.version < SimulatedModel.versions, device.life != nil, !device.disk.isDoomed, !cloud.isStopped else { return }
         say("\(device.name) gets the later version")
         try device.quit()
         device.version = SimulatedModel.versions

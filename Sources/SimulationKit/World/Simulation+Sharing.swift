@@ -26,7 +26,7 @@ extension Simulation {
     }
 
     private func devices(of user: String) -> SimulatedDevice? {
-        devices.first { $0.user == user && $0.life != nil && deaths[$0.name] == nil && $0.store != nil }
+        devices.first { $0.user == user && $0.life != nil && !$0.disk.isDoomed && $0.store != nil }
     }
 
     /// Retries failures every ten seconds; faults of a device's disk are checked elsewhere.
@@ -54,8 +54,10 @@ extension Simulation {
 
     func share(_ number: Int) {
         attempt(again: { self.share(number) }) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else { return false }
-            let context = life.container.newBackgroundContext()
+            guard !cloud.isStopped, let device = devices(of: "mia"), let container = device.cloudContainer, let store = device.store else {
+                return false
+            }
+            let context = container.newBackgroundContext()
             let isSingle = sharing.shares.count == 1
             let posts = try context.performAndWait {
                 try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post"))
@@ -63,7 +65,7 @@ extension Simulation {
             }
             guard let post = posts.first else { return false }
             say("\(device.name) shares \(context.performAndWait { Picture.label(post) })")
-            let objects = Box([post]), container = life.container
+            let objects = Box([post])
             let isOpen = features.contains(.permissions)
             let share = Box(
                 try executor.run {
@@ -87,15 +89,15 @@ extension Simulation {
     /// The owner removes a participant from a share.
     private func sendAway(_ user: String) {
         attempt(again: {}) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store,
+            guard !cloud.isStopped, let device = devices(of: "mia"), let container = device.cloudContainer, let store = device.store,
                 sharing.hasJoined(user),
-                let share = try life.container.fetchShares(in: store).first(where: { $0.participant(named: user) != nil }),
+                let share = try container.fetchShares(in: store).first(where: { $0.participant(named: user) != nil }),
                 let participant = share.participant(named: user)
             else { return true }
             say("\(device.name) takes \(user) out of the share")
             try part(from: user)
             share.removeParticipant(participant)
-            if try !persist(share, life.container, store) { say("another client changed the share") }
+            if try !persist(share, container, store) { say("another client changed the share") }
             return true
         }
     }
@@ -123,14 +125,15 @@ extension Simulation {
             guard devices.contains(where: { $0.user == user }), !sharing.shares[number].joined.contains(user),
                 !sharing.leavers.contains(user)
             else { return true }
-            guard !cloud.isStopped, let url = sharing.shares[number].url, let device = devices(of: user), let life = device.life,
+            guard !cloud.isStopped, let url = sharing.shares[number].url, let device = devices(of: user),
+                let container = device.cloudContainer,
                 let store = device.store
             else { return false }
             say("\(device.name) joins the share")
-            let way = AccountTransport(base: try base(device), simulation: executor), container = life.container
+            let way = AccountTransport(base: try base(device), simulation: executor)
             try executor.run {
                 let account = CKContainer(
-                    identifier: SimulatedDevice.containerIdentifier,
+                    identifier: ContainerApp.identifier,
                     connection: OwnConnection(Connection(environment: .development, transport: way)))
                 let metadata = try await account.shareMetadata(for: url)
                 try await container.acceptShareInvitations(from: [metadata], into: store)
@@ -141,14 +144,13 @@ extension Simulation {
     }
 
     private func leave(_ user: String) {
-        guard let device = devices(of: user), let life = device.life, let store = device.store, sharing.hasJoined(user),
-            let zone = try? life.container.fetchShares(in: store).first?.recordID.zoneID
+        guard let device = devices(of: user), let container = device.cloudContainer, let store = device.store, sharing.hasJoined(user),
+            let zone = try? container.fetchShares(in: store).first?.recordID.zoneID
         else { return }
         // Leaving is a request of the user, which a pause of sync does not hold back.
         resume(device)
         say("\(device.name) leaves the share")
         attempt { try part(from: user) }
-        let container = life.container
         Task(executorPreference: executor) {
             do {
                 try await container.purgeObjectsAndRecordsInZone(with: zone, in: store)
@@ -167,17 +169,17 @@ extension Simulation {
     private func changePermissions(allowingAll: Bool) {
         let again: @Sendable () -> Void = { if allowingAll { self.changePermissions(allowingAll: true) } }
         attempt(again: again) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else {
+            guard !cloud.isStopped, let device = devices(of: "mia"), let container = device.cloudContainer, let store = device.store else {
                 return !allowingAll
             }
-            let shares = try life.container.fetchShares(in: store).sorted { $0.recordID.zoneID.zoneName < $1.recordID.zoneID.zoneName }
+            let shares = try container.fetchShares(in: store).sorted { $0.recordID.zoneID.zoneName < $1.recordID.zoneID.zoneName }
             if allowingAll, shares.count < sharing.zones().count { return false }
             for share in shares {
                 share.publicPermission = allowingAll || extra.percent(50) ? .readWrite : .readOnly
                 let invited = share.participant(named: "bo")
                 invited?.permission = allowingAll || extra.percent(50) ? .readWrite : .readOnly
                 say("\(device.name): the link may \(share.publicPermission.rawValue), bo may \(invited?.permission.rawValue ?? 0)")
-                if try !persist(share, life.container, store), allowingAll { return false }
+                if try !persist(share, container, store), allowingAll { return false }
             }
             return true
         }
@@ -194,13 +196,13 @@ extension Simulation {
 
     private func promote() {
         attempt(again: { self.promote() }) {
-            guard let device = devices(of: "mia"), let life = device.life, let store = device.store else { return false }
-            let shares = try life.container.fetchShares(in: store)
+            guard let device = devices(of: "mia"), let container = device.cloudContainer, let store = device.store else { return false }
+            let shares = try container.fetchShares(in: store)
             guard shares.count >= sharing.zones().count, !shares.isEmpty else { return false }
             say("ada may write now")
             for share in shares {
                 share.participant(named: "ada")?.permission = .readWrite
-                guard try persist(share, life.container, store) else { return false }
+                guard try persist(share, container, store) else { return false }
             }
             for (edit, name, version) in sharing.refused { references["mia"]?.take(edit, by: name, version: version) }
             sharing.refused = []
@@ -215,7 +217,7 @@ extension Simulation {
     }
 
     private func discardRejectedChanges(on device: SimulatedDevice) throws {
-        guard let container = device.life?.container else { return }
+        guard let container = device.cloudContainer else { return }
         let rejected = try container.rejectedChanges()
         for change in rejected where change.kind == .deletion { fail("\(device.name): a rejected deletion has not come back") }
         say("\(device.name) discards \(rejected.count) rejected changes")
@@ -244,7 +246,7 @@ extension Simulation {
     }
 
     private func isShared(_ object: NSManagedObject, on device: SimulatedDevice, in zones: Set<String>? = nil) -> Bool {
-        guard let zone = device.life?.container.recordID(for: object.objectID)?.zoneID.zoneName else { return false }
+        guard let zone = device.cloudContainer?.recordID(for: object.objectID)?.zoneID.zoneName else { return false }
         return (zones ?? sharing.zones()).contains(zone)
     }
 

@@ -94,8 +94,6 @@ package final class Simulation: @unchecked Sendable {
     var devices: [SimulatedDevice] = []
     var workloads: [String: Workload] = [:]
     let serverDisk = ServerDisk()
-    /// The write at which a device is killed.
-    var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
     var sharing: Sharing
     /// The server's backup, once there is one.
@@ -240,7 +238,7 @@ package final class Simulation: @unchecked Sendable {
     private func afterEvent() throws {
         if serverDisk.hasFailed { crash() }
         for device in devices {
-            if let number = deaths[device.name], device.writesSeen >= number { try die(device) }
+            if device.disk.hasDied { try die(device) }
             guard let picture = try device.pictureIfChanged() else { continue }
             // A guest's copy of an object whose share a restored server lost stays beside the one of the new share.
             let mayBeDoubled = restoreCount > 0 && device.role == .guest
@@ -270,7 +268,6 @@ package final class Simulation: @unchecked Sendable {
     private var keepsSavesWhole: Bool { features.keepsSavesWhole && faults.kinds.isDisjoint(with: [.accounts, .purge, .quota]) }
 
     func die(_ device: SimulatedDevice) throws {
-        deaths[device.name] = nil
         guard device.life != nil else { return }
         say("\(device.name) dies")
         try device.kill()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
 package import Foundation
 import MirroringCore
 import Synchronization
@@ -30,6 +31,11 @@ package struct MirrorEnvironment: Sendable {
     package var reached: @Sendable (Step) throws -> Void = { _ in }
     /// Bytes of assets that an import holds in memory before it applies pages. One record may have more.
     package var assetBytesMax = 32_000_000
+    /// The limits of the server's requests.
+    package var limits = Limits()
+    /// Runs the tasks of the mirror, and its work on files; nil for the global pool, with a queue for the files. A simulation has an executor
+    /// of one thread, so that a run is repeatable.
+    package var executor: (any TaskExecutor)?
 
     package init(
         now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Duration) async throws -> Void,

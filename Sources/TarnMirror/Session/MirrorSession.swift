@@ -68,9 +68,9 @@ final class MirrorSession: Sendable {
             // Stopped since: nobody else would end the observer.
             if state.isStopped { return true }
             state.observer = observed
-            state.loop = Task { [weak self, events] in
+            state.loop = run { [weak self, events, limits = environment.limits] in
                 await self?.prepare()
-                var machine = SyncMachine(itemsMax: SyncMachine.itemsPerRequest)
+                var machine = SyncMachine(itemsMax: limits.operationsPerRequest)
                 for await event in events {
                     guard let self else { return }
                     for effect in machine.handle(event, now: environment.now(), jitter: environment.random()) { carryOut(effect) }
@@ -145,15 +145,19 @@ final class MirrorSession: Sendable {
         case .wait(let delay, let timer): wait(delay, timer)
         case .countPending: countPending()
         // Behind the writes of earlier operations, so that callers and observers find them in the file.
-        case .report(let status): queue.async { [weak self] in self?.report(status) }
-        case .resume(let ids, let failure): queue.async { [waiters] in waiters.resume(ids, failure) }
+        case .report(let status): later { [weak self] in self?.report(status) }
+        case .resume(let ids, let failure): later { [waiters] in waiters.resume(ids, failure) }
         }
+    }
+
+    private func run(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: environment.executor, operation: body)
     }
 
     private func begin(_ operation: SyncMachine.Operation, _ id: SyncMachine.OperationID) {
         state.withLock { state in
             guard !state.isStopped else { return }
-            state.operation = Task { [previous = state.operation, weak self] in
+            state.operation = run { [previous = state.operation, weak self] in
                 await previous?.value
                 guard !Task.isCancelled, let self else { return }
                 let outcome = await OperationRun(session: self).outcome(of: operation)
@@ -173,7 +177,7 @@ final class MirrorSession: Sendable {
         state.withLock { state in
             state.timer?.cancel()
             guard !state.isStopped else { return }
-            state.timer = Task { [environment, eventSink] in
+            state.timer = run { [environment, eventSink] in
                 do { try await environment.sleep(delay) } catch { return }
                 eventSink.yield(.timerFired(timer))
             }
@@ -185,7 +189,7 @@ final class MirrorSession: Sendable {
         state.withLock { state in
             state.polling?.cancel()
             guard !state.isStopped else { return }
-            state.polling = Task { [environment, eventSink, status, pollInterval] in
+            state.polling = run { [environment, eventSink, status, pollInterval] in
                 while !Task.isCancelled {
                     do { try await environment.sleep(pollInterval) } catch { return }
                     // An offline mirror keeps to its backoff: a poll, unlike a push, doesn't prove that the server can be reached. Other
@@ -199,7 +203,7 @@ final class MirrorSession: Sendable {
     private func countPending() {
         state.withLock { state in
             guard !state.isStopped else { return }
-            state.counting = Task { [previous = state.counting, weak self] in
+            state.counting = run { [previous = state.counting, weak self] in
                 await previous?.value
                 // The next operation reports a file that cannot be read.
                 if let self, let count = try? await onFile({ [mirrored] in try mirrored.pendingCount() }) {
@@ -218,9 +222,16 @@ final class MirrorSession: Sendable {
 
     // MARK: The file's queue
 
+    /// Runs a closure behind all earlier work on the files, without waiting for it.
+    private func later(_ body: @escaping @Sendable () -> Void) {
+        if environment.executor != nil { body() } else { queue.async(execute: body) }
+    }
+
     /// Runs a closure on the store's queue: Core Data blocks its thread, which must not be a thread of the task pool.
     func onFile<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in queue.async { continuation.resume(with: Result(catching: body)) } }
+        if environment.executor != nil { return try body() }
+        return try await withCheckedThrowingContinuation { continuation in queue.async { continuation.resume(with: Result(catching: body)) }
+        }
     }
 }
 

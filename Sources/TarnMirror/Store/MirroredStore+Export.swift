@@ -70,7 +70,8 @@ extension MirroredStore {
             }
         }
         let links = scope == .all ? try metadata.pendingLinks(limit: itemsMax) : []
-        return BatchPlan.plan(records: fitting, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax)
+        return BatchPlan.plan(
+            records: fitting, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: environment.limits)
     }
 
     /// Loads the rows of records up to the size of a batch, a few at a time.
