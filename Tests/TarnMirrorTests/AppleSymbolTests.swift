@@ -64,7 +64,7 @@ import Testing
         "Foundation", "FoundationNetworking", "Hashable", "Identifiable", "Int", "Int64", "ManagedModel", "Message", "Mirror",
         "MirroringCore",
         "Mutex", "Never", "RawRepresentable", "Self", "Sendable", "Sequence", "Set", "String", "Synchronization", "SystemSupport", "T",
-        "Task",
+        "Task", "TaskExecutor",
         "UInt16", "UInt64", "UInt8", "Value", "Void",
         // Nested in listed types.
         "ResponseDisposition",

@@ -35,7 +35,10 @@ final class MirrorApp: SimulatedApp, @unchecked Sendable {
             now: { setup.now }, sleep: { [agenda = setup.agenda] in try await agenda.sleep($0 / .seconds(1)) },
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
         environment.executor = setup.executor
-        environment.reached = { _ in try setup.reachedStep() }
+        environment.reached = { step in
+            try setup.reachedStep()
+            if step == .journalWritten { setup.importing.value() }
+        }
         setup.limit(&environment.limits)
         // Requests of a mirror are transactions of their own: small ones carry parts of saves.
         if setup.features.contains(.wholeSaves) { environment.limits.operationsPerRequest = Limits().operationsPerRequest }

@@ -56,6 +56,8 @@ struct AppSetup: @unchecked Sendable {
     let skew: Double
     /// Called between two writes of a mirror; see `MirrorEnvironment.Step`. An error ends the operation there.
     let reachedStep: @Sendable () throws -> Void
+    /// Called before a mirror saves the rows of an import: the app may save at this moment.
+    let importing: Box<() -> Void>
 
     /// The time by the device's clock.
     var now: Date { Date(timeIntervalSince1970: 1_900_000_000 + agenda.now + skew) }

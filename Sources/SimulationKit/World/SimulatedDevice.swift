@@ -46,6 +46,8 @@ final class SimulatedDevice: @unchecked Sendable {
     private var saves = 0
     private let changed = Box(false)
     var watch = ViewWatch()
+    /// Called while an app with a mirror imports; see ``AppSetup``.
+    let importing = Box<() -> Void>({})
 
     init(
         _ name: String, _ role: Role = .owner, _ kind: AppKind = .container, of user: String, version: Int, in folder: URL,
@@ -79,7 +81,7 @@ final class SimulatedDevice: @unchecked Sendable {
         precondition(life == nil, "a device is booted when it is off")
         let setup = AppSetup(
             file: file, model: model(version), role: role, features: features, transport: transport, agenda: agenda, executor: executor,
-            random: Box(random.fork()), skew: skew, reachedStep: { [disk] in try disk.reachStep() })
+            random: Box(random.fork()), skew: skew, reachedStep: { [disk] in try disk.reachStep() }, importing: importing)
         let app: any SimulatedApp =
             switch kind {
             case .container: try ContainerApp(setup)
@@ -158,6 +160,12 @@ final class SimulatedDevice: @unchecked Sendable {
                 return .failed(error)
             }
         }
+    }
+
+    /// Deletes the persistent history of the store.
+    func deleteHistory() throws {
+        guard let context = life?.app.container.newBackgroundContext() else { return }
+        try context.performAndWait { _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: .distantFuture)) }
     }
 
     /// The visible state, if it may have changed since the last call.

@@ -36,17 +36,6 @@ extension Simulation {
         }
     }
 
-    /// With `mirror`, one device has a mirror, and each other one with a probability of 20 percent.
-    private func kinds(of count: Int) -> [AppKind] {
-        guard features.contains(.mirror) else { return Array(repeating: .container, count: count) }
-        var random = SeededNumbers(seed: ~seed &+ 23)
-        let first = Int.random(in: 0..<count, using: &random)
-        return (0..<count).map { index in
-            let draw = random.percent(20)
-            return index == first || draw ? .mirror : .container
-        }
-    }
-
     /// The owner of the n-th device.
     private func owner(_ index: Int) -> (user: String, role: Role) {
         if features.contains(.sharing) { return [("mia", .owner), ("bo", .guest), ("mia", .owner), ("ada", .reader)][index] }

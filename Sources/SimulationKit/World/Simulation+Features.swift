@@ -28,6 +28,7 @@ extension Simulation {
         if features.contains(.pauses) { planPauses(span) }
         if features.contains(.sharing) { planSharing(span) }
         if features.contains(.restores) { planRestores(span) }
+        if features.contains(.mirror) { planMirrors(span) }
         if features.contains(.assets) {
             for _ in 0..<3 {
                 // Unreferenced assets expire after a while.
@@ -53,7 +54,7 @@ extension Simulation {
                 agenda.after(extra.seconds(0...span)) {
                     guard let life = device.life else { return }
                     self.say("\(device.name) pauses")
-                    if self.canary != .ignoresPause { self.attempt { try life.app.pause() } }
+                    if self.canary != .ignoresPause { self.attempt(on: device) { try life.app.pause() } }
                     life.transport.isPaused = true
                     self.agenda.after(length) { self.resume(device) }
                 }
@@ -69,7 +70,7 @@ extension Simulation {
         guard let life = device.life, life.transport.isPaused else { return }
         say("\(device.name) resumes")
         life.transport.isPaused = false
-        attempt { try life.app.resume() }
+        attempt(on: device) { try life.app.resume() }
     }
 
     // MARK: Waiting for a sync

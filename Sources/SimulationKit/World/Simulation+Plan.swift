@@ -81,6 +81,7 @@ extension Simulation {
                     case .ignoresAncestor: .forgetsMergeBases
                     case .dropsConflicts: .emptiesConflictLog
                     case .losesOrder: .flattensPositions
+                    case .emptiesMirrorLog: device.kind == .mirror ? .emptiesConflictLog : nil
                     case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly, .keepsHistory, .losesLenses: nil
                     }
                 // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
@@ -91,7 +92,7 @@ extension Simulation {
 
     // MARK: Events
 
-    private func edit(_ device: SimulatedDevice) throws {
+    func edit(_ device: SimulatedDevice) throws {
         guard device.life != nil, var workload = workloads[device.name] else { return }
         defer { workloads[device.name] = workload }
         switch try device.save({ try workload.change($0) }) {

@@ -61,6 +61,8 @@ package final class Simulation: @unchecked Sendable {
         case keepsHistory
         /// The later version of the model declares no lenses.
         case losesLenses
+        /// The conflict log of a mirror is empty.
+        case emptiesMirrorLog
 
         /// The features that a run needs for the defect. `nil` for any.
         package var features: Set<Feature>? {
@@ -73,6 +75,7 @@ package final class Simulation: @unchecked Sendable {
             case .endsPagesEarly: [.wholeSaves]
             case .keepsHistory: [.restores]
             case .losesLenses: [.modelChanges]
+            case .emptiesMirrorLog: [.mirror]
             }
         }
     }
@@ -103,6 +106,8 @@ package final class Simulation: @unchecked Sendable {
     private var saveWatch = SaveWatch()
     /// For features.
     var extra: SeededNumbers
+    /// For mirrors.
+    var mirrors: SeededNumbers
     var transports: [String: InProcessTransport] = [:]
     private let trace: Box<Trace>
     private(set) var violations: [String] = []
@@ -140,6 +145,7 @@ package final class Simulation: @unchecked Sendable {
         sharing = Sharing(features)
         later = SeededNumbers(seed: ~seed &+ 1)
         extra = SeededNumbers(seed: ~seed &+ 3)
+        mirrors = SeededNumbers(seed: ~seed &+ 23)
         let trace = Box(Trace(keepsLines: keepsTrace))
         self.trace = trace
         network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk) { [agenda] in
@@ -277,6 +283,13 @@ package final class Simulation: @unchecked Sendable {
     /// Runs an event of the agenda; an error is a violation.
     func attempt(_ body: () throws -> Void) {
         do { try body() } catch { fail("\(error)") }
+    }
+
+    /// Runs work of an app on its files, which may fail once the device has died, and only then.
+    func attempt(on device: SimulatedDevice, _ body: () throws -> Void) {
+        attempt {
+            do { try body() } catch  where device.disk.hasDied { say("\(device.name) fails: its disk is gone") }
+        }
     }
 
     /// Runs a user's own request to the server, which may fail while the server is crashing, and only then.
