@@ -240,9 +240,9 @@ docs-check: docs test-packages
 packages:
 	@.ci/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
-# What Swift's runtime needs when it is linked statically.
+# What Swift's runtime needs when it is linked statically: FoundationXML, and FoundationNetworking, which TarnMirror uses.
 static-packages:
-	@.ci/install-packages libxml2-dev
+	@.ci/install-packages libxml2-dev libcurl4-openssl-dev
 
 # What the console's scripts are checked with. Any Node.js from version 18 on does.
 web-packages:
