@@ -178,12 +178,13 @@ import Testing
     }
 
     /// Devices with `TarnMirror` beside devices with our container. In 17, a mirror dies at a step between two writes, and an app saves during
-    /// an import and deletes its history. In 1030, a mirror dies while its app creates it after a pause: it was the simulation that did not
+    /// an import and deletes its history. In 64, an app related an object to one that a concurrent import deleted. In 1030, a mirror dies while its app creates it after a pause: it was the simulation that did not
     /// expect the failure.
     @Test(
         arguments: SeedPart.of(
             [
-                (1, [.mirror]), (2, [.mirror]), (17, [.mirror]), (1001, [.assets, .mirror]), (1002, [.batches, .mirror, .restores]),
+                (1, [.mirror]), (2, [.mirror]), (17, [.mirror]), (64, [.mirror]), (1001, [.assets, .mirror]),
+                (1002, [.batches, .mirror, .restores]),
                 (1030, [.mirror, .pauses, .polling, .wholeSaves]),
             ] as [(UInt64, Set<Feature>)]))
     func mirrorsConvergeWithContainers(seed: UInt64, features: Set<Feature>) throws {

@@ -21,6 +21,7 @@ extension MirroredStore {
             return try scanEverything(state)
         }
         guard let last = transactions.last else { return }
+        try clearDanglingReferences(after: transactions)
         var history: [LocalTransaction] = []
         for transaction in transactions {
             state.lastMark += 1
@@ -116,6 +117,18 @@ extension MirroredStore {
             return try history(after: token, changes: false).contains { $0.contextName == name }
         } catch let error as CocoaError where error.code.rawValue == NSPersistentHistoryTokenExpiredError {
             return try history(after: nil, changes: false).contains { $0.contextName == name }
+        }
+    }
+
+    /// Returns the token up to which history was read; nil if it was never read.
+    func historyToken() throws -> NSPersistentHistoryToken? { try metadata.state().historyToken.flatMap { Self.token($0) } }
+
+    /// Whether the app saved behind a token, as far as history tells.
+    func mayHaveSaves(after token: NSPersistentHistoryToken) throws -> Bool {
+        do {
+            return try history(after: token, changes: false).contains { !MirrorNames.isMirror($0.author) }
+        } catch let error as CocoaError where error.code.rawValue == NSPersistentHistoryTokenExpiredError {
+            return true
         }
     }
 

@@ -54,6 +54,7 @@ extension MirroredStore {
             changes.conflicts += (repair?.conflicts ?? []).map { ConflictColumns($0, now: now) }
             changes.state = state
             try save(with: changes)
+            try scanConcurrentSaves()
             return .applied
         }
     }
