@@ -113,8 +113,8 @@ final class SimulatedDevice: @unchecked Sendable {
     ///
     /// - Returns: The moment, for people.
     func planDeath(atWrite number: Int) -> String {
-        guard kind == .mirror, random.percent(40) else { return disk.planDeath(atWrite: number) }
-        return disk.planDeath(atStep: Int.random(in: 1...12, using: &random))
+        guard kind == .mirror, random.percent(60) else { return disk.planDeath(atWrite: number) }
+        return disk.planDeath(atStep: Int.random(in: 1...8, using: &random))
     }
 
     /// Ends the app regularly.
