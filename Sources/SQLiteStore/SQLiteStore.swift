@@ -74,7 +74,8 @@ package final class SQLiteStore: Sendable {
     package let options: Options
     let layout: StoreLayout
     let database: any DatabaseWriter
-    private let lock: StoreLock?
+    /// nil for a store without one, and for a closed store: its file is closed with the others, although contexts may still have the store.
+    private let lock: Mutex<StoreLock?>
     /// Retains the temporary copy of an inspected file, if any.
     private let inspected: StoreFile?
     /// nil for an in-memory store, and for a file without a log.
@@ -112,7 +113,7 @@ package final class SQLiteStore: Sendable {
         do {
             let opened = try Self.open(url, options, prepare)
             self.database = opened.database
-            self.lock = opened.lock
+            self.lock = Mutex(opened.lock)
             inspected = opened.inspected
             generations = (opened.database as? DatabasePool).map(GenerationKeeper.init)
             self.identifier = opened.result.identifier
@@ -155,7 +156,7 @@ package final class SQLiteStore: Sendable {
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         // A checkpoint takes the lock like any writer. Without the lock, or when the disk fails, the log stays for the
         // next opening, which is as safe.
-        if let lock { try? lock.withLock { try database.close() } } else { try? database.close() }
+        if let lock = lock.withLock({ $0.take() }) { try? lock.withLock { try database.close() } } else { try? database.close() }
     }
 
     // MARK: Reading and writing
@@ -245,7 +246,7 @@ package final class SQLiteStore: Sendable {
     package func save(_ changes: StoreChanges) throws -> Int64? { try write { try $0.apply(changes) } }
 
     func inTurn<T>(_ body: () throws -> T) throws -> T {
-        if let lock { try lock.withLock(body) } else { try body() }
+        if let lock = lock.withLock({ $0 }) { try lock.withLock(body) } else { try body() }
     }
 
     func translatingErrors<T>(_ body: () throws -> T) throws -> T {

@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    /// Contexts of an app may have the store much longer.
+    @Test func aClosedStoreHasNoOpenFiles() throws {
+        try Library.withFolder { folder in
+            let store = try Library.store(folder.appending(path: "a.sqlite"))
+            _ = try store.insert(try Library.model(), "Author", ["name": .string("a")])
+            func openFiles() throws -> [String] {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+                    .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+                    .filter { $0.hasPrefix(folder.path) }
+            }
+            #expect(try openFiles().contains { $0.hasSuffix("a.sqlite-lock") })
+            store.close()
+            #expect(try openFiles() == [])
+            withExtendedLifetime(store) {}
+        }
+    }
+
     @Test func newStoreIsForItsOwnerAlone() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")

@@ -105,16 +105,10 @@ package final class TestScope: Sendable {
 
 /// The files that this process has open.
 enum OpenFiles {
-    /// Without locks of stores: one is closed with the last reference to its store, which a context has until it is deallocated.
     static func below(_ folder: String) -> [String] {
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-            .filter { $0.hasPrefix(folder + "/") && !isLock($0) }
-    }
-
-    /// Sync metadata of `TarnMirror` are a store, too.
-    private static func isLock(_ path: String) -> Bool {
-        [".sqlite-lock", ".tarn-mirror-lock"].contains { path.hasSuffix($0) || path.hasSuffix($0 + " (deleted)") }
+            .filter { $0.hasPrefix(folder + "/") }
     }
 }
 
