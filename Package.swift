@@ -291,7 +291,7 @@ let package = Package(
             name: "TarnMirrorTests",
             dependencies: [
                 "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore", "TarnMirror",
-                "TestBasics",
+                "SimulationKit", "TestBasics",
             ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit", "TestBasics"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),

@@ -9,6 +9,7 @@ import CoreData
 import Foundation
 import ManagedModel
 import MirroringCore
+import SimulationKit
 import Synchronization
 import TarnMirror
 import TestBasics
@@ -218,32 +219,17 @@ extension NSPersistentContainer {
 
 /// The transport of a mirror over that of a device in process.
 struct InProcessMirrorTransport: MirrorTransport {
-    private let transport: InProcessTransport
+    private let connection: MirrorConnection
     private let faults: Refusals
 
     init(_ transport: InProcessTransport, _ faults: Refusals) {
-        self.transport = transport
+        connection = MirrorConnection(transport)
         self.faults = faults
     }
 
     func send(_ request: MirrorRequest) async throws -> MirrorResponse {
         if let refusal = faults.refusal(of: request) { return refusal }
-        let target: TransportRequest.Target =
-            switch request.target {
-            case .service(let path): .service(path: path)
-            case .asset(let address): .asset(address: address)
-            }
-        var outgoing = TransportRequest(
-            method: request.method, target: target, body: request.body.map { .bytes([UInt8]($0)) } ?? .none,
-            responseBytesMax: request.responseBytesMax)
-        for (name, value) in request.headers { outgoing.headers.add(name, value) }
-        do {
-            let response = try await transport.send(outgoing)
-            let headers = Dictionary(response.headers.all.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-            return MirrorResponse(status: response.status, headers: headers, body: Data(response.body))
-        } catch let error as CKError {
-            throw CloudFailure(AppErrorCode(rawValue: error.errorCode) ?? .internalError, error.localizedDescription)
-        }
+        return try await connection.send(request)
     }
 }
 

@@ -136,8 +136,8 @@ extension SQLiteServerStore {
         }
     }
 
-    /// Reads a row by its key, on the caller's thread. Event loops that look up concurrently have a connection each: one would wait for the
-    /// other, with its connections.
+    /// Reads a row by its key, on the caller's thread. Event loops that look up concurrently take a free connection each: on one connection,
+    /// a loop would wait for another, and all of its clients with it.
     func lookingUp<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             return try briefReaders.lookUp(body) ?? lookups.unsafeRead(body)

@@ -56,7 +56,7 @@ final class BriefReaders: Sendable {
         }
     }
 
-    /// Runs one statement that finds rows by their keys.
+    /// Runs a closure on a free connection. One statement needs no transaction.
     ///
     /// - Returns: Nil if no connection is free.
     /// - Throws: What `body` throws.

@@ -47,7 +47,7 @@ final class MirrorApp: SimulatedApp, @unchecked Sendable {
         options.environment = .development
         options.pollInterval = pollInterval
         return try TarnMirror(
-            container: container, store: nil, options: options, transport: MirrorConnection(transport: setup.transport),
+            container: container, store: nil, options: options, transport: MirrorConnection(setup.transport),
             environment: environment)
     }
 

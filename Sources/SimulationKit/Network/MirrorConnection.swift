@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudKit
+package import CloudKit
 import CloudWire
 import Foundation
 import MirroringCore
-import TarnMirror
+package import TarnMirror
 
-/// The connection of a mirror over the simulated network.
-struct MirrorConnection: MirrorTransport {
-    let transport: SimulatedTransport
+/// The connection of a mirror over a transport of our client: of a simulation, or in process.
+package struct MirrorConnection: MirrorTransport {
+    private let transport: any CloudTransport
 
-    func send(_ request: MirrorRequest) async throws -> MirrorResponse {
+    package init(_ transport: any CloudTransport) { self.transport = transport }
+
+    package func send(_ request: MirrorRequest) async throws -> MirrorResponse {
         let target: TransportRequest.Target =
             switch request.target {
             case .service(let path): .service(path: path)

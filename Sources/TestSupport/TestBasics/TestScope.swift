@@ -105,6 +105,7 @@ package final class TestScope: Sendable {
 
 /// The files that this process has open.
 enum OpenFiles {
+    /// Returns the paths in a folder, also of files that were deleted since.
     static func below(_ folder: String) -> [String] {
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
