@@ -27,10 +27,13 @@ import Testing
 #if TARN_POSTGRES
     import CloudEnginePostgres
     import CloudEngineSQLite
+    import CloudService
     import CloudStorageSupport
     import TemporaryPostgres
 
     extension MoveCommandTests {
+        private struct Killed: Error {}
+
         private static func user(_ name: String, in folder: String) async {
             let run = await CommandRun("user", "add", name, "--data", folder)
             #expect(run.status == 0, "\(run.notes)")
@@ -61,9 +64,35 @@ import Testing
             #expect(left.notes.contains("was moved to another database"), "\(left.notes)")
         }
 
+        /// The server sees that its data moved before the command's last transaction, and before the command's end.
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func aServerWaitsForACommandThatStillUsesTheDestination() async throws {
+            let folder = TemporaryFolder()
+            await Self.user("mia", in: folder.path)
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(await CommandRun("database", "move", "--data", folder.path, "--to", address).status == 0)
+            let origin = ServerData(folder: folder.path, database: try DatabaseAddress(address))
+            let source = try PostgresMoveEnd(address: address, shown: address, assets: folder.path, makesTables: false)
+            let destination = try SQLiteMoveEnd(path: folder.path, role: .destination)
+            let place = ServerData(folder: folder.path, database: nil)
+            #expect(throws: Killed.self) {
+                try ServerMove(from: source, to: destination, onStep: { if $0 == .stopped { throw Killed() } }).run()
+            }
+            source.close()
+            var attempts = 0
+            let store = try await place.opening(after: origin) { place in
+                attempts += 1
+                // From then on no command uses the destination, and it is not ready.
+                if attempts == 2 { destination.close() }
+                return try SQLiteServerStore(path: place.folder, use: .server)
+            }.server
+            #expect(attempts == 3)
+            #expect(try await store.users().map(\.name) == ["mia"])
+            try store.close()
+        }
+
         @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
         func aMoveToADatabaseThatIsGoneIsCancelled() async throws {
-            struct Killed: Error {}
             let folder = TemporaryFolder()
             await Self.user("mia", in: folder.path)
             let postgres = try #require(TemporaryPostgres.shared)

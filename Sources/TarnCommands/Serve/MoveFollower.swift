@@ -46,8 +46,12 @@ extension ServerData {
     /// Opens a server's storage, at the place to which its data was moved.
     ///
     /// The move may be about to end, or may have ended just before it made the destination ready: then this does.
-    func opening<Server>(_ open: (ServerData) throws -> Server) async throws -> (server: Server, place: ServerData) {
-        var (place, source, moves) = (self, ServerData?.none, 0)
+    ///
+    /// - Parameter origin: The place from which a running server's data has just been moved to this one.
+    func opening<Server>(
+        after origin: ServerData?, _ open: (ServerData) throws -> Server
+    ) async throws -> (server: Server, place: ServerData) {
+        var (place, source, moves) = (self, origin, 0)
         let deadline = ContinuousClock.now + Self.retryLimit
         while true {
             do {

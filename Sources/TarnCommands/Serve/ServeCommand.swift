@@ -181,11 +181,11 @@ struct ServeCommand: AsyncParsableCommand {
         }
         // One of the system's choice stays the same after a move.
         let boundPort = Atomic(port)
-        var place = ServerData(folder: data, database: settings.database)
+        var (place, origin) = (ServerData(folder: data, database: settings.database), ServerData?.none)
         while true {
-            let current = place
+            let (current, former) = (place, origin)
             let (server, opened) = try await CommandError.translating(data: current.folder, database: current.database) { [logger] in
-                try await current.opening { place in
+                try await current.opening(after: former) { place in
                     try LocalServer(
                         data: place.folder, database: place.database, objects: objects, host: host,
                         port: boundPort.load(ordering: .relaxed), limits: limits, identity: identity, access: access,
@@ -212,7 +212,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             guard let next = try opened.following(moved) else { return }
             logger.notice("the data was moved", metadata: ["to": "\(next.shown)"])
-            place = next
+            (place, origin) = (next, opened)
         }
     }
 }
