@@ -115,6 +115,94 @@ import Testing
         #expect(target(plan) == .null)
     }
 
+    // MARK: The update with which an object is taken off the list
+
+    /// The changes that take `b` off the list of `a`.
+    private func batch(itemsMax: Int = .max, records: [RecordState]? = nil) throws -> [ExportBatch.Item] {
+        var object = separated
+        object.stage = .needsUpload
+        var loaded = BatchPlan.Loaded()
+        loaded.rows = [
+            key(tag, 1): try row(tag, 1, "name", .string("trips")), key(tag, 2): try row(tag, 2, "name", .string("walks")),
+        ]
+        return BatchPlan.plan(records: records ?? [object, survivor()], links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax).items
+    }
+
+    private func settle(_ outcomes: [String: ItemOutcome]) throws -> RecordState? {
+        var object = separated
+        object.stage = .needsUpload
+        return ExportSettlement.settle(
+            try batch(), outcomes: outcomes, generation: 0, records: ["a": survivor(), "b": object], links: [:], mapping: mapping
+        ).changes.records.first { $0.recordName == "b" }
+    }
+
+    private func saved(_ name: String) -> ItemOutcome { .saved(Record(recordName: name, recordType: "CD_Tag", recordChangeTag: "9")) }
+
+    private let gone = ItemOutcome.refused(CloudFailure(.unknownItem, "not found"))
+
+    /// Otherwise the server has no way to tell that another device has just deleted the record for that list.
+    @Test func theBatchThatTakesAnObjectOffAListUpdatesItsRecord() throws {
+        let items = try batch()
+        #expect(items.map(\.recordName) == ["a", "b"])
+        #expect(items.map(\.operation) == [.update, .update])
+        #expect(items[1].record.fields.isEmpty)
+        #expect(items[1].record.recordChangeTag == "3")
+    }
+
+    @Test func aBatchOfOneItemHasTheList() throws {
+        #expect(try batch(itemsMax: 1).map(\.recordName) == ["a"])
+    }
+
+    @Test func anObjectOfASentListIsNotUpdated() throws {
+        var object = separated, sent = survivor(listing: [])
+        object.stage = .needsUpload
+        #expect(try batch(records: [object, sent]).map(\.recordName) == [])
+        sent = survivor()
+        sent.stage = .uploaded
+        #expect(try batch(records: [object, sent]).map(\.recordName) == [])
+    }
+
+    /// Each was separated from the other one: both are sent.
+    @Test func objectsThatWereSeparatedFromEachOtherAreSent() throws {
+        var object = separated, other = survivor()
+        object.stage = .needsUpload
+        object.ancestor.fields[MirrorNames.merged] = Field(.string("a"))
+        other.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string("b"))
+        #expect(try Set(batch(records: [object, other]).map(\.recordName)) == ["a", "b"])
+    }
+
+    @Test func anObjectIsSeparateOnceBothAreSaved() throws {
+        let state = try #require(try settle(["a": saved("a"), "b": saved("b")]))
+        #expect(state.stage == .uploaded)
+        #expect(state.ancestor.unapplied.isEmpty)
+    }
+
+    /// The list is sent again, and the object's record with it.
+    @Test func anObjectStaysPendingWithItsList() throws {
+        let conflict = ItemOutcome.refused(CloudFailure(.serverRecordChanged, "oplock"))
+        let state = try #require(try settle(["a": conflict, "b": saved("b")]))
+        #expect(state.stage == .needsUpload)
+        #expect(state.changeTag == "9")
+        #expect(state.ancestor.unapplied[MirrorNames.separatedFrom] == Field(.string("a")))
+    }
+
+    @Test(arguments: [true, false]) func anObjectThatIsDeletedOnTheServerIsMerged(isListSaved: Bool) throws {
+        let state = try #require(try settle(["a": isListSaved ? saved("a") : .aborted, "b": gone]))
+        #expect(state.stage == .missing)
+        var loaded = try loaded(survivor(listing: isListSaved ? [] : ["b"]))
+        loaded.records["b"] = state
+        loaded.successors = [:]
+        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor(listing: isListSaved ? [] : ["b"]) : nil }
+        let plan = ImportPlan.make(deletion, loaded: loaded, mapping: mapping)
+        #expect(target(plan) == .reference(key(tag, 1)))
+        #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == ["b"])
+    }
+
+    /// The list is sent with the object's record, so that is pending as well.
+    @Test func anObjectThatTheServerListsIsSentWhenItIsSeparated() throws {
+        #expect(try planSeparating().bookkeeping.records.first { $0.recordName == "b" }?.stage == .needsUpload)
+    }
+
     /// Returns the plan of a page in which the record `b`, which this device merged into `a`, has another name again.
     ///
     /// - Parameter blocked: Names of records with unique values of objects of other zones.

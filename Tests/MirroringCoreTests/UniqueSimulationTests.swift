@@ -26,6 +26,10 @@ import ValueSimulation
         (5_006_308, "an object that one device separates while another one merges it is merged: the server lists it as superseded"),
         (7_060_962, "an object that this device merged for a value that it still has stays on the list, also if another one takes it off"),
         (9_712_378, "the deletion of a superseded record waits for the survivor of the record that had superseded it"),
+        (
+            300_226_065,
+            "what this device took off a list, while another one deleted it for that list, is merged: the update of its record failed"
+        ),
         (100_098_034, "the row of a record that arrives unchanged was not loaded, and a deleted object that it lists not merged into it"),
     ]
 

@@ -66,6 +66,12 @@ package struct BatchPlan: Hashable, Sendable {
             bytes += size
             return true
         }
+        func update(of state: RecordState) -> ExportBatch.Item? {
+            guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { return nil }
+            let local = LocalRecord(row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
+            return ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName])
+        }
+        let separations = PendingSeparations(mapping.hasUniqueness ? pending : [])
         // A device that reads the deletion of one of two duplicates has to know the other one by then.
         let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
         for state in isInOrder ? pending : pending.filter({ $0.stage != .needsDelete }) + pending.filter({ $0.stage == .needsDelete })
@@ -82,17 +88,22 @@ package struct BatchPlan: Hashable, Sendable {
                 items.append(.deletion(of: state, type: mapping.recordType(of: state)))
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
-                guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
-                let local = LocalRecord(
-                    row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
-                guard let item = ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
+                guard loaded.rows[state.key] != nil, mapping.entities[state.key.entityIndex] != nil else { continue }
+                // Planned with its survivor.
+                if separations.contains(state.recordName) { continue }
+                guard let item = update(of: state) else {
                     var settled = state
                     settled.stage = .uploaded
                     changes.records.append(settled)
                     continue
                 }
-                guard fits(item) else { return }
+                let separated = separations[state.recordName].map { update(of: $0) ?? .touch($0, type: mapping.recordType(of: $0)) }
+                guard items.isEmpty || items.count + separated.count < itemsMax, fits(item) else { return }
                 items.append(item)
+                for item in separated {
+                    guard items.count < itemsMax, fits(item) else { return }
+                    items.append(item)
+                }
             }
         }
         // A pair that moves in a list gets another record: the new one is saved before the old one is deleted.
@@ -111,6 +122,13 @@ extension ExportBatch.Item {
             operation: state.changeTag == nil ? .forceDelete : .delete,
             record: Record(recordName: state.recordName, recordType: type, recordChangeTag: state.changeTag), uploads: [], mark: state.mark,
             isLink: false)
+    }
+
+    /// Has a record changed as it is: the item is rejected if the server deleted it.
+    fileprivate static func touch(_ state: RecordState, type: String) -> Self {
+        Self(
+            operation: .update, record: Record(recordName: state.recordName, recordType: type, recordChangeTag: state.changeTag),
+            uploads: [], mark: state.mark, isLink: false)
     }
 
     /// nil when the row equals the server's record.

@@ -87,14 +87,16 @@ package struct ExportSettlement: Hashable, Sendable {
             if item.isLink, let link = links[item.recordName] {
                 settle(link, item, outcome, generation, isAlone: isAlone)
             } else if let record = records[item.recordName] {
-                settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, isAlone: isAlone)
+                // Whether the batch takes the object off its survivor's list, and the server saved the list.
+                let isOffList = record.separatedFrom.flatMap { outcomes[$0]?.isAcceptance }
+                settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, isOffList: isOffList, isAlone: isAlone)
             }
         }
     }
 
     private mutating func settle(
         _ state: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue], _ generation: Int64,
-        _ mapping: RecordMapping, isAlone: Bool
+        _ mapping: RecordMapping, isOffList: Bool?, isAlone: Bool
     ) {
         var state = state
         switch (outcome, item.operation) {
@@ -107,6 +109,7 @@ package struct ExportSettlement: Hashable, Sendable {
                 verdict.leavesUnapplied = true
             }
             if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
+            if let isOffList { state.settleSeparation(isThere: true, isOffList: isOffList) }
             changes.records.append(state)
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
@@ -125,6 +128,7 @@ package struct ExportSettlement: Hashable, Sendable {
             // remains to be deleted: the record may only have been relocated.
             verdict.needImport += 1
             if state.stage != .needsDelete { state.stage = .missing }
+            if let isOffList { state.settleSeparation(isThere: false, isOffList: isOffList) }
             changes.records.append(state)
         case (.aborted, _): verdict.aborted += 1
         case (.refused(let failure), _):

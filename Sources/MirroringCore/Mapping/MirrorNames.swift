@@ -69,8 +69,12 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: the record that superseded this one, until this device found that they
     /// are two objects.
     package static let separatedFrom = "ckSeparatedFrom"
+    /// The record whose object took over a separated one after all; see `RecordState.supersedingRecord`.
+    package static let supersededBy = "ckSupersededBy"
 
-    private static let storedOnly: Set<String> = [awaited, awaitedVersion, awaitedBase, forwardedVersion, separatedFrom]
+    private static let storedOnly: Set<String> = [
+        awaited, awaitedVersion, awaitedBase, forwardedVersion, separatedFrom, supersededBy,
+    ]
 
     /// Whether a field of a stored merge base is never sent.
     static func isStoredOnly(_ field: String) -> Bool { storedOnly.contains(field) }

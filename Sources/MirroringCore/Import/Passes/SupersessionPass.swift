@@ -31,7 +31,7 @@ struct SupersessionPass {
             let arriving = Set(work.records.map(\.recordName))
             work.redirects = work.redirects.filter { [objects = work.objects] name, survivor in
                 // A redirect that is not sent yet is as valid as one that arrives, and so is that of an object with a deletion to be sent.
-                !arriving.contains(survivor)
+                !arriving.contains(survivor) || objects[name]?.supersedingRecord == survivor
                     || objects[survivor].map { state in
                         state.merged.names.contains(name)
                             && (!state.ancestor.mergedNames.names.contains(name) || objects[name]?.isMergedHere == true)
