@@ -51,7 +51,7 @@ RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInP
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak ha \
+.PHONY: help demo check build static install uninstall release pin tests-built test test-postgres lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak ha \
 	bench bench-anchors simulate simulate-values statements packages test-packages web-packages docs-packages static-packages
 .DEFAULT_GOAL := build
 
@@ -129,6 +129,12 @@ test: tests-built test-packages web-packages
 		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	$(SCRATCH)/debug/Notebook
 	@$(MAKE) web
+
+## The tests of the server's engine, service, sign-in, HTTP and console, whose data is in PostgreSQL then.
+ON_POSTGRES := '^(CloudConsole|CloudEngine|CloudIdentity|CloudServer|CloudService)Tests\.'
+test-postgres: tests-built test-packages
+	TARN_TEST_STORAGE=postgres TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
+		.ci/failures-last $(TEST) --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter $(ON_POSTGRES)
 
 ## Lints scripts, styles and templates of the console and the documentation, and tests the scripts outside of a browser. Needs Node.js.
 web: web-packages

@@ -26,8 +26,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // Sockets: byte buffers of the HTTP client and the relay with which the sample goes offline.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        // Certificates and keys of a server that speaks TLS itself, and authorities that a client trusts; the HTTP server
-        // and client bring it anyway.
+        // Certificates of a server that speaks TLS itself, and authorities that a client trusts; the HTTP server brings it anyway.
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         // Command lines with help and validation.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -243,15 +242,19 @@ let package = Package(
         .target(name: "ModelFolders", dependencies: ["ModelFile"], path: "Sources/TestSupport/ModelFolders"),
         // A folder, a clock, numbers from a seed: each for one test.
         .target(name: "TestBasics", path: "Sources/TestSupport/TestBasics"),
-        // The engine on a store in a folder of its own.
+        // A store of the kind that a run of the tests chooses.
         .target(
-            name: "EngineFixtures", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "TestBasics"],
+            name: "StorageFixtures", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "TestBasics"],
+            path: "Sources/TestSupport/StorageFixtures"),
+        // The engine on a store of its own.
+        .target(
+            name: "EngineFixtures", dependencies: ["CloudEngine", "CloudService", "CloudWire", "StorageFixtures", "TestBasics"],
             path: "Sources/TestSupport/EngineFixtures"),
         // The service with users and browsers, without sockets.
         .target(
             name: "ServiceFixtures",
             dependencies: [
-                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "TestBasics",
+                "CloudConsole", "CloudEngine", "CloudService", "CloudStorageSupport", "CloudWire", "StorageFixtures", "TestBasics",
             ],
             path: "Sources/TestSupport/ServiceFixtures"),
         // Counts what a thread takes from the heap.
@@ -298,14 +301,15 @@ let package = Package(
         .testTarget(
             name: "CloudEngineTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "PredicateKit", "SystemSupport",
-                "TestBasics",
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "EngineFixtures", "PredicateKit", "StorageFixtures",
+                "SystemSupport", "TestBasics",
             ],
             exclude: ["Fuzzing/Corpus"]),
         .testTarget(
             name: "CloudServiceTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures", "TestBasics",
+                "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures",
+                "StorageFixtures", "TestBasics",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -313,7 +317,7 @@ let package = Package(
             name: "CloudEngineSQLiteTests",
             dependencies: [
                 "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "EngineFixtures",
-                "ServiceFixtures", "StatementPlans", "SystemSupport", "TestBasics",
+                "ServiceFixtures", "StatementPlans", "StorageFixtures", "SystemSupport", "TestBasics",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -335,7 +339,7 @@ let package = Package(
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudInProcess", "CloudKit", "CloudServer",
                 "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "SQLiteStore",
-                "ServiceFixtures", "SystemSupport", "TarnCommands", "TestBasics",
+                "ServiceFixtures", "StorageFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -350,7 +354,7 @@ let package = Package(
             name: "CloudConsoleTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures",
-                "TarnCommands", "TestBasics",
+                "StorageFixtures", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -358,8 +362,8 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "SystemSupport", "TarnCommands", "TarnMirror",
-                "TestBasics",
+                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "StorageFixtures", "SystemSupport",
+                "TarnCommands", "TarnMirror", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -447,14 +451,10 @@ if hasLibPQ {
         .target(name: "TemporaryPostgres", path: "Sources/TestSupport/TemporaryPostgres"),
     ]
     for target in package.targets
-    where [
-        "CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "EndToEndTests", "ServiceFixtures", "TarnCommandsTests",
-    ].contains(target.name) {
-        target.dependencies += ["CloudEnginePostgres", "TemporaryPostgres"]
-        target.swiftSettings = [.define("TARN_POSTGRES")]
-    }
-    for target in package.targets where target.name == "TarnCommands" {
-        target.dependencies.append("CloudEnginePostgres")
+    where ["EndToEndTests", "StorageFixtures", "TarnCommands", "TarnCommandsTests"].contains(target.name)
+        || ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests"].contains(target.name)
+    {
+        target.dependencies += target.name == "TarnCommands" ? ["CloudEnginePostgres"] : ["CloudEnginePostgres", "TemporaryPostgres"]
         target.swiftSettings = [.define("TARN_POSTGRES")]
     }
 }

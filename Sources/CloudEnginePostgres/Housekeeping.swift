@@ -32,17 +32,18 @@ extension PostgresServerStore {
             guard let end = page.last, page.count == Self.partitionsPerPage else { break }
             last = end.part
         }
-        // Other processes receive files into the same folder.
-        assetFolder.removeIncoming(before: (now - Self.unusedMilliseconds) / 1000)
+        // Of uploads that another process received into a folder of its own, and files that were arriving whole when a process ended.
+        assetFolder.removeIncoming(untouchedForSeconds: 2 * Self.unusedMilliseconds / 1000)
         try await removeUnreferencedObjects(now: now)
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {
-        let files = try await write(partition, .maintenance) { writer -> [String] in
-            guard let unit = writer as? PostgresUnit else { return [] }
+        let swept = try await write(partition, .maintenance) { writer -> Swept in
+            guard let unit = writer as? PostgresUnit else { return Swept() }
             return try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
         }
-        try await removeFiles(files, in: partition)
+        for upload in swept.uploads { assetFolder.removePartial(upload: upload) }
+        try await removeFiles(swept.files, in: partition)
     }
 
     /// Removes files that have no row. The unit locks the partition, so that an upload of the same file comes before or after it; the rows
@@ -83,20 +84,28 @@ extension PostgresServerStore {
     }
 }
 
+/// What a sweep of a partition left without a row.
+private struct Swept {
+    /// Checksums of files that nothing refers to any more.
+    var files: [String] = []
+    /// Abandoned uploads.
+    var uploads: [String] = []
+}
+
 extension PostgresUnit {
     /// Removes expired rows of the partition.
     ///
     /// - Parameters:
     ///   - unused: Answers, uploads, requests and files from before are removed.
     ///   - deleted: Tombstones from before are removed.
-    /// - Returns: Checksums of files that nothing refers to any more.
-    fileprivate func sweep(now: Int64, unused: Int64, deleted: Int64, term: HistoryTerm?) throws -> [String] {
+    fileprivate func sweep(now: Int64, unused: Int64, deleted: Int64, term: HistoryTerm?) throws -> Swept {
         let answers = try written(
             "DELETE FROM answers WHERE part = $1 AND at < $2 RETURNING octet_length(key) + octet_length(body)", [part, unused],
             changing: .answers)
         let freed = answers.reduce(0 as Int64) { $0 + ($1[0] as Int64) }
         if freed > 0 { change { $0.answerBytes -= freed } }
-        try run("DELETE FROM uploads WHERE part = $1 AND created < $2", [part, unused], changing: .uploads)
+        let uploads = try written(
+            "DELETE FROM uploads WHERE part = $1 AND created < $2 RETURNING id", [part, unused], changing: .uploads)
         try run("DELETE FROM staged_requests WHERE part = $1 AND at < $2", [part, unused], changing: .staged)
         try run("DELETE FROM change_log WHERE part = $1 AND at < $2", [part, deleted], changing: .changeLog)
         if let term {
@@ -125,7 +134,7 @@ extension PostgresUnit {
         try run(
             "UPDATE partitions SET due = $2 WHERE part = $1",
             [part, isLeft ? now + PostgresServerStore.unusedMilliseconds : Int64?.none], changing: .partitions)
-        return files.map { $0[0] }
+        return Swept(files: files.map { $0[0] }, uploads: uploads.map { $0[0] })
     }
 
     /// Removes old deletions and raises the floors below which tokens expire.

@@ -83,6 +83,12 @@ package final class PostgresServerStore: Sendable {
         if use == .server { primary.watch() }
     }
 
+    deinit {
+        // Threads have the connections, so nothing else ends them for a store that nobody closed. This may be one of these threads.
+        pool.beginClosing()
+        primary.beginClosing()
+    }
+
     package func close() throws {
         pool.close()
         primary.close()

@@ -73,10 +73,12 @@ package struct AssetFolder: Sendable {
         removeIncoming { name, _ in name.hasPrefix(Self.partialPrefix) && !kept.contains(name) }
     }
 
-    /// Arriving files that were last written to before a time, for a folder of several servers.
-    ///
-    /// - Parameter time: Seconds since 1970 UTC.
-    package func removeIncoming(before time: Int64) {
+    /// The part of an abandoned upload.
+    package func removePartial(upload id: String) { unlink(partial(upload: id)) }
+
+    /// Arriving files that nobody has written to for a time by the file system's clock, for a folder of several servers.
+    package func removeIncoming(untouchedForSeconds seconds: Int64) {
+        let time = Int64(Date().timeIntervalSince1970) - seconds
         removeIncoming { _, path in FileStamp(path: path).map { Int64($0.seconds) < time } ?? false }
     }
 

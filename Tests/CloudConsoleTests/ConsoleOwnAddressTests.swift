@@ -36,7 +36,7 @@ import Testing
         let (village, visitor) = try await BrowserSession.signedIn()
         let page = "\(ConsoleTests.base)/records/public/_defaultZone/p%3C1%3E"
         #expect(await visitor.get(page).text.contains("/database/1/"))
-        let own = BrowserSession(Self.console(village, "https://cloud.example.com"))
+        let own = BrowserSession(village, console: Self.console(village, "https://cloud.example.com"))
         _ = await own.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         let text = await own.get(page).text
         #expect(text.contains("https://cloud.example.com/database/1/"))

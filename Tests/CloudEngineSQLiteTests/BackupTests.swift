@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudWire
 import EngineFixtures
 import Foundation
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -19,14 +20,14 @@ import Testing
                 try await bench.modify(.init(.create, .plant("a\(number)")), .init(.create, .plant("b\(number)")))
             }
         }
-        _ = try await bench.store.backUp(to: copy.path)
+        _ = try await bench.sqliteStore.backUp(to: copy.path)
         try await writing.value
         try await bench.modify(.init(.create, .plant("late")))
         let token = try #require(try await bench.zoneChanges(limit: 500).changes?.syncToken)
 
         let data = TemporaryFolder()
         try await SQLiteServerStore.restore(from: copy.path, to: data.path, now: Bench.start + 60_000)
-        let restored = try Bench(folder: data)
+        let restored = try Bench(place: ServerPlace(.sqlite, folder: data))
         #expect(try await restored.lookup("first", "late").map(\.word) == ["saved", "NOT_FOUND"])
         var names: Set<String> = []
         var since: String?
@@ -52,11 +53,11 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: partial) }
         try FileManager.default.createDirectory(atPath: partial + "/assets/7", withIntermediateDirectories: true)
         try Data("half".utf8).write(to: URL(fileURLWithPath: partial + "/tarn.sqlite"))
-        _ = try await bench.store.backUp(to: copy.path + "/")
+        _ = try await bench.sqliteStore.backUp(to: copy.path + "/")
         #expect(!FileManager.default.fileExists(atPath: partial))
         let data = TemporaryFolder()
         try await SQLiteServerStore.restore(from: copy.path, to: data.path, now: Bench.start + 60_000)
-        #expect(try await Bench(folder: data).lookup("first").map(\.word) == ["saved"])
+        #expect(try await Bench(place: ServerPlace(.sqlite, folder: data)).lookup("first").map(\.word) == ["saved"])
         // A folder of another program is not touched.
         let other = TemporaryFolder()
         let own = other.path + ".partial"
@@ -64,7 +65,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: own) }
         try Data().write(to: URL(fileURLWithPath: own + "/thesis"))
         await #expect(throws: StorageFailure(.nameTaken, "there is a file or folder of this name already")) {
-            try await bench.store.backUp(to: other.path)
+            try await bench.sqliteStore.backUp(to: other.path)
         }
         #expect(FileManager.default.fileExists(atPath: own + "/thesis"))
     }
@@ -76,8 +77,8 @@ import Testing
             try await SQLiteServerStore.restore(from: copy.path, to: copy.path + "-new", now: Bench.start + 60_000)
         }
         #expect(missing?.code == .unknownName)
-        _ = try await bench.store.backUp(to: copy.path)
-        let taken = await #expect(throws: StorageFailure.self) { try await bench.store.backUp(to: copy.path) }
+        _ = try await bench.sqliteStore.backUp(to: copy.path)
+        let taken = await #expect(throws: StorageFailure.self) { try await bench.sqliteStore.backUp(to: copy.path) }
         #expect(taken?.code == .nameTaken)
         let inPlace = await #expect(throws: StorageFailure.self) {
             try await SQLiteServerStore.restore(from: copy.path, to: bench.folder.path, now: Bench.start + 60_000)

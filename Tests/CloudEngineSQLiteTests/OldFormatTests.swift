@@ -8,6 +8,7 @@ import CloudWire
 import EngineFixtures
 import Foundation
 import GRDB
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -176,6 +177,6 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
         try FileManager.default.copyItem(at: file, to: URL(filePath: folder.path + "/tarn.sqlite"))
-        return try Bench(folder: folder)
+        return try Bench(place: ServerPlace(.sqlite, folder: folder))
     }
 }

@@ -107,8 +107,8 @@ import Testing
     @Test func backgroundReadsLeaveProcessorsToResponses() async throws {
         let bench = try await Bench.withGarden()
         let partition = bench.call().partition
-        let most = bench.store.readers.backgroundMax
-        #expect(most < bench.store.pool.configuration.maximumReaderCount)
+        let most = bench.sqliteStore.readers.backgroundMax
+        #expect(most < bench.sqliteStore.pool.configuration.maximumReaderCount)
         let reads = LongReads(), order = Finished()
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -124,9 +124,9 @@ import Testing
             for number in 0..<most { read(&group, "ann", "first\(number)") }
             try await until { reads.running.load(ordering: .relaxed) >= most }
             for number in 0..<5 { read(&group, "ann", "ann\(number)") }
-            try await until { bench.store.readers.waitingBackgroundCount >= 5 }
+            try await until { bench.sqliteStore.readers.waitingBackgroundCount >= 5 }
             read(&group, "bob", "bob")
-            try await until { bench.store.readers.waitingBackgroundCount >= 6 }
+            try await until { bench.sqliteStore.readers.waitingBackgroundCount >= 6 }
             #expect(reads.running.load(ordering: .relaxed) == most)
             try await bench.store.read(partition, WorkTerms(requester: "ann", milliseconds: nil)) { _ in }
             for _ in 0..<most + 6 { gate.signal() }
@@ -163,13 +163,13 @@ import Testing
                     }
                 }
             }
-            try await until { bench.store.writer.waitingCount >= 50 }
+            try await until { bench.sqliteStore.writer.waitingCount >= 50 }
             group.addTask {
                 try await bench.store.write(partition, WorkTerms(requester: "bob", milliseconds: nil)) { _ in
                     finished.append("bob")
                 }
             }
-            try await until { bench.store.writer.waitingCount >= 51 }
+            try await until { bench.sqliteStore.writer.waitingCount >= 51 }
             released.signal()
             try await group.waitForAll()
         }

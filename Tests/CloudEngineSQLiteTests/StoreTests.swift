@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import EngineFixtures
 import Foundation
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -15,14 +16,14 @@ import Testing
 
     @Test func unitsThatArriveTogetherShareCommitsAndAreAllThere() async throws {
         let bench = try await Bench.withGarden()
-        let before = bench.store.commits
+        let before = bench.sqliteStore.commits
         try await withThrowingTaskGroup { group in
             for index in 0..<200 {
                 group.addTask { _ = try await bench.modify(.init(.create, .plant("p\(index)"))) }
             }
             try await group.waitForAll()
         }
-        #expect(bench.store.commits - before < 200)
+        #expect(bench.sqliteStore.commits - before < 200)
         var records: [Record] = []
         var token: String?
         repeat {
@@ -105,7 +106,7 @@ import Testing
         // The server is still running: a kill at this moment would leave this state.
         let copy = TemporaryFolder()
         try FileManager.default.copyItem(atPath: bench.folder.path, toPath: copy.path)
-        let survivor = try Bench(folder: copy)
+        let survivor = try Bench(place: ServerPlace(.sqlite, folder: copy))
         #expect(try await survivor.lookup("p1")[0].record?.fields["name"] == Field(.string("Sage")))
     }
 
@@ -114,14 +115,14 @@ import Testing
         var token: String?
         var deviceToken = ""
         do {
-            let bench = try Bench(folder: folder)
+            let bench = try Bench(place: ServerPlace(.sqlite, folder: folder))
             try await bench.makeZone(Bench.garden)
             try await bench.modify(.init(.create, .plant("p1")))
             token = try await bench.zoneChanges().changes?.syncToken
             deviceToken = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: Bench.start)
             try bench.store.close()
         }
-        let bench = try Bench(folder: folder)
+        let bench = try Bench(place: ServerPlace(.sqlite, folder: folder))
         try await bench.modify(.init(.create, .plant("p2")))
         #expect(try await bench.zoneChanges(since: token).picture == "+p2")
         #expect(try await bench.store.device(forToken: deviceToken, now: 0) != nil)

@@ -169,7 +169,8 @@ import Testing
         let bench = try Bench()
         _ = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: 1000)
         let container = bench.call().partition.containerIdentifier
-        _ = try await bench.store.userRecordName(account: 1, containerIdentifier: container, proposal: Self.mia)
+        let account = try #require(try await bench.store.account(named: "mia"))
+        _ = try await bench.store.userRecordName(account: account, containerIdentifier: container, proposal: Self.mia)
         let mia = Self.call(.creator, bench)
         let seen = try await bench.lookup(Self.mia, Self.bo, in: .defaultZone, as: Self.call(.nobody, bench))
         #expect(seen.map(\.word) == ["saved", "NOT_FOUND"])

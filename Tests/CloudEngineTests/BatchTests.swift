@@ -115,6 +115,17 @@ import Testing
         #expect(results[2].error?.nativeCode == .limitExceeded)
     }
 
+    /// PostgreSQL cannot store the character, and a server may be moved to it.
+    @Test func namesHaveNoCharacterZero() async throws {
+        let bench = try await Bench.withGarden()
+        let results = try await bench.modify(.init(.create, .plant("a\u{0}b")), .init(.create, .plant("c")), atomic: false)
+        #expect(results.map(\.word) == ["BAD_REQUEST", "saved"])
+        let zones = try await bench.write {
+            try $0.modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "He\u{0}rbs"))]), in: $1, $2)
+        }.response
+        #expect(zones.zones.allSatisfy { if case .failure = $0 { true } else { false } })
+    }
+
     @Test func namesOfTypesAndFieldsAreChecked() async throws {
         let bench = try await Bench.withGarden()
         let results = try await bench.modify(

@@ -3,6 +3,7 @@
 
 @testable import CloudEngine
 import CloudEngineSQLite
+import CloudService
 import CloudWire
 import EngineFixtures
 import Testing

@@ -164,7 +164,8 @@ import Testing
         let bench = try Bench(limits: limits)
         _ = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: 0)
         let container = bench.call().partition.containerIdentifier
-        let name = try await bench.store.userRecordName(account: 1, containerIdentifier: container, proposal: "_mia")
+        let account = try #require(try await bench.store.account(named: "mia"))
+        let name = try await bench.store.userRecordName(account: account, containerIdentifier: container, proposal: "_mia")
         func save(_ plant: String) async throws -> String {
             try await bench.modify(.init(.create, .plant(plant)), in: .defaultZone, as: bench.call(user: name))[0].word
         }

@@ -3,7 +3,6 @@
 
 import AsyncHTTPClient
 import CloudEngine
-import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudStorageSupport
@@ -14,6 +13,7 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import NIOHTTP1
+import StorageFixtures
 import Synchronization
 import TestBasics
 
@@ -68,8 +68,8 @@ struct LiveServer: Sendable {
     static let database = "/database/1/\(container)/development/private"
     static let garden = ZoneID(zoneName: "Garden")
 
-    let folder: TemporaryFolder
-    let store: SQLiteServerStore
+    let place: ServerPlace
+    let store: any OperatedStorage
     let hub = PushHub()
     let clock = HandClock()
     let log = LogLines()
@@ -82,30 +82,28 @@ struct LiveServer: Sendable {
         return service
     }
 
-    /// The database's file, with its log.
-    func storedBytes() -> [UInt8] {
-        ["tarn.sqlite", "tarn.sqlite-wal"].flatMap { name in
-            [UInt8]((try? Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(name)"))) ?? Data())
-        }
-    }
+    var folder: TemporaryFolder { place.folder }
 
-    private init(folder: TemporaryFolder) throws {
-        self.folder = folder
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+    /// The bytes of the database: of SQLite with its log and with free pages.
+    func storedBytes() throws -> [UInt8] { [UInt8](try place.storedBytes()) }
+
+    private init(place: ServerPlace) throws {
+        self.place = place
+        store = try place.open()
     }
 
     static func run(
-        limits: Limits = Limits(), folder: TemporaryFolder = TemporaryFolder(), access: OperationsAccess = OperationsAccess(),
+        limits: Limits = Limits(), place: ServerPlace? = nil, access: OperationsAccess = OperationsAccess(),
         proxies: TrustedProxies = TrustedProxies(), publicAddress: PublicAddress? = nil, pages: (any PageResponder)? = nil,
         hasSnapshots: Bool = false, _ body: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let parts = try LiveServer(folder: folder)
+        let parts = try LiveServer(place: try place ?? ServerPlace())
         let surroundings = CloudService.Surroundings(
             now: { [clock = parts.clock] in clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: parts.store.sealer), storage: parts.store, accounts: parts.store,
             assets: parts.store, push: parts.hub, surroundings: surroundings,
-            snapshots: hasSnapshots ? try SnapshotFolder(data: folder.path) : nil)
+            snapshots: hasSnapshots ? try SnapshotFolder(data: parts.folder.path) : nil)
         parts.box.put(service)
         let application = try CloudServer.application(
             service: service, pages: pages, host: "127.0.0.1", port: 0, access: access, proxies: proxies, publicAddress: publicAddress,

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -11,8 +12,8 @@ import Testing
     }
 
     @Test func aUserRestrictsProcessingAndLiftsTheRestriction() async throws {
-        let folder = TemporaryFolder()
-        try await LiveServer.run(folder: folder) { server in
+        let place = try ServerPlace()
+        try await LiveServer.run(place: place) { server in
             let token = try await server.addUser("mia")
             let other = try await server.addUser("bo")
             try await server.makeGarden(token: token)
@@ -25,7 +26,7 @@ import Testing
             let device = "/device/1/\(LiveServer.container)/development/push/stream"
             #expect(try await server.send("GET", device, token: token).status == 403)
         }
-        try await LiveServer.run(folder: folder) { server in
+        try await LiveServer.run(place: place) { server in
             let token = try await server.addDevice(of: "mia")
             #expect(
                 try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 403, "a restart changes nothing")

@@ -10,6 +10,7 @@ import Crypto
 import Foundation
 import NIOHTTP1
 import ServiceFixtures
+import StorageFixtures
 import SystemSupport
 import TestBasics
 import Testing
@@ -40,10 +41,10 @@ import Testing
     }
 
     @Test func anUploadResumesAfterARestartOfTheServer() async throws {
-        let folder = TemporaryFolder()
+        let place = try ServerPlace()
         let (url, token) = try await {
             let box = Box()
-            try await LiveServer.run(folder: folder) { server in
+            try await LiveServer.run(place: place) { server in
                 let token = try await server.addUser("mia")
                 try await server.makeGarden(token: token)
                 let url = try await address(server, token: token)
@@ -55,7 +56,7 @@ import Testing
             }
             return box.values
         }()
-        try await LiveServer.run(folder: folder) { server in
+        try await LiveServer.run(place: place) { server in
             // The other server's port is gone; its addresses are not.
             let path = try #require(URL(string: url)?.path)
             try await server.removeExpired()
@@ -97,9 +98,10 @@ import Testing
             let url = try await address(server, token: token)
             let parts = try #require(URL(string: url)?.path.split(separator: "/"))
             let id = String(parts[parts.count - 3])
+            let account = try #require(try await server.store.account(named: "mia"))
             let partition = Partition(
                 containerIdentifier: LiveServer.container, environment: .development,
-                owner: try await server.store.userRecordName(account: 1, containerIdentifier: LiveServer.container, proposal: ""))
+                owner: try await server.store.userRecordName(account: account, containerIdentifier: LiveServer.container, proposal: ""))
             let (pieces, sender) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
             let (store, now) = (server.store, server.clock.now)
             sender.yield(Array(Self.photo.prefix(300_000)))

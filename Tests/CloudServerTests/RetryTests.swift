@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -55,15 +56,15 @@ import Testing
     }
 
     @Test func idempotencyKeysSurviveARestartAndExpireAfterADay() async throws {
-        let folder = TemporaryFolder()
-        try await LiveServer.run(folder: folder) { server in
+        let place = try ServerPlace()
+        try await LiveServer.run(place: place) { server in
             let token = try await server.addUser("mia")
             try await server.makeGarden(token: token)
             let first = try await server.modify(AccessTests.sage, token: token, key: "k1")
             try await server.removeExpired(afterSeconds: 1)
             #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").body == first.body)
         }
-        try await LiveServer.run(folder: folder) { server in
+        try await LiveServer.run(place: place) { server in
             let token = try await server.addDevice(of: "mia")
             let again = try await server.modify(AccessTests.sage, token: token, key: "k1")
             #expect(!again.text.contains("CONFLICT"))

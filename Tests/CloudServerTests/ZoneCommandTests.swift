@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -14,9 +15,10 @@ import Testing
     @Test func aZoneDeletedByCommandReportsItsReasonToClients() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")
-            let arguments = [
-                "Garden", "--reason", "purged", "--user", "mia", "--container", LiveServer.container, "--data", server.folder.path,
-            ]
+            let arguments =
+                [
+                    "Garden", "--reason", "purged", "--user", "mia", "--container", LiveServer.container,
+                ] + server.place.arguments
             let missing = await #expect(throws: CommandError.self) { try await ZoneCommand.Delete.parse(arguments).run() }
             #expect(missing?.description.hasPrefix("The container \(LiveServer.container) does not exist") == true)
             try await server.makeGarden(token: token)

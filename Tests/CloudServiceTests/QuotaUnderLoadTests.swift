@@ -8,6 +8,7 @@ import CloudWire
 import Foundation
 import GRDB
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -24,15 +25,11 @@ import Testing
         var countedAnswers = 0
         var files = 0
 
-        init(_ folder: String) throws {
-            let queue = try DatabaseQueue(path: "\(folder)/tarn.sqlite")
-            (records, answers, countedAnswers) = try queue.read { db in
-                (
-                    try Int.fetchOne(db, sql: "SELECT sum(record_bytes + asset_bytes) FROM partitions") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT sum(length(key) + length(body)) FROM answers") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT sum(answer_bytes) FROM partitions") ?? 0
-                )
-            }
+        init(_ place: ServerPlace) throws {
+            let folder = place.folder.path
+            records = try Self.sum("record_bytes + asset_bytes", of: "partitions", in: place)
+            answers = try Self.sum("length(key) + length(body)", of: "answers", in: place)
+            countedAnswers = try Self.sum("answer_bytes", of: "partitions", in: place)
             let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).filter {
                 $0.hasPrefix("assets/") || $0.hasPrefix("incoming/")
             }
@@ -40,6 +37,12 @@ import Testing
                 let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(path)")
                 return sum + (attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int ?? 0 : 0)
             }
+        }
+
+        private static func sum(_ expression: String, of table: String, in place: ServerPlace) throws -> Int {
+            let statement = "SELECT coalesce(sum(\(expression)), 0) FROM \(table)"
+            if place.database != nil { return Int(try place.sql(statement)) ?? -1 }
+            return try DatabaseQueue(path: "\(place.folder.path)/tarn.sqlite").read { try Int.fetchOne($0, sql: statement) ?? -1 }
         }
     }
 
@@ -69,7 +72,7 @@ import Testing
             let update = RecordOperation(.forceUpdate, Self.record("r0", index.isMultiple(of: 2) ? "b" : "c"))
             #expect(await Self.send(update, key: "u\(index)", mia) == 200, "an update that takes no more is never refused")
         }
-        let stored = try Stored(village.folder.path)
+        let stored = try Stored(village.place)
         #expect(stored.answers == stored.countedAnswers)
         #expect(stored.records <= Self.quota)
         // The remaining quota, and the response of the last request.
@@ -88,7 +91,7 @@ import Testing
         for index in 0..<30 {
             #expect(await Self.send(RecordOperation(.create, Self.record("r\(index)", "a")), key: "c\(index)", mia) == 200)
         }
-        let stored = try Stored(village.folder.path)
+        let stored = try Stored(village.place)
         #expect(stored.answers == stored.countedAnswers)
         #expect(stored.answers <= limits.answerBytes)
         #expect(stored.answers > Self.recordBytes, "the newest are stored")
@@ -126,7 +129,7 @@ import Testing
                 }
             }
         }
-        let stored = try Stored(village.folder.path)
+        let stored = try Stored(village.place)
         #expect(stored.answers == stored.countedAnswers)
         #expect(stored.records > 0)
         // Records are checked against the quota alone, uploads against what is left of it at that time; together they may pass it by what

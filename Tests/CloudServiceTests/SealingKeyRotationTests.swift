@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -71,7 +72,7 @@ import Testing
         other.isCode(sealer.code(of: [1], purpose: .webToken), of: [1], purpose: .webToken)
     }
 
-    @Test func aBackupHasAllKeysAndARestartKeepsThem() async throws {
+    @Test(.onSQLite("PostgreSQL is backed up by its own programs")) func aBackupHasAllKeysAndARestartKeepsThem() async throws {
         let village = try Village()
         let first = village.store.sealer.code(of: [1], purpose: .webToken)
         let identity = village.store.sealer.serverIdentity

@@ -5,6 +5,7 @@
     import CloudEngine
     import CloudWire
     import ServiceFixtures
+    import StorageFixtures
     import TemporaryPostgres
     import TestBasics
     import Testing

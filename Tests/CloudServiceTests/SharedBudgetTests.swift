@@ -6,6 +6,7 @@
     import CloudService
     import CloudWire
     import ServiceFixtures
+    import StorageFixtures
     import TemporaryPostgres
     import Testing
 

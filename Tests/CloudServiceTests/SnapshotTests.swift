@@ -8,6 +8,7 @@ import CloudWire
 import Crypto
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 

@@ -125,7 +125,8 @@ import Testing
         loaded.rows = [
             key(tag, 1): try row(tag, 1, "name", .string("trips")), key(tag, 2): try row(tag, 2, "name", .string("walks")),
         ]
-        return BatchPlan.plan(records: records ?? [object, survivor()], links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax).items
+        return BatchPlan.plan(records: records ?? [object, survivor()], links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax)
+            .items
     }
 
     private func settle(_ outcomes: [String: ItemOutcome]) throws -> RecordState? {

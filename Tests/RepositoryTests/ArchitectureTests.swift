@@ -96,6 +96,7 @@ import Testing
         "ValueSimulation": "MirroringCoreTests",
         "StatementPlans": "the tests of the plans",
         "TestBasics": "every test that uses it", "EngineFixtures": "every test that uses it", "ServiceFixtures": "every test that uses it",
+        "StorageFixtures": "every test that uses it",
         "ModelFolders": "every test that uses it",
         "PostsApp": "EndToEndTests",
     ]

@@ -7,6 +7,7 @@ import CloudService
 import CloudWire
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 

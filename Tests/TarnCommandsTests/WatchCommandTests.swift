@@ -9,6 +9,7 @@ import CloudWire
 import Foundation
 import Logging
 import ServiceFixtures
+import StorageFixtures
 import Synchronization
 import Testing
 

@@ -9,9 +9,9 @@ import CloudWire
 /// `CKRecord` (types and keys begin with a letter and hold letters, digits, underscores).
 enum NameChecks {
     static func record(_ name: String, _ limits: Limits) -> WireError? {
-        guard !name.isEmpty, name.utf8.count <= limits.recordNameCharacters, name.utf8.allSatisfy({ $0 < 0x80 }) else {
+        guard !name.isEmpty, name.utf8.count <= limits.recordNameCharacters, isText(name) else {
             return WireError(
-                .badRequest, "a record name has 1 to \(limits.recordNameCharacters) ASCII characters")
+                .badRequest, "a record name has 1 to \(limits.recordNameCharacters) ASCII characters other than U+0000")
         }
         return nil
     }
@@ -28,12 +28,12 @@ enum NameChecks {
 
     /// Whether a name may be that of a custom zone.
     static func zone(_ name: String, _ limits: Limits) -> WireError? {
-        guard !name.isEmpty, name.utf8.count <= limits.zoneNameCharacters, name.utf8.allSatisfy({ $0 < 0x80 }),
-            !name.hasPrefix("_")
+        guard !name.isEmpty, name.utf8.count <= limits.zoneNameCharacters, isText(name), !name.hasPrefix("_")
         else {
             return WireError(
                 .badRequest,
-                "a zone name has 1 to \(limits.zoneNameCharacters) ASCII characters and does not begin with an underscore")
+                "a zone name has 1 to \(limits.zoneNameCharacters) ASCII characters other than U+0000 and does not begin with an underscore"
+            )
         }
         return nil
     }
@@ -66,6 +66,9 @@ enum NameChecks {
         !name.isEmpty && !name.hasPrefix("_") && name.utf8.count <= identifierCharacters
             && name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0 != "\"" && $0.value != 0x7F }
     }
+
+    /// ASCII that a text of a database may have: PostgreSQL stores no U+0000.
+    private static func isText(_ name: String) -> Bool { name.utf8.allSatisfy { $0 < 0x80 && $0 != 0 } }
 
     private static let identifierCharacters = 255
 

@@ -75,7 +75,7 @@ extension Engine {
     private func check(_ subscription: Subscription, in unit: any PartitionWriter, _ call: Call) throws {
         if NameChecks.record(subscription.subscriptionID, limits) != nil {
             throw WireError(
-                .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")
+                .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters other than U+0000")
         }
         guard subscription.encoded().count <= limits.subscriptionBytes else {
             throw WireError(

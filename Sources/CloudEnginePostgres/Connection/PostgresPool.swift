@@ -154,13 +154,20 @@ final class PostgresPool: @unchecked Sendable {
         condition.unlock()
     }
 
+    /// Ends the connections once the jobs that wait are done, without waiting for that.
+    func beginClosing() {
+        condition.withLock {
+            isClosed = true
+            condition.broadcast()
+        }
+    }
+
     /// Ends the connections once the jobs that wait are done.
     func close() {
-        condition.lock()
-        isClosed = true
-        condition.broadcast()
-        while workers > 0 { condition.wait() }
-        condition.unlock()
+        beginClosing()
+        condition.withLock {
+            while workers > 0 { condition.wait() }
+        }
     }
 
     /// Processor time of the calling thread in nanoseconds.

@@ -212,11 +212,18 @@ final class PostgresPrimary: @unchecked Sendable {
         }
     }
 
+    /// Ends ``watch()``, without waiting for its end.
+    func beginClosing() {
+        condition.withLock {
+            isClosed = true
+            condition.broadcast()
+        }
+    }
+
     func close() {
-        condition.lock()
-        defer { condition.unlock() }
-        isClosed = true
-        condition.broadcast()
-        while isWatching { condition.wait() }
+        beginClosing()
+        condition.withLock {
+            while isWatching { condition.wait() }
+        }
     }
 }

@@ -69,7 +69,7 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: the record that superseded this one, until this device found that they
     /// are two objects.
     package static let separatedFrom = "ckSeparatedFrom"
-    /// The record whose object took over a separated one after all; see `RecordState.supersedingRecord`.
+    /// In a stored merge base, never in a record on the server: the record into which another device merged a separated object after all.
     package static let supersededBy = "ckSupersededBy"
 
     private static let storedOnly: Set<String> = [

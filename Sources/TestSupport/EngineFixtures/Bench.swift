@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
-package import CloudEngineSQLite
-import CloudService
+package import CloudService
 package import CloudWire
+package import StorageFixtures
 package import TestBasics
 
 /// The engine on a real store, called by one device of one user, with a clock that stands still.
@@ -12,19 +12,21 @@ package final class Bench: Sendable {
     package static let start: Int64 = 1_900_000_000_000
     package static let garden = ZoneID(zoneName: "Garden")
 
-    package let folder: TemporaryFolder
-    package let store: SQLiteServerStore
+    package let place: ServerPlace
+    package let store: any OperatedStorage
     package let engine: Engine
     private let identifiers = Counter()
 
+    /// - Parameter place: Where the data is; nil for a new one.
     package init(
-        folder: TemporaryFolder = TemporaryFolder(), limits: Limits = Limits(),
-        schemaByUse: Set<CloudEnvironment> = [.development]
+        place: ServerPlace? = nil, limits: Limits = Limits(), schemaByUse: Set<CloudEnvironment> = [.development]
     ) throws {
-        self.folder = folder
-        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+        self.place = try place ?? ServerPlace()
+        store = try self.place.open()
         engine = Engine(limits: limits, sealer: store.sealer, schemaByUse: schemaByUse)
     }
+
+    package var folder: TemporaryFolder { place.folder }
 
     /// A bench with a user that has the zone `Garden`.
     package static func withGarden(limits: Limits = Limits()) async throws -> Bench {

@@ -11,6 +11,8 @@ import Foundation
 /// A user with a browser.
 package final class BrowserSession {
     package let console: Console
+    /// The console's data, which goes with the village.
+    package let village: Village
     /// Values by name and path.
     private var cookies: [Cookie: String] = [:]
 
@@ -19,9 +21,11 @@ package final class BrowserSession {
         var path: String
     }
 
-    package convenience init(_ village: Village) { self.init(Console(service: village.service, storage: village.store)) }
-
-    package init(_ console: Console) { self.console = console }
+    /// - Parameter console: One of the village; nil for one without settings.
+    package init(_ village: Village, console: Console? = nil) {
+        self.village = village
+        self.console = console ?? Console(service: village.service, storage: village.store)
+    }
 
     package struct Answer {
         package var status: Int

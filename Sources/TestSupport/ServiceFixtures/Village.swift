@@ -5,6 +5,7 @@ import CloudEngine
 package import CloudService
 import CloudStorageSupport
 package import CloudWire
+package import StorageFixtures
 package import TestBasics
 
 /// A service with people, without sockets.
@@ -25,7 +26,7 @@ package final class Village: Sendable {
         limits: Limits = Limits(), profile: ServiceProfile = .tarn, containerRules: ContainerRules = ContainerRules(),
         identitySignIn: IdentitySignIn? = nil, place: ServerPlace? = nil, hasSnapshots: Bool = false
     ) throws {
-        self.place = try place ?? ServerPlace(.sqlite)
+        self.place = try place ?? ServerPlace()
         store = try self.place.open()
         let (clock, bytes) = (clock, SeededBytes())
         service = CloudService(
@@ -34,11 +35,6 @@ package final class Village: Sendable {
                 now: { clock.now }, randomBytes: { bytes.next($0) }),
             profile: profile, containerRules: containerRules, identitySignIn: identitySignIn,
             snapshots: hasSnapshots ? try SnapshotFolder(data: self.place.folder.path) : nil)
-    }
-
-    deinit {
-        // The connections of PostgreSQL are threads, which nothing else ends.
-        if place.database != nil { try? store.close() }
     }
 
     package var folder: TemporaryFolder { place.folder }

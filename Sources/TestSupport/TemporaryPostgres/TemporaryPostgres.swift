@@ -112,6 +112,12 @@ package final class TemporaryPostgres: Sendable {
         return "postgres://postgres@/\(name)?host=\(folder)"
     }
 
+    /// Removes a database, and ends the connections to it.
+    package func dropDatabase(_ address: String) throws {
+        guard let name = address.split(separator: "?").first?.split(separator: "/").last else { return }
+        try Self.run("\(programs)/dropdb", ["-h", folder, "-U", "postgres", "--force", String(name)])
+    }
+
     /// Runs SQL with `psql`.
     ///
     /// - Returns: Rows without headings.
@@ -121,8 +127,8 @@ package final class TemporaryPostgres: Sendable {
     }
 
     /// Writes a database to a file, as operators back it up.
-    package func dump(_ address: String, to file: String) throws {
-        try Self.run("\(programs)/pg_dump", ["--format=custom", "--file=\(file)", address])
+    package func dump(_ address: String, to file: String, format: String = "custom") throws {
+        try Self.run("\(programs)/pg_dump", ["--format=\(format)", "--file=\(file)", address])
     }
 
     /// Makes a database of a dump.

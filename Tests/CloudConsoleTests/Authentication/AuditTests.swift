@@ -7,6 +7,7 @@ import CloudWire
 import Foundation
 import GRDB
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -66,7 +67,7 @@ import Testing
         #expect(last.first?.subject == "30 more refusals in the minute before")
     }
 
-    @Test func auditEventsAreImmutableAndExpire() async throws {
+    @Test(.onSQLite("the trigger is one of SQLite")) func auditEventsAreImmutableAndExpire() async throws {
         let (village, _) = try await BrowserSession.signedIn()
         let queue = try DatabaseQueue(path: village.folder.path + "/tarn.sqlite")
         await #expect(throws: DatabaseError.self) { try await queue.write { try $0.execute(sql: "UPDATE audit SET actor = 'eve'") } }

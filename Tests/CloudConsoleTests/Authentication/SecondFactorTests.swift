@@ -9,6 +9,7 @@ import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -102,7 +103,7 @@ import Testing
         #expect(await Self.enter(recovery[1], challenge, visitor) == 303)
         let account = try #require(try await village.store.account(named: "mia"))
         #expect(try await village.store.secondFactor(ofAccount: account)?.recoveryCodes == 8)
-        let stored = try Data(contentsOf: URL(fileURLWithPath: village.folder.path + "/tarn.sqlite-wal"))
+        let stored = try village.place.storedBytes()
         #expect(stored.firstRange(of: Data(recovery[2].utf8)) == nil)
         #expect(stored.firstRange(of: Data(recovery[2].replacing("-", with: "").uppercased().utf8)) == nil)
     }
@@ -167,7 +168,7 @@ import Testing
     @Test func aCommandOnTheServerDisablesTheSecondFactor() async throws {
         let (village, _, _, _) = try await Self.turnedOn()
         var command = try #require(
-            try TarnCommand.parseAsRoot(["user", "second-factor", "mia", "--off", "--data", village.folder.path])
+            try TarnCommand.parseAsRoot(["user", "second-factor", "mia", "--off"] + village.place.arguments)
                 as? any AsyncParsableCommand)
         try await command.run()
         let visitor = BrowserSession(village)

@@ -7,13 +7,15 @@ import CloudService
 import CloudWire
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
 /// Backups that are made in the console.
-@Suite(.timeLimit(.minutes(2))) struct BackupPageTests {
+@Suite(.onSQLite("PostgreSQL is backed up by its own programs"), .timeLimit(.minutes(2))) struct BackupPageTests {
     private static func visitor(_ village: Village, _ backups: (any ServerBackups)?) async -> BrowserSession {
-        let visitor = BrowserSession(Console(service: village.service, storage: village.store, backups: backups))
+        let visitor = BrowserSession(
+            village, console: Console(service: village.service, storage: village.store, backups: backups))
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         return visitor
     }

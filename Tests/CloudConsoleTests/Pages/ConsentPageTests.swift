@@ -199,7 +199,7 @@ import Testing
         #expect(await consents(give.merging(["container": "iCloud.org.example.other"]) { $1 }).status == 400)
         #expect(try await events("consent.given").isEmpty)
         // The address of the console alone does not have the page.
-        let console = BrowserSession(visitor.console.serving(.console))
+        let console = BrowserSession(visitor.village, console: visitor.console.serving(.console))
         #expect(await console.get("/consents").status == 404)
     }
 

@@ -26,7 +26,8 @@ import Testing
 
     /// A session on a console with an address for apps.
     private static func visitor(_ village: Village, serviceAddress: String) async -> BrowserSession {
-        let visitor = BrowserSession(Console(service: village.service, storage: village.store, serviceAddress: serviceAddress))
+        let visitor = BrowserSession(
+            village, console: Console(service: village.service, storage: village.store, serviceAddress: serviceAddress))
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         return visitor
     }

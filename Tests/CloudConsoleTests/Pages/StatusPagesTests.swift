@@ -44,7 +44,8 @@ import Testing
         let (village, visitor) = try await BrowserSession.signedIn()
         #expect(await visitor.get("/console/log/kept").status == 404)
         let files = RequestFiles(data: village.folder.path)
-        let other = BrowserSession(Console(service: village.service, storage: village.store, requestArchive: files))
+        let other = BrowserSession(
+            village, console: Console(service: village.service, storage: village.store, requestArchive: files))
         _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         #expect(await other.get("/console/log").text.contains("/console/log/kept"))
         #expect(await other.get("/console/log/kept").text.contains("No requests."))
@@ -70,7 +71,7 @@ import Testing
         let console = Console(service: village.service, storage: village.store, settings: [("address", "<http>")]) {
             ServerMeasures(listeners: 7, recordBytes: 2_500_000, assetBytes: 1_000_000, commits: 9)
         }
-        let other = BrowserSession(console)
+        let other = BrowserSession(village, console: console)
         _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         let page = await other.get("/console/status").text
         #expect(page.contains("Connected devices in the last hour: now 7, at most 7"))

@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import EngineFixtures
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -34,7 +35,7 @@ struct LostStagedRequestTests {
         let bench = try await Bench.withGarden()
         #expect(try await stage(request("p1", 0, of: 2), at: bench) == .staged)
         try bench.store.close()
-        let next = try Bench(folder: bench.folder)
+        let next = try Bench(place: ServerPlace(.sqlite, folder: bench.folder))
         #expect(try await finish(request("p2", 1, of: 2), at: next) == .missing([0]))
         #expect(try await stage(request("p1", 0, of: 2), at: next) == .staged)
         #expect(try await finish(request("p2", 1, of: 2), at: next) == .saved)

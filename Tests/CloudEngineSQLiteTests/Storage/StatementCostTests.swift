@@ -7,6 +7,7 @@ import EngineFixtures
 import Foundation
 import GRDB
 import StatementPlans
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
         // The partition has a row after the first write.
         let part = try await bench.write { _, unit, _ in (unit as? SQLiteUnit)?.writtenPart }
         let body = #"{"subscriptionID":"\#(id)","subscriptionType":"query","query":{"recordType":"Plant"},"firesOn":7}"#
-        try await bench.store.pool.write { db in
+        try await bench.sqliteStore.pool.write { db in
             try db.execute(
                 sql: "INSERT INTO subscriptions (part, id, body) VALUES (?, ?, ?)", arguments: [part, id, Data(body.utf8)])
         }
@@ -39,7 +40,7 @@ import Testing
     @Test func aSaveWithoutAKeyDoesNotLookAtStoredAnswers() async throws {
         let folder = TemporaryFolder()
         let recording = StatementRecording(URL(fileURLWithPath: folder.path))
-        let bench = try Bench(folder: folder)
+        let bench = try Bench(place: ServerPlace(.sqlite, folder: folder))
         _ = try await bench.write { engine, unit, call in
             let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1"))], zoneID: .defaultZone)
             let outcome = try engine.modifyRecords(request, in: unit, call)
@@ -72,10 +73,10 @@ import Testing
             _ = try await bench.write { try $0.modifySubscriptions(request, in: $1, $2) }
         }
         func hasMark() async throws -> Bool? {
-            try await bench.store.pool.read { try Bool.fetchOne($0, sql: "SELECT CAST(body AS TEXT) LIKE '% ' FROM subscriptions") }
+            try await bench.sqliteStore.pool.read { try Bool.fetchOne($0, sql: "SELECT CAST(body AS TEXT) LIKE '% ' FROM subscriptions") }
         }
         try await create()
-        try await bench.store.pool.write { try $0.execute(sql: "UPDATE subscriptions SET body = CAST(body || ' ' AS BLOB)") }
+        try await bench.sqliteStore.pool.write { try $0.execute(sql: "UPDATE subscriptions SET body = CAST(body || ' ' AS BLOB)") }
         try await create()
         #expect(try await hasMark() == true)
         subscription.notification.title = "Changed"

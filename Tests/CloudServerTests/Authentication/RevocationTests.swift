@@ -6,6 +6,7 @@ import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Foundation
+import StorageFixtures
 import TestBasics
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
 
     /// Revokes as `tarn user revoke` does: another process, which shares nothing but the data folder.
     private static func revokePhone(_ server: LiveServer) async throws {
-        let store = try SQLiteServerStore(path: server.folder.path, use: .command, passwordRounds: 16)
+        let store = try server.place.open(isServer: false)
         try await store.removeDevice(labelled: "phone", ofUser: "mia")
         try store.close()
     }

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudEngineSQLite
 import CloudService
 import CloudStorageSupport
 import CloudWire
 import Crypto
 import Foundation
+import StorageFixtures
 import Synchronization
 import TestBasics
 
@@ -34,7 +34,7 @@ final class MatrixWorld: Sendable {
 
     let storage: RehearsalStorage
     let service: CloudService
-    private let path: String
+    private let place: ServerPlace
     private let data = Mutex(Prepared())
 
     private struct Prepared {
@@ -62,10 +62,8 @@ final class MatrixWorld: Sendable {
     static func secret(_ place: String) -> String { "secret-of-\(place)" }
 
     init(planted: Planted? = nil) async throws {
-        let memory = "/dev/shm"
-        let parent = FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
-        path = "\(parent)/tarn-matrix-\(UUID().uuidString)"
-        let store = try SQLiteServerStore(path: path, use: .server, passwordRounds: 16)
+        place = try ServerPlace(folder: TemporaryFolder(isInMemory: true))
+        let store = try place.open()
         storage = RehearsalStorage(store)
         let (clock, bytes) = (ClockReference(), SeededBytes())
         var limits = Limits()
@@ -75,15 +73,13 @@ final class MatrixWorld: Sendable {
         service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: storage, accounts: store, assets: store, push: PushHub(),
             surroundings: CloudService.Surroundings(
-                now: { clock.now }, randomBytes: { bytes.next($0) }), snapshots: try SnapshotFolder(data: path))
+                now: { clock.now }, randomBytes: { bytes.next($0) }), snapshots: try SnapshotFolder(data: place.folder.path))
         try await addUsers()
         try await addRecords(planted)
         try await addCredentials(clock)
         try await buildIndexes()
         storage.beginRehearsal()
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 
     private final class ClockReference: Sendable {
         private let time = Mutex(MatrixWorld.now)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudEngineSQLite
 import CloudService
 import CloudWire
 import Synchronization
@@ -20,10 +19,10 @@ final class RehearsalStorage: EngineStorage {
         var hasChanged: Bool
     }
 
-    let store: SQLiteServerStore
+    let store: any OperatedStorage
     private let state = Mutex(State())
 
-    init(_ store: SQLiteServerStore) { self.store = store }
+    init(_ store: any OperatedStorage) { self.store = store }
 
     func beginRehearsal() { state.withLock { $0.isRehearsing = true } }
     /// From now on units are committed: a query that builds an index would begin again and again in a rehearsal.

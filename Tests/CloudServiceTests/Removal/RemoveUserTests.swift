@@ -8,6 +8,7 @@ import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures
+import StorageFixtures
 import Synchronization
 import TestBasics
 import Testing

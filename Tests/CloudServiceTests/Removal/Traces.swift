@@ -4,6 +4,7 @@
 import Foundation
 import GRDB
 import ServiceFixtures
+import StorageFixtures
 import TestBasics
 
 /// Finds a person in a server's data: in every column of every table that the schema has, and among the files.

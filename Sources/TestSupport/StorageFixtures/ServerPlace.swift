@@ -4,8 +4,9 @@
 import CloudEngine
 import CloudEngineSQLite
 package import CloudService
+package import Foundation
 package import TestBasics
-import Testing
+package import Testing
 
 #if TARN_POSTGRES
     import CloudEnginePostgres
@@ -28,19 +29,39 @@ package enum ServerKind: String, CaseIterable, CustomTestStringConvertible, Send
         return [.sqlite]
     }
 
+    /// The storage of tests that run on any, one storage a run: that of `TARN_TEST_STORAGE`, or SQLite.
+    package static let ofThisRun: ServerKind = {
+        guard let name = ProcessInfo.processInfo.environment["TARN_TEST_STORAGE"] else { return .sqlite }
+        guard let kind = ServerKind(rawValue: name), installed.contains(kind) else {
+            preconditionFailure("TARN_TEST_STORAGE names a storage that is not installed: \(name)")
+        }
+        return kind
+    }()
+
     package var testDescription: String { rawValue }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// For a test whose data is made by ``ServerKind/ofThisRun``, and which needs SQLite.
+    package static func onSQLite(_ why: Comment) -> Self { .enabled(if: ServerKind.ofThisRun == .sqlite, why) }
 }
 
 /// Where the data of a server is, for stores and for commands.
 package final class ServerPlace: Sendable {
-    package let folder = TemporaryFolder()
+    package let folder: TemporaryFolder
     package let kind: ServerKind
     /// Nil for SQLite.
     package let database: String?
+    /// Whether the database goes with this place.
+    private let ownsDatabase: Bool
 
-    /// - Parameter database: An existing database; nil makes an empty one.
-    package init(_ kind: ServerKind, database: String? = nil) throws {
+    /// - Parameters:
+    ///   - folder: Of the data, or of the files of assets.
+    ///   - database: An existing database; nil makes an empty one, which goes with the place.
+    package init(_ kind: ServerKind = .ofThisRun, folder: TemporaryFolder = TemporaryFolder(), database: String? = nil) throws {
         self.kind = kind
+        self.folder = folder
+        ownsDatabase = kind != .sqlite && database == nil
         switch kind {
         case .sqlite: self.database = nil
         #if TARN_POSTGRES
@@ -49,6 +70,12 @@ package final class ServerPlace: Sendable {
                 self.database = try database ?? server.makeDatabase()
         #endif
         }
+    }
+
+    deinit {
+        #if TARN_POSTGRES
+            if ownsDatabase, let database { try? TemporaryPostgres.shared?.dropDatabase(database) }
+        #endif
     }
 
     /// The options of commands.
@@ -63,6 +90,21 @@ package final class ServerPlace: Sendable {
             }
         #endif
         return try SQLiteServerStore(path: folder.path, use: isServer ? .server : .command, passwordRounds: 16)
+    }
+
+    /// The bytes of the database: of SQLite its files, which may have free pages, of PostgreSQL a dump of its rows.
+    package func storedBytes() throws -> Data {
+        #if TARN_POSTGRES
+            if let database, let server = TemporaryPostgres.shared {
+                let file = URL(fileURLWithPath: "\(folder.path)/\(UUID().uuidString).sql")
+                defer { try? FileManager.default.removeItem(at: file) }
+                try server.dump(database, to: file.path, format: "plain")
+                return try Data(contentsOf: file)
+            }
+        #endif
+        return ["tarn.sqlite", "tarn.sqlite-wal"].reduce(into: Data()) { data, name in
+            data += (try? Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(name)"))) ?? Data()
+        }
     }
 
     /// Runs SQL on a PostgreSQL database.
