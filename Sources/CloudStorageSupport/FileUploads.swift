@@ -26,6 +26,12 @@ package protocol FileUploads: EngineStorage, AssetStorage {
     /// Whether there is a row for a file.
     func hasAsset(checksum: String, part: Int64) async throws -> Bool
 
+    /// The number in the names of a partition's objects: its own, or that of the database in which the partition began.
+    func objectPart(of part: Int64) async throws -> Int64
+
+    /// Whether there is a row for an object.
+    func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool
+
     /// Stores how far an upload in parts is, for the quota. Does nothing for an upload that is complete or removed.
     func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws
 
@@ -113,7 +119,7 @@ extension FileUploads {
         if try await isStored(arrived, in: partition, part: part, objects, at: now) {
             return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
         }
-        let object = try await objects.add(arrived, at: path, part: part)
+        let object = try await objects.add(arrived, at: path, part: try await objectPart(of: part))
         do {
             let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
             if stored == nil { await objects.discard(object) }
@@ -205,20 +211,20 @@ extension FileUploads {
                 throw error
             }
         }
-        return try await claimedObjects()?.open(asset, part: part)
+        return try await claimedObjects()?.open(asset, part: try await objectPart(of: part))
     }
 
     /// Removes objects that no row has.
     package func removeUnreferencedObjects(now: Int64) async throws {
-        try await claimedObjects()?.removeUnreferenced(now: now) { try await self.hasAsset(checksum: $1, part: $0) }
+        try await claimedObjects()?.removeUnreferenced(now: now) { try await self.hasAsset(checksum: $1, objectPart: $0) }
     }
 
-    /// Removes the objects of a partition after its rows.
+    /// Removes the objects of a partition after its rows, but before ``objectPart(of:)`` forgets their number.
     ///
     /// - Throws: `StorageFailure` with `.objectStore`, also if the store is not named here.
     package func removeObjects(part: Int64) async throws {
         try await requireObjects()
-        try await claimedObjects()?.removeAll(part: part)
+        try await claimedObjects()?.removeAll(part: try await objectPart(of: part))
     }
 
     /// - Throws: `StorageFailure` with `.objectStore` for a database with objects in a store that is not named here.

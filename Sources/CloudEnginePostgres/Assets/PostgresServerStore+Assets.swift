@@ -66,6 +66,14 @@ extension PostgresServerStore: FileUploads {
         }
     }
 
+    package func objectPart(of part: Int64) async throws -> Int64 {
+        try await reading { try $0.query(ObjectPartRows.number, [part]).rows.first.map { $0[0] } ?? part }
+    }
+
+    package func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool {
+        try await reading { try !$0.query(ObjectPartRows.asset, [objectPart, checksum]).rows.isEmpty }
+    }
+
     private static let ownerKey = "assets.owner"
 
     package func assetOwner(makesOne: Bool) async throws -> String? {

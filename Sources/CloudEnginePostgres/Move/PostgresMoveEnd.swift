@@ -216,6 +216,9 @@ package final class PostgresMoveEnd: MoveEnd {
         try writer.send("DROP TABLE IF EXISTS \(changesTable)")
     }
 
+    /// Data leaves this database for one that keeps its numbers.
+    package func storeObjectParts(areNew: Bool) {}
+
     package func forget(_ numbers: [Int64]) throws {
         try transaction {
             try writer.send(

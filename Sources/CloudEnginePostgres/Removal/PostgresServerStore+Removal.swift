@@ -77,7 +77,9 @@ extension PostgresServerStore: RemovalStorage {
         for part in removal.partitions.keys.sorted() {
             let uploads = try await reading { try $0.query(AssetRows.uploadsOfPartition, [part]).rows.map { $0[0] as String } }
             for upload in uploads { unlink(assetFolder.partial(upload: upload)) }
-            for table in tables where table.hasPart && table.name != "partitions" { try await remove(table, part: part, willRun) }
+            for table in tables where table.hasPart && !["partitions", "object_parts"].contains(table.name) {
+                try await remove(table, part: part, willRun)
+            }
             removeFolder(ofPartition: part)
             try await removeObjects(part: part)
         }

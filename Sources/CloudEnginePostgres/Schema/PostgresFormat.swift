@@ -13,7 +13,8 @@ import Foundation
 enum PostgresFormat {
     /// Only grows. 2: several authentication keys, and requests of all processes. A process of the version before knows the first key only, so it must not start.
     /// 3: wrong passwords of all processes. A process of the version before counts its own.
-    static let current: Int64 = 3
+    /// 4: numbers in the names of objects. A process of the version before looks for the objects of moved partitions under other names.
+    static let current: Int64 = 4
     private static let key = "format"
 
     private static let serverTables = [
@@ -23,7 +24,8 @@ enum PostgresFormat {
 
     static let tables =
         serverTables + PartitionRows.tables + ZoneRows.tables + RecordRows.tables + IndexRows.tables + SchemaRows.tables
-        + SubscriptionRows.tables + AssetRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables + AccountRows.tables
+        + SubscriptionRows.tables + AssetRows.tables + ObjectPartRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables
+        + AccountRows.tables
         + ChangeLogRows.tables + RequestCountRows.tables + AttemptRows.tables
 
     /// Tables of rows that belong to one partition and are deleted with its contents.

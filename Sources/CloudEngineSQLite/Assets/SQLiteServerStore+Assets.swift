@@ -65,6 +65,12 @@ extension SQLiteServerStore: FileUploads {
         try await reading { try $0.row("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]) != nil }
     }
 
+    package func objectPart(of part: Int64) async throws -> Int64 { try await reading { try ObjectParts.number(of: part, $0) } }
+
+    package func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool {
+        try await reading { try ObjectParts.hasAsset(checksum: checksum, number: objectPart, $0) }
+    }
+
     static let assetOwnerKey = "assets.owner"
 
     package func assetOwner(makesOne: Bool) async throws -> String? {

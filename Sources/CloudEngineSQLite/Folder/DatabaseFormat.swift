@@ -51,6 +51,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case stagedFiles = 20
     /// The log of changes has row IDs, so that rows are appended.
     case appendedChangeLog = 21
+    /// Partitions know the numbers in the names of their objects.
+    case objectParts = 22
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -78,6 +80,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .fewerIndexes: "DROP INDEX answers_at; " + SQLiteUnit.changeLogDays
         case .stagedFiles: "DROP TABLE staged_requests;"
         case .appendedChangeLog: SQLiteUnit.appendedChangeLog
+        case .objectParts: ObjectParts.table
         }
     }
 

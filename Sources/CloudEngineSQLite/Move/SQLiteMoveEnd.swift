@@ -212,6 +212,8 @@ package final class SQLiteMoveEnd: MoveEnd {
         try SQLiteMeta(db).remove(ServerValue.moveKey)
     }
 
+    package func storeObjectParts(areNew: Bool) throws { try ObjectParts.storeAll(areNew: areNew, try writing()) }
+
     package func forget(_ numbers: [Int64]) throws {
         try transaction {
             let statement = try writing().cachedStatement(sql: "DELETE FROM \(Self.changesTable) WHERE number = ?")

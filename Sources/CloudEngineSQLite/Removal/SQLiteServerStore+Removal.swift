@@ -83,7 +83,9 @@ extension SQLiteServerStore: RemovalStorage {
         for part in removal.partitions.keys.sorted() {
             let uploads = try await reading { try String.fetchAll($0, sql: "SELECT id FROM uploads WHERE part = ?", arguments: [part]) }
             for upload in uploads { unlink(folder.files.partial(upload: upload)) }
-            for table in tables where table.hasPart && table.name != "partitions" { try await remove(table, part: part, willRun) }
+            for table in tables where table.hasPart && !["partitions", "object_parts"].contains(table.name) {
+                try await remove(table, part: part, willRun)
+            }
             try? FileManager.default.removeItem(atPath: folder.files.files(part: part))
             try await removeObjects(part: part)
         }

@@ -51,7 +51,7 @@ final class SQLiteUnit: PartitionWriter {
         // SQLite would give the number of a removed partition again, which other processes may still know.
         let removed = try SQLiteServerStore.greatestRemoved(.part, db)
         let greatest: Int64 = try db.row("SELECT max(part) FROM partitions", []).map { $0[0] } ?? 0
-        let number = max(removed, greatest) + 1
+        let number = max(removed, greatest, try ObjectParts.greatest(db)) + 1
         try db.run(
             "INSERT INTO partitions (part, epoch, container, environment, scope, owner) VALUES (?, ?, ?, ?, ?, ?)",
             [number, try SQLiteServerStore.firstEpoch(db)] + Self.key(of: partition)

@@ -131,6 +131,10 @@ package protocol MoveEnd: AnyObject {
     func capture(_ tables: [MovedTable]) throws
     /// Ends ``capture(_:)``.
     func release() throws
+    /// Stores the numbers in the names of objects, which are those of the partitions here, for a destination with others.
+    ///
+    /// - Parameter areNew: Whether earlier partitions are stored.
+    func storeObjectParts(areNew: Bool) throws
     /// Removes changes that the destination has, by their numbers: one with a smaller number may be committed later. A transaction of its
     /// own.
     func forget(_ numbers: [Int64]) throws

@@ -57,6 +57,8 @@ package final class ServerMove {
     var current: (any MoveRows)?
     /// Whether files of assets are in an S3-compatible store, where they stay.
     var hasObjects = false
+    /// Whether partitions with objects get other numbers at the destination.
+    private var renamesParts: Bool { hasObjects && !destination.keepsParts }
 
     /// - Parameters:
     ///   - onTable: Called when the copy of a table begins.
@@ -93,10 +95,8 @@ package final class ServerMove {
             return report
         }
         hasObjects = try source.snapshot { try $0.values() }[ServerValue.assetOwner] != nil
-        guard !hasObjects || destination.keepsParts else {
-            throw StorageFailure(.objectStore, "the names of objects have the numbers of partitions, which would be others")
-        }
         let id = try begin(known)
+        if renamesParts { try source.transaction { try source.storeObjectParts(areNew: false) } }
         parts = try destination.parts()
         try copy()
         try catchUp()
@@ -316,9 +316,13 @@ package final class ServerMove {
     private func stop(_ id: String) throws {
         let began = ContinuousClock.now
         try source.stopping { rows in
+            if renamesParts { try source.storeObjectParts(areNew: true) }
             var last: Int64 = 0
             while let end = try carry(rows, after: last, isCompared: true).last { last = end }
             let values = try rows.values()
+            guard hasObjects || values[ServerValue.assetOwner] == nil else {
+                throw StorageFailure(.busy, "the server began to store assets in an S3-compatible store")
+            }
             try copyValues(values)
             try compare(values)
             guard missing.isEmpty else {

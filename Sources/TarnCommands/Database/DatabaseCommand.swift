@@ -129,9 +129,6 @@ struct DatabaseCommand: AsyncParsableCommand {
                 CommandError(
                     "The move found a difference (\(failure.what)), and the server continues on \(source.shown). Check it with 'tarn doctor', end the move with --cancel, and begin again."
                 )
-            case .objectStore:
-                CommandError(
-                    "The assets of \(source.shown) are in an S3-compatible store, whose objects this version cannot move: \(failure.what).")
             case .newerFormat:
                 CommandError("This version of tarn cannot move \(source.shown): \(failure.what).")
             default:

@@ -78,6 +78,8 @@ import Testing
             PlanException(
                 "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
             PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
+            PlanException(
+                "INSERT OR IGNORE INTO object_parts…", because: "A move of the server begins, or stops it: all partitions, or new ones."),
             PlanException("UPDATE partitions SET record_bytes = (SELECT…", because: "Migration from a format without usage."),
             PlanException("SELECT 1 FROM accounts WHERE operator…", because: "At the start, to the first operator."),
             PlanException("SELECT id FROM subscriptions WHERE part = ?", because: "A database has 200 subscriptions at most."),

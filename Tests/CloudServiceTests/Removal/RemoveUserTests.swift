@@ -171,6 +171,7 @@ import Testing
         "counters": "Numbers of PostgreSQL's server.", "request_counts": "Hashes of senders, for two minutes.",
         "password_attempts": "Hashes of names and networks, for 15 minutes.",
         "password_networks": "Hashes of networks of accounts, for 30 days.",
+        "object_parts": "Made by a move of a server with objects in S3; `MovedObjectTests` remove a partition with a row.",
     ]
 
     /// Rows that are kept, with their expiry.

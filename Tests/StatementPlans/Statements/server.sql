@@ -26,6 +26,7 @@ DELETE FROM kept_assets WHERE (part, checksum) IN (SELECT part, checksum FROM ke
 DELETE FROM kept_assets WHERE part = ?
 DELETE FROM kept_assets WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM meta WHERE key = 'history'
+DELETE FROM object_parts WHERE part = ?
 DELETE FROM partitions WHERE part = ?
 DELETE FROM public_subscriptions WHERE (container, environment, type, part, id) IN (SELECT container, environment, type, part, id FROM public_subscriptions WHERE part = ? LIMIT ?)
 DELETE FROM public_subscriptions WHERE part = ?
@@ -80,6 +81,8 @@ DELETE FROM zones WHERE (part, zone) IN (SELECT part, zone FROM zones WHERE part
 DELETE FROM zones WHERE part = ?
 DELETE FROM zones WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 INSERT OR IGNORE INTO change_log_days (part, day) VALUES (?, ?)
+INSERT OR IGNORE INTO object_parts (part, number) SELECT part, part FROM partitions WHERE part > (SELECT coalesce(max(part), 0) FROM object_parts)
+INSERT OR IGNORE INTO object_parts (part, number) SELECT part, part FROM partitions p WHERE NOT EXISTS (SELECT 1 FROM object_parts o WHERE o.part = p.part)
 INSERT OR REPLACE INTO meta (key, value) VALUES ('history', ?)
 SELECT 1 FROM accounts WHERE operator = 1 LIMIT 1
 SELECT DISTINCT json_extract(CAST(body AS TEXT), '$.query.recordType') FROM subscriptions WHERE part = ?
@@ -104,8 +107,11 @@ SELECT e.key, r.change, r.body FROM index_entries e JOIN records r ON r.part = e
 SELECT id FROM subscriptions WHERE part = ?
 SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1
 SELECT last, total FROM change_log WHERE part = ? ORDER BY last LIMIT 1
+SELECT max(number) FROM object_parts
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts ORDER BY name
 SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts WHERE account = ?
+SELECT number FROM object_parts WHERE part = ?
+SELECT part FROM object_parts WHERE number = ?
 SELECT part, user, zone_name FROM share_news WHERE user = ? LIMIT ?
 SELECT part, zone, share, user FROM share_members WHERE user = ? LIMIT ?
 SELECT part, zone, user FROM share_generations WHERE user = ? LIMIT ?
@@ -114,6 +120,7 @@ SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JO
 SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name WHERE s.part = ? AND s.zone = ? AND s.share IN (?) AND s.change > ? AND s.change < ? AND (s.gone = 0 OR NOT EXISTS ( SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name AND o.gone = 0 AND o.share IN (?))) ORDER BY s.change LIMIT ?
 SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name WHERE s.part = ? AND s.zone = ? AND s.share IN (?) AND s.change > ? AND s.change < ? AND s.gone = 0 AND r.deleted = 0 AND (s.gone = 0 OR NOT EXISTS ( SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name AND o.gone = 0 AND o.share IN (?))) ORDER BY s.change LIMIT ?
 SELECT s.name, s.root, s.public_permission, CASE WHEN m.by_link THEN s.public_permission = 'READ_WRITE' ELSE m.can_write END, m.administrator FROM share_members m INDEXED BY share_members_user CROSS JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share WHERE m.part = ? AND m.zone = ? AND m.user = ? AND (m.by_link = 0 OR s.public_permission IN ('READ_ONLY', 'READ_WRITE')) ORDER BY s.name
+SELECT size FROM assets WHERE part = ? AND checksum = ?
 SELECT total, at FROM change_log WHERE part = ? ORDER BY last DESC LIMIT 1
 SELECT value FROM meta WHERE key = 'history'
 SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones WHERE part = ? AND change > ? AND zone <> ? ORDER BY change LIMIT ?
