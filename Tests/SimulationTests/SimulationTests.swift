@@ -138,6 +138,10 @@ import Testing
             9_975_207, [.repeatedRestores, .restores],
             "an updated device sent a record that the server had lost, and did not show the values of the later version"
         ),
+        (
+            12_004_588, [.pauses, .polling, .restores, .wholeSaves],
+            "the server was restored between two pages of a full fetch: a record that was deleted after the backup was in neither page"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

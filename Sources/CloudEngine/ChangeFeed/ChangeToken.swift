@@ -8,7 +8,7 @@ import SystemSupport
 ///
 /// Opaque to clients. Contents: a format version, its subject, the partition's epoch, the zone's key,
 /// the number of the last change seen, for a walk from newest to oldest where it began and where it ends, for a history that began
-/// with a restore its origin, and a code over these and the partition.
+/// with a restore its origin, for a page that is not the last one the state that it was read from, and a code over these and the partition.
 struct ChangeToken: Hashable, Sendable {
     /// Never renumbered.
     enum Subject: Hashable, Sendable {
@@ -36,19 +36,38 @@ struct ChangeToken: Hashable, Sendable {
         var number: Int64
     }
 
-    private static let version: UInt8 = 1
-    /// With an origin.
-    private static let originVersion: UInt8 = 2
+    /// The optional contents, by the version: 1 has none.
+    private struct Parts: OptionSet {
+        let rawValue: UInt8
+        static let origin = Parts(rawValue: 1)
+        static let state = Parts(rawValue: 2)
+
+        var version: UInt8 { rawValue + 1 }
+        var byteCount: Int { (contains(.origin) ? originBytes : 0) + (contains(.state) ? stateBytes : 0) }
+
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        init?(version: UInt8) {
+            guard (1...4).contains(version) else { return nil }
+            rawValue = version - 1
+        }
+    }
+
     private static let plainBytes = 1 + 1 + 8 + 8 + 8
     private static let walkBytes = 8 + 8
     private static let originBytes = 8 + 8
-    private static let lengths = [0, walkBytes, originBytes, walkBytes + originBytes].map { 2 * (plainBytes + $0 + Sealer.codeBytes) }
+    private static let stateBytes = 8
 
     var subject: Subject
     var epoch: Int64
     var number: Int64
     /// nil for a history that did not begin with a restore.
     var origin: Origin?
+    /// The last change when the page before the point was read; nil if the point is as new.
+    ///
+    /// The pages up to the point lack records that had changed later, or were deleted. A restored server has them before the point
+    /// again, if its backup is older than that change.
+    private(set) var state: Int64?
 
     func sealed(for partition: Partition, by sealer: Sealer) -> String {
         let plain = bytes
@@ -59,18 +78,21 @@ struct ChangeToken: Hashable, Sendable {
     ///
     /// - Throws: `expired` for anything else: a client that starts again is right in every such case.
     init(opening text: String, for partition: Partition, by sealer: Sealer) throws(WireError) {
-        guard Self.lengths.contains(text.utf8.count), let bytes = Hex.bytes(text), [Self.version, Self.originVersion].contains(bytes[0])
+        let bytesMax = Self.plainBytes + Self.walkBytes + Self.originBytes + Self.stateBytes + Sealer.codeBytes
+        guard text.utf8.count <= 2 * bytesMax, let bytes = Hex.bytes(text), let version = bytes.first,
+            let parts = Parts(version: version), bytes.count >= Self.plainBytes + parts.byteCount + Sealer.codeBytes
         else { throw Self.expired }
         let plain = bytes.dropLast(Sealer.codeBytes)
         guard sealer.isCode(bytes[plain.endIndex...], of: Array(plain) + Array(partition.seed.utf8), purpose: .changeToken)
         else { throw Self.expired }
         let key = Self.integer(bytes[10..<18])
-        let hasOrigin = bytes[0] == Self.originVersion
-        if hasOrigin {
-            let start = plain.count - Self.originBytes
+        var start = plain.count - parts.byteCount
+        if parts.contains(.origin) {
             origin = Origin(epoch: Self.integer(bytes[start..<start + 8]), number: Self.integer(bytes[start + 8..<start + 16]))
+            start += Self.originBytes
         }
-        switch (bytes[1], plain.count - (hasOrigin ? Self.originBytes : 0)) {
+        if parts.contains(.state) { state = Self.integer(bytes[start..<start + 8]) }
+        switch (bytes[1], plain.count - parts.byteCount) {
         case (1, Self.plainBytes): subject = .database
         case (2, Self.plainBytes): subject = .zone(key: key)
         case (3, Self.plainBytes + Self.walkBytes):
@@ -82,19 +104,22 @@ struct ChangeToken: Hashable, Sendable {
         number = Self.integer(bytes[18..<26])
     }
 
-    init(subject: Subject, epoch: Int64, number: Int64, origin: Origin? = nil) {
+    /// - Parameter state: The last change when the page before the point was read.
+    init(subject: Subject, epoch: Int64, number: Int64, origin: Origin? = nil, readAt state: Int64 = 0) {
         self.subject = subject
         self.epoch = epoch
         self.number = number
         self.origin = origin
+        if state > newestChange { self.state = state }
     }
 
     /// Source: the documents name no wire code for this; the native code is that of `CKError.changeTokenExpired`.
     static let expired = WireError(.badRequest, "sync token is too old or of another zone", nativeCode: .changeTokenExpired)
 
-    /// The newest change that a holder of the token may know.
+    /// The newest change that a holder of the token may know, or know of by what its pages lack.
     private var newestChange: Int64 {
-        if case .zoneReversed(_, let walk) = subject { walk.top } else { number }
+        let point = if case .zoneReversed(_, let walk) = subject { walk.top } else { number }
+        return max(point, state ?? 0)
     }
 
     /// Whether the history of the database contains the point. It does not when the server was restored from a backup that is older.
@@ -139,10 +164,14 @@ struct ChangeToken: Hashable, Sendable {
             case .zone(let key): (2, key)
             case .zoneReversed(let key, _): (3, key)
             }
-        var bytes = [origin == nil ? Self.version : Self.originVersion, kind]
+        var parts: Parts = []
+        if origin != nil { parts.insert(.origin) }
+        if state != nil { parts.insert(.state) }
+        var bytes = [parts.version, kind]
         bytes += Self.bytes(of: epoch) + Self.bytes(of: key) + Self.bytes(of: number)
         if case .zoneReversed(_, let walk) = subject { bytes += Self.bytes(of: walk.top) + Self.bytes(of: walk.bottom ?? -1) }
         if let origin { bytes += Self.bytes(of: origin.epoch) + Self.bytes(of: origin.number) }
+        if let state { bytes += Self.bytes(of: state) }
         return bytes
     }
 

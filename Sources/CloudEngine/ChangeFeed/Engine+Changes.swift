@@ -42,7 +42,7 @@ extension Engine {
         }
         return DatabaseChangesResponse(
             zones: changes,
-            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number, origin: origin)
+            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number, origin: origin, readAt: state.counter)
                 .sealed(for: call.partition, by: sealer),
             moreComing: moreComing)
     }

@@ -124,7 +124,8 @@ extension Engine {
             return true
         }
         let token = ChangeToken(
-            subject: .zone(key: zone.key), epoch: state.epoch, number: isLast ? end : last, origin: try view.origin(of: state)
+            subject: .zone(key: zone.key), epoch: state.epoch, number: isLast ? end : last, origin: try view.origin(of: state),
+            readAt: zone.change
         ).sealed(for: subject.partition, by: sealer)
         var page = ZoneChanges(zoneID: zoneID, records: [], syncToken: token, moreComing: !isLast)
         page.texts = texts

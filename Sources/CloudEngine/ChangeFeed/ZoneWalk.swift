@@ -75,6 +75,6 @@ struct ZoneWalk {
             case (nil, true): (.zone(key: zone.key), slice.after)
             case (nil, false): (.zone(key: zone.key), max(slice.after, zone.change))
             }
-        return ChangeToken(subject: subject, epoch: epoch, number: number, origin: origin)
+        return ChangeToken(subject: subject, epoch: epoch, number: number, origin: origin, readAt: zone.change)
     }
 }
