@@ -60,15 +60,25 @@
             }
         }
 
-        @Test func filesThatStoppedArrivingAreRemovedAfterADay() async throws {
+        /// The part of an upload that is in no row: of another process with a folder of its own, or of a file that was arriving whole.
+        @Test func filesThatStoppedArrivingAreRemovedAfterTwoDays() async throws {
             let folder = TemporaryFolder()
             let store = try Self.store(folder)
             let path = store.assetFolder.partial(upload: "u")
             try Data([1]).write(to: URL(fileURLWithPath: path))
             let written = try #require(FileStamp(path: path)).seconds
-            try await store.removeExpired(now: (Int64(written) + 86_000) * 1000)
+            func age(_ seconds: Int) throws {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: Double(written - seconds))], ofItemAtPath: path)
+            }
+            // The server's clock may jump: it is that of the file system which counts.
+            try await store.removeExpired(now: 4_000_000_000_000)
             #expect(FileManager.default.fileExists(atPath: path))
-            try await store.removeExpired(now: (Int64(written) + 86_500) * 1000)
+            try age(2 * 86_400 - 600)
+            try await store.removeExpired(now: 0)
+            #expect(FileManager.default.fileExists(atPath: path))
+            try age(2 * 86_400 + 600)
+            try await store.removeExpired(now: 0)
             #expect(!FileManager.default.fileExists(atPath: path))
             try store.close()
         }
