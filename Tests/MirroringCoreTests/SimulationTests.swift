@@ -74,6 +74,12 @@ import ValueSimulation
         #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
     }
 
+    /// A device made a label again, after it had deleted the former one: it took the name for which a link of another device waited.
+    @Test func lessonsOfWaitingLinksStayLearnt() {
+        let seed: UInt64 = 300_985_160
+        #expect(FeatureWorld.violations(seed: seed) == [], "seed \(seed)")
+    }
+
     /// A label was unlinked in the history that relocated its document; a document was withheld while it was relocated, and its label stayed;
     /// the label of a relocated document was merged into one that stayed.
     @Test(arguments: [5_021_932, 6_014_361, 7_086_513] as [UInt64])

@@ -26,9 +26,10 @@ extension MirrorFile {
 
     func uniqueName(of row: Row, besides taken: Set<String>, _ metadata: SyncMetadataReader) throws -> String? {
         try Rekeying.name(of: row, mapping: mapping) {
-            // Deferred references to a record of the name are to another object than this one.
+            // Deferred references to a record of the name, and links that wait for one, are to another object than this one.
             try !taken.contains($0) && !metadata.hasRecordAnywhere(named: $0)
                 && metadata.deferredReferences(to: $0).isEmpty
+                && metadata.links(touching: $0).allSatisfy { $0.stage == .needsDelete }
                 && metadata.successor(of: $0) == nil
         }
     }

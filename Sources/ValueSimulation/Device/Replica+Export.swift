@@ -153,6 +153,8 @@ extension Replica {
         return Rekeying.name(of: row, mapping: mapping) { name in
             zones.numbers.allSatisfy { !zones[$0].records.contains(name) } && !taken.contains(name)
                 && !deferred.contains(name) && redirects[name] == nil
+                // A link that waits for a record of the name is to another object than this one.
+                && zones[zone].links(touching: [name]).allSatisfy { $0.stage == .needsDelete }
         }
     }
 
