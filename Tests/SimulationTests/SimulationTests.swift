@@ -142,6 +142,10 @@ import Testing
             12_004_588, [.pauses, .polling, .restores, .wholeSaves],
             "the server was restored between two pages of a full fetch: a record that was deleted after the backup was in neither page"
         ),
+        (
+            13_003_866, [.polling, .sharing],
+            "an edit was forwarded to a share after its source record was deleted, which full storage takes first: it replaced a later edit"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

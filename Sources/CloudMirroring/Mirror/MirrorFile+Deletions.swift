@@ -21,6 +21,15 @@ extension MirrorFile {
         try DeletedNameTable.add(names, writer)
     }
 
+    /// Stores edits of removed source records with the current records if they are not sent yet.
+    func storeForwarded(from removed: [RecordState], _ writer: StoreWriter) throws {
+        for source in removed where source.isRelocated {
+            guard let zone = try reader(writer).zone(of: source.key), let current = try reader(writer, zone: zone).record(of: source.key)
+            else { continue }
+            if let state = current.forwarding(source) { try self.writer(writer, zone: zone).write(state) }
+        }
+    }
+
     /// Takes records out of a page of a share's zone that this device deleted before their relocation, and marks them for deletion.
     ///
     /// - Returns: How many there were.

@@ -179,6 +179,7 @@ extension MirrorFile {
             generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
         try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
         try rememberDeletions(of: sent, settlement.changes, records, writer)
+        try storeForwarded(from: settlement.changes.removedRecords.compactMap { records[$0] }, writer)
         // Items that were not accepted need the changes of the server.
         if let token = response?.syncToken, let known = sent.syncToken, zone.token == known, !zone.isFullFetch,
             settlement.verdict.accepted == sent.items.count

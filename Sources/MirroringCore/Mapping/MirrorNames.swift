@@ -66,6 +66,8 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: the modification date of a source record whose edits this device sends,
     /// since the relocating device did not.
     static let forwardedVersion = "ckForwardedVersion"
+    /// The fields of that source record, beside ``forwardedVersion``: an encoded record.
+    static let forwardedEdits = "ckForwardedEdits"
     /// In a stored merge base, never in a record on the server: the record that superseded this one, until this device found that they
     /// are two objects.
     package static let separatedFrom = "ckSeparatedFrom"
@@ -73,7 +75,7 @@ package enum MirrorNames {
     package static let supersededBy = "ckSupersededBy"
 
     private static let storedOnly: Set<String> = [
-        awaited, awaitedVersion, awaitedBase, forwardedVersion, separatedFrom, supersededBy,
+        awaited, awaitedVersion, awaitedBase, forwardedVersion, forwardedEdits, separatedFrom, supersededBy,
     ]
 
     /// Whether a field of a stored merge base is never sent.

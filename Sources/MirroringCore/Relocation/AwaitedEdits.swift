@@ -19,13 +19,15 @@ extension RecordState {
         }
         let base = entity.ancestor(of: server.fields)
         var state = self
+        if case .int64(let version)? = ancestor.unapplied[MirrorNames.awaitedVersion]?.value {
+            state.ancestor.storeForwarded(ancestor, version: version)
+        }
         for property in entity.properties where names.contains(.string(property.name)) {
             for field in [property.fieldName, property.assetFieldName].compactMap(\.self) {
                 state.ancestor.fields[field] = base.fields[field]
                 state.ancestor.digests[field] = nil
             }
         }
-        state.ancestor.unapplied[MirrorNames.forwardedVersion] = ancestor.unapplied[MirrorNames.awaitedVersion]
         for field in [MirrorNames.awaited, MirrorNames.awaitedVersion, MirrorNames.awaitedBase] { state.ancestor.unapplied[field] = nil }
         state.stage = .needsUpload
         return state
@@ -41,6 +43,38 @@ extension RecordState {
             name.map({ $0 == stamp.name }) ?? true, let entity = mapping.entities[key.entityIndex]
         else { return nil }
         return forwardingAwaited(entity)
+    }
+}
+
+// The device that relocated an object may delete the source record before the edits that it forwards are saved in the destination zone: the
+// deletion frees storage, the edits need some. It stores the edits with the current record then.
+
+extension RecordState {
+    /// Returns the current record with the edits of its source record, which is removed; nil if none are unsent.
+    package func forwarding(_ source: RecordState) -> RecordState? {
+        guard source.isRelocated, stage == .needsUpload, changeTag != nil, let version = source.modified?.timestamp,
+            let stamp = RelocationStamp(Record(recordName: recordName, fields: ancestor.unapplied)), let seen = stamp.seen, seen < version
+        else { return nil }
+        var state = self
+        state.ancestor.storeForwarded(source.ancestor, version: version)
+        return state
+    }
+
+    /// The source record's merge base with edits that this device forwards and the server does not have in the destination zone; nil without
+    /// any.
+    var forwardedEdits: Ancestor? {
+        guard case .int64(let version)? = ancestor.unapplied[MirrorNames.forwardedVersion]?.value,
+            case .bytes(let bytes)? = ancestor.unapplied[MirrorNames.forwardedEdits]?.value,
+            let seen = RelocationStamp(Record(recordName: recordName, fields: ancestor.unapplied))?.seen, seen < version,
+            let stored = try? Record(json: bytes)
+        else { return nil }
+        var edits = Ancestor(fields: stored.fields)
+        guard case .list(let digests, _)? = edits.fields.removeValue(forKey: Ancestor.digestsField)?.value else { return edits }
+        for case .string(let text) in digests {
+            guard let space = text.firstIndex(of: " ") else { continue }
+            edits.digests[String(text[..<space])] = ContentDigest(text: String(text[text.index(after: space)...]))
+        }
+        return edits
     }
 }
 
@@ -60,6 +94,18 @@ extension RelocationStamp {
 }
 
 extension Ancestor {
+    fileprivate static let digestsField = "digests"
+
+    /// - Parameter version: The modification date of the source record with the edits.
+    fileprivate mutating func storeForwarded(_ edits: Ancestor, version: Int64) {
+        var record = Record(recordName: "")
+        record.fields = edits.fields
+        let digests = edits.digests.sorted { $0.key < $1.key }.map { FieldValue.string("\($0.key) \($0.value.text)") }
+        if !digests.isEmpty { record.fields[Self.digestsField] = Field(.list(digests, of: .string)) }
+        unapplied[MirrorNames.forwardedVersion] = Field(.int64(version))
+        unapplied[MirrorNames.forwardedEdits] = Field(.bytes(record.encoded()))
+    }
+
     /// Keeps fields that are only stored, when the merge base becomes a version of the server.
     ///
     /// - Parameter former: ``unapplied`` of the version before.
@@ -69,5 +115,6 @@ extension Ancestor {
             let seen = RelocationStamp(record)?.seen, seen < version
         else { return }
         unapplied[MirrorNames.forwardedVersion] = forwarded
+        unapplied[MirrorNames.forwardedEdits] = former[MirrorNames.forwardedEdits]
     }
 }

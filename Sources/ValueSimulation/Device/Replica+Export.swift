@@ -129,6 +129,12 @@ extension Replica {
             generation: metadata.token == nil ? metadata.generation - 1 : metadata.generation, records: records, links: links,
             mapping: mapping)
         write(settlement.changes, in: zone)
+        for source in settlement.changes.removedRecords.compactMap({ records[$0] }) {
+            guard let current = current(source.key), let state = stored(current.state).forwarding(source) else { continue }
+            var changes = BookkeepingChanges()
+            changes.records = [state]
+            write(changes, in: current.zone)
+        }
         deletedNames.formUnion(
             DeletedNames.decide(settlement.changes, records, isHome: zone == MirrorZone.home) { name in
                 zones.shares.contains { zones[$0].links.contains(name) }

@@ -70,7 +70,7 @@ struct RecordPass {
         let entity = work.mapping.entities[state.key.entityIndex] ?? named
         var merge = RecordMerge(
             entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
-            former: work.loaded.former[record.recordName])
+            former: work.loaded.former[record.recordName] ?? state.forwardedEdits)
         merge.isReverting = isReverted
         merge.unordered = unordered
         work.recordsApplied += 1
@@ -134,7 +134,7 @@ struct RecordPass {
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if let encrypted { state.encrypted = encrypted }
         // A forwarded version is still to be stamped, also if the values are equal.
-        let isForwarding = work.loaded.former[record.recordName] != nil
+        let isForwarding = work.loaded.former[record.recordName] != nil || state.forwardedEdits != nil
         let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || state.encrypted.isReplacingAny
         if state.stage != .needsDelete { state.stage = isAhead ? .needsUpload : .uploaded }
         state.failure = nil
