@@ -117,23 +117,27 @@ import Testing
 
     // MARK: The update with which an object is taken off the list
 
-    /// The changes that take `b` off the list of `a`.
-    private func batch(itemsMax: Int = .max, records: [RecordState]? = nil) throws -> [ExportBatch.Item] {
-        var object = separated
-        object.stage = .needsUpload
+    /// Returns the changes that take `b` off the list of `a`.
+    ///
+    /// - Parameter others: Records that are not among the pending ones that were read.
+    private func batch(_ pending: [RecordState]? = nil, others: [RecordState]? = nil, itemsMax: Int = .max) throws -> [ExportBatch.Item] {
+        let pending = pending ?? [survivor()]
+        let rows = [key(tag, 1): try row(tag, 1, "name", .string("trips")), key(tag, 2): try row(tag, 2, "name", .string("walks"))]
         var loaded = BatchPlan.Loaded()
-        loaded.rows = [
-            key(tag, 1): try row(tag, 1, "name", .string("trips")), key(tag, 2): try row(tag, 2, "name", .string("walks")),
-        ]
-        return BatchPlan.plan(records: records ?? [object, survivor()], links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax)
-            .items
+        for state in pending { loaded.rows[state.key] = rows[state.key] }
+        loaded.addSeparated(by: pending) { name in
+            (pending + (others ?? [separated])).first { $0.recordName == name }
+        } load: { loaded, state in
+            loaded.rows[state.key] = rows[state.key]
+        }
+        return BatchPlan.plan(records: pending, links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax).items
     }
 
-    private func settle(_ outcomes: [String: ItemOutcome]) throws -> RecordState? {
-        var object = separated
-        object.stage = .needsUpload
-        return ExportSettlement.settle(
-            try batch(), outcomes: outcomes, generation: 0, records: ["a": survivor(), "b": object], links: [:], mapping: mapping
+    /// - Parameter object: The present metadata of `b`; nil if it is as it was sent.
+    private func settle(_ outcomes: [String: ItemOutcome], object: RecordState? = nil) throws -> RecordState? {
+        ExportSettlement.settle(
+            try batch(), outcomes: outcomes, generation: 0, records: ["a": survivor(), "b": object ?? separated], links: [:],
+            mapping: mapping
         ).changes.records.first { $0.recordName == "b" }
     }
 
@@ -156,21 +160,50 @@ import Testing
     }
 
     @Test func anObjectOfASentListIsNotUpdated() throws {
-        var object = separated, sent = survivor(listing: [])
-        object.stage = .needsUpload
-        #expect(try batch(records: [object, sent]).map(\.recordName) == [])
-        sent = survivor()
+        var sent = survivor()
         sent.stage = .uploaded
-        #expect(try batch(records: [object, sent]).map(\.recordName) == [])
+        #expect(try batch([sent]).map(\.recordName) == [])
+        #expect(try batch([survivor(listing: [])]).map(\.recordName) == [])
+    }
+
+    /// Many changes may lie between those of both objects.
+    @Test(arguments: [MirrorStage.uploaded, .needsUpload]) func anObjectIsUpdatedIfItsOwnChangesAreNotNext(stage: MirrorStage) throws {
+        var object = separated
+        object.stage = stage
+        #expect(try batch([survivor()], others: [object]).map(\.recordName) == ["a", "b"])
+    }
+
+    /// A newer version of the object arrived before the list was sent, and nothing of it is pending.
+    @Test func anObjectOfANewerVersionIsUpdated() throws {
+        var object = separated
+        object.changeTag = "4"
+        #expect(try batch(others: [object]).last?.record.recordChangeTag == "4")
+    }
+
+    @Test(arguments: [MirrorStage.needsDelete, .missing]) func anObjectThatIsDeletedIsNotUpdated(stage: MirrorStage) throws {
+        var object = separated
+        object.stage = stage
+        #expect(try batch(others: [object]).map(\.recordName) == ["a"])
+    }
+
+    /// Its changes are sent with its survivor's, and once.
+    @Test func anObjectWithChangesOfItsOwnIsSentOnce() throws {
+        var object = separated
+        object.stage = .needsUpload
+        object.ancestor.fields["CD_name"] = Field(.string("rides"))
+        for pending in [[object, survivor()], [survivor(), object]] {
+            let items = try batch(pending)
+            #expect(items.map(\.recordName).sorted() == ["a", "b"])
+            #expect(items.first { $0.recordName == "b" }?.record.fields["CD_name"] == Field(.string("walks")))
+        }
     }
 
     /// Each was separated from the other one: both are sent.
     @Test func objectsThatWereSeparatedFromEachOtherAreSent() throws {
-        var object = separated, other = survivor()
+        var object = separated
         object.stage = .needsUpload
         object.ancestor.fields[MirrorNames.merged] = Field(.string("a"))
-        other.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string("b"))
-        #expect(try Set(batch(records: [object, other]).map(\.recordName)) == ["a", "b"])
+        #expect(try batch([object, survivor()]).map(\.recordName).sorted() == ["a", "b"])
     }
 
     @Test func anObjectIsSeparateOnceBothAreSaved() throws {
@@ -179,13 +212,55 @@ import Testing
         #expect(state.ancestor.unapplied.isEmpty)
     }
 
+    private let conflict = ItemOutcome.refused(CloudFailure(.serverRecordChanged, "oplock"))
+
     /// The list is sent again, and the object's record with it.
-    @Test func anObjectStaysPendingWithItsList() throws {
-        let conflict = ItemOutcome.refused(CloudFailure(.serverRecordChanged, "oplock"))
+    @Test func anObjectIsUpdatedAgainWithItsList() throws {
         let state = try #require(try settle(["a": conflict, "b": saved("b")]))
-        #expect(state.stage == .needsUpload)
         #expect(state.changeTag == "9")
         #expect(state.ancestor.unapplied[MirrorNames.separatedFrom] == Field(.string("a")))
+        #expect(try batch(others: [state]).last?.record.recordChangeTag == "9")
+    }
+
+    /// The object was deleted here while the batch was in flight, which was not one transaction of the server. Its deletion was never sent.
+    @Test func anObjectThatWasDeletedMeanwhileRemainsDeleted() throws {
+        var object = separated
+        object.stage = .needsDelete
+        #expect(try settle(["a": conflict, "b": saved("b")], object: object)?.stage == .needsDelete)
+    }
+
+    /// Another user deleted the object, and the batch changed something else of its former survivor.
+    @Test func aDeletionIsNoMergeIfTheListWasSentBefore() throws {
+        var survivor = survivor(listing: [])
+        survivor.ancestor.fields["CD_name"] = Field(.string("rides"))
+        var object = separated
+        object.stage = .needsUpload
+        object.ancestor.fields["CD_name"] = Field(.string("rides"))
+        let state = try #require(
+            ExportSettlement.settle(
+                try batch([survivor, object]), outcomes: ["a": saved("a"), "b": gone], generation: 0,
+                records: ["a": survivor, "b": object], links: [:], mapping: mapping
+            ).changes.records.first { $0.recordName == "b" })
+        #expect(state.stage == .missing)
+        var loaded = try loaded(survivor)
+        loaded.records["b"] = state
+        loaded.successors = [:]
+        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor : nil }
+        #expect(loaded.successors == [:])
+    }
+
+    /// Not one transaction of the server: it saved the list, and the object has a newer version, or was deleted after one.
+    @Test func aDeletionAfterANewerVersionIsAMerge() throws {
+        let state = try #require(try settle(["a": saved("a"), "b": conflict]))
+        var loaded = try loaded(survivor(listing: []))
+        loaded.records["b"] = state
+        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor(listing: []) : nil }
+        #expect(target(ImportPlan.make(deletion, loaded: loaded, mapping: mapping)) == .reference(key(tag, 1)))
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "5")
+        record.fields = ["CD_name": Field(.string("rides")), MirrorNames.entityNameField: Field(.string("Tag"))]
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let newer = ImportPlan.make(page, loaded: loaded, mapping: mapping).bookkeeping.records.first { $0.recordName == "b" }
+        #expect(newer?.ancestor.unapplied[MirrorNames.supersededBy] == nil)
     }
 
     @Test(arguments: [true, false]) func anObjectThatIsDeletedOnTheServerIsMerged(isListSaved: Bool) throws {
@@ -198,11 +273,6 @@ import Testing
         let plan = ImportPlan.make(deletion, loaded: loaded, mapping: mapping)
         #expect(target(plan) == .reference(key(tag, 1)))
         #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == ["b"])
-    }
-
-    /// The list is sent with the object's record, so that is pending as well.
-    @Test func anObjectThatTheServerListsIsSentWhenItIsSeparated() throws {
-        #expect(try planSeparating().bookkeeping.records.first { $0.recordName == "b" }?.stage == .needsUpload)
     }
 
     /// Returns the plan of a page in which the record `b`, which this device merged into `a`, has another name again.

@@ -125,17 +125,25 @@ extension MirrorFile {
         var loaded = BatchPlan.Loaded()
         var bytes = 0
         let hasParked = try metadata.hasDeferredReferences()
+        func load(_ row: Row, of state: RecordState, into loaded: inout BatchPlan.Loaded) throws {
+            loaded.rows[state.key] = row
+            for key in row.references where loaded.names[key] == nil { loaded.names[key] = try metadata.name(of: key) }
+            if hasParked { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
+            if !zone.isHome { loaded.receipts[state.recordName] = try stamp(of: row, for: state, writer) }
+        }
         for state in try metadata.pendingRecords(limit: itemsMax, passingOver: names) {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
                 bytes += row.approximateBytes
                 // The first record is included regardless of its size.
                 if bytes > Self.batchRowBytesMax, !pending.isEmpty { break }
-                loaded.rows[state.key] = row
-                for key in row.references where loaded.names[key] == nil { loaded.names[key] = try metadata.name(of: key) }
-                if hasParked { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
-                if !zone.isHome { loaded.receipts[state.recordName] = try stamp(of: row, for: state, writer) }
+                try load(row, of: state, into: &loaded)
             }
             pending.append(state)
+        }
+        if mapping.hasUniqueness {
+            try loaded.addSeparated(by: pending) { try metadata.record(named: $0) } load: { loaded, state in
+                if let row = try writer.row(state.key) { try load(row, of: state, into: &loaded) }
+            }
         }
         let links = try metadata.pendingLinks(limit: itemsMax + names.count).filter { !names.contains($0.recordName) }
         return BatchPlan.plan(

@@ -20,6 +20,8 @@ package struct BatchPlan: Hashable, Sendable {
         package var parked: [ParkedRelationship] = []
         /// Relocation stamps to send, by record name: with the first record of an object in its destination zone, and with forwarded edits.
         package var receipts: [String: RelocationStamp] = [:]
+        /// The objects that the update of a record takes off its list of superseded ones, by record name.
+        package var separated: [String: [RecordState]] = [:]
 
         package init() {}
     }
@@ -60,18 +62,34 @@ package struct BatchPlan: Hashable, Sendable {
         var parked: [String: [String: String]] = [:]
         for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
         var bytes = 0
-        func fits(_ item: ExportBatch.Item) -> Bool {
-            let size = item.approximateBytes
-            guard items.isEmpty || bytes + size <= bytesMax else { return false }
-            bytes += size
-            return true
+        /// - Parameter group: Items of one batch; as many as it has room for, if it has no others.
+        func append(_ group: [ExportBatch.Item]) -> Bool {
+            let size = group.reduce(0) { $0 + $1.approximateBytes }
+            if items.isEmpty || items.count + group.count <= itemsMax && bytes + size <= bytesMax {
+                items += group.prefix(itemsMax)
+                bytes += size
+                return true
+            }
+            return false
         }
         func update(of state: RecordState) -> ExportBatch.Item? {
             guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { return nil }
             let local = LocalRecord(row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
             return ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName])
         }
-        let separations = PendingSeparations(mapping.hasUniqueness ? pending : [])
+        /// Returns the updates of objects that an update takes off its record's list, and of those that these take off theirs.
+        func updates(separatedBy name: String) -> [ExportBatch.Item] {
+            var updates: [ExportBatch.Item] = []
+            var planned = Set(items.map(\.recordName)).union([name])
+            var waiting = loaded.separated[name] ?? []
+            while let state = waiting.popLast() {
+                guard planned.insert(state.recordName).inserted, state.stage == .uploaded || loaded.rows[state.key] != nil else { continue }
+                updates.append((state.stage == .needsUpload ? update(of: state) : nil) ?? .touch(state, type: mapping.recordType(of: state)))
+                waiting += loaded.separated[state.recordName] ?? []
+            }
+            return updates
+        }
+        var plannedWithSurvivors: Set<String> = []
         // A device that reads the deletion of one of two duplicates has to know the other one by then.
         let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
         for state in isInOrder ? pending : pending.filter({ $0.stage != .needsDelete }) + pending.filter({ $0.stage == .needsDelete })
@@ -89,29 +107,23 @@ package struct BatchPlan: Hashable, Sendable {
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
                 guard loaded.rows[state.key] != nil, mapping.entities[state.key.entityIndex] != nil else { continue }
-                // Planned with its survivor.
-                if separations.contains(state.recordName) { continue }
+                if plannedWithSurvivors.contains(state.recordName) { continue }
                 guard let item = update(of: state) else {
                     var settled = state
                     settled.stage = .uploaded
                     changes.records.append(settled)
                     continue
                 }
-                let separated = separations[state.recordName].map { update(of: $0) ?? .touch($0, type: mapping.recordType(of: $0)) }
-                guard items.isEmpty || items.count + separated.count < itemsMax, fits(item) else { return }
-                items.append(item)
-                for item in separated {
-                    guard items.count < itemsMax, fits(item) else { return }
-                    items.append(item)
-                }
+                let separated = loaded.separated.isEmpty ? [] : updates(separatedBy: state.recordName)
+                guard append([item] + separated) else { return }
+                plannedWithSurvivors.formUnion(separated.map(\.recordName))
             }
         }
         // A pair that moves in a list gets another record: the new one is saved before the old one is deleted.
         let deletions = links.filter { $0.stage == .needsDelete }
         for link in deletions.isEmpty ? links : links.filter({ $0.stage != .needsDelete }) + deletions where link.failure == nil {
             guard items.count < itemsMax else { return }
-            guard let item = ExportBatch.Item(link), fits(item) else { continue }
-            items.append(item)
+            if let item = ExportBatch.Item(link) { _ = append([item]) }
         }
     }
 }

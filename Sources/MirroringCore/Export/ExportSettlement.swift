@@ -79,6 +79,7 @@ package struct ExportSettlement: Hashable, Sendable {
     ) {
         // In a rejected group the server names the items that are the cause.
         let isAlone = items.count == 1 || outcomes.values.contains(.aborted)
+        let separations = SentSeparations(items, outcomes, records: records)
         for item in items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1
@@ -87,18 +88,17 @@ package struct ExportSettlement: Hashable, Sendable {
             if item.isLink, let link = links[item.recordName] {
                 settle(link, item, outcome, generation, isAlone: isAlone)
             } else if let record = records[item.recordName] {
-                // Whether the batch takes the object off its survivor's list, and the server saved the list.
-                let isOffList = record.separatedFrom.flatMap { outcomes[$0]?.isAcceptance }
-                settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, isOffList: isOffList, isAlone: isAlone)
+                settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, separations, isAlone: isAlone)
             }
         }
     }
 
     private mutating func settle(
-        _ state: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue], _ generation: Int64,
-        _ mapping: RecordMapping, isOffList: Bool?, isAlone: Bool
+        _ present: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue], _ generation: Int64,
+        _ mapping: RecordMapping, _ separations: SentSeparations, isAlone: Bool
     ) {
-        var state = state
+        var state = present
+        separations.note(outcome, in: &state)
         switch (outcome, item.operation) {
         case (.saved(let record), .create), (.saved(let record), .update):
             verdict.accepted += 1
@@ -109,7 +109,6 @@ package struct ExportSettlement: Hashable, Sendable {
                 verdict.leavesUnapplied = true
             }
             if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
-            if let isOffList { state.settleSeparation(isThere: true, isOffList: isOffList) }
             changes.records.append(state)
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
@@ -128,14 +127,11 @@ package struct ExportSettlement: Hashable, Sendable {
             // remains to be deleted: the record may only have been relocated.
             verdict.needImport += 1
             if state.stage != .needsDelete { state.stage = .missing }
-            if let isOffList { state.settleSeparation(isThere: false, isOffList: isOffList) }
             changes.records.append(state)
         case (.aborted, _): verdict.aborted += 1
         case (.refused(let failure), _):
-            if let reason = refuse(failure, isAlone: isAlone) {
-                state.failure = reason
-                changes.records.append(state)
-            }
+            state.failure = refuse(failure, isAlone: isAlone) ?? state.failure
+            if state != present { changes.records.append(state) }
         }
     }
 

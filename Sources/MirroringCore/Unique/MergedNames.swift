@@ -31,6 +31,8 @@ package struct MergedNames: Hashable, Sendable {
 
     package init(_ names: some Sequence<String>) { for name in names { insert(name) } }
 
+    init(of field: Field) { if case .string(let text)? = field.value { self.init(text) } else { self.init() } }
+
     /// nil for an empty list.
     package var text: String? { names.isEmpty ? nil : names.sorted().joined(separator: String(Self.separator)) }
 
@@ -66,9 +68,7 @@ extension PropertyMapping {
 
 extension Ancestor {
     /// The server's list.
-    var mergedNames: MergedNames {
-        if case .string(let text)? = fields[MirrorNames.merged]?.value { MergedNames(text) } else { MergedNames() }
-    }
+    var mergedNames: MergedNames { fields[MirrorNames.merged].map { MergedNames(of: $0) } ?? MergedNames() }
 }
 
 extension RecordMapping {

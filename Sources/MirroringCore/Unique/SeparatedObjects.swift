@@ -20,19 +20,16 @@ extension RecordState {
         if case .string(let name)? = ancestor.unapplied[MirrorNames.supersededBy]?.value { name } else { nil }
     }
 
-    /// Notes the server's response to the update with which the object is taken off the survivor's list.
-    ///
-    /// - Parameters:
-    ///   - isThere: Whether the server has the object's record; `false` if it was deleted.
-    ///   - isOffList: Whether the server saved the shorter list of the survivor.
-    mutating func settleSeparation(isThere: Bool, isOffList: Bool) {
-        guard let survivor = separatedFrom else { return }
-        switch (isThere, isOffList) {
-        case (true, true): ancestor.unapplied[MirrorNames.separatedFrom] = nil
-        // The survivor is sent again, and this record with it.
-        case (true, false): stage = .needsUpload
-        case (false, true): ancestor.unapplied[MirrorNames.supersededBy] = Field(.string(survivor))
-        case (false, false): break
+    /// The records that the next update takes off the server's list of superseded ones.
+    fileprivate var namesOffList: Set<String> {
+        stage == .needsUpload && changeTag != nil ? ancestor.mergedNames.names.subtracting(merged.names) : []
+    }
+
+    /// Whether a batch may update the record with the list of its survivor. A deletion is sent in its own right.
+    fileprivate var isUpdatable: Bool {
+        switch stage {
+        case .uploaded, .needsUpload: role == .current && changeTag != nil && failure == nil
+        case .needsDelete, .missing: false
         }
     }
 
@@ -40,36 +37,56 @@ extension RecordState {
     var isMergedHere: Bool { stage == .needsDelete && changeTag != nil && ancestor.unapplied[MirrorNames.mergedFor] != nil }
 }
 
-/// The objects of pending changes that are taken off a survivor's list by one of them.
-struct PendingSeparations {
-    /// By the survivor's record name.
-    private var bySurvivor: [String: [RecordState]] = [:]
-    private var names: Set<String> = []
+extension BatchPlan.Loaded {
+    /// Adds the objects that updates of pending records take off lists, and those that their own updates take off theirs.
+    ///
+    /// - Parameters:
+    ///   - record: Returns a record of the batch's zone.
+    ///   - load: Loads the row of a record, as for pending ones.
+    package mutating func addSeparated(
+        by pending: [RecordState], record: (String) throws -> RecordState?, load: (inout Self, RecordState) throws -> Void
+    ) rethrows {
+        var survivors = pending.filter { !$0.namesOffList.isEmpty }
+        var known = Set(pending.map(\.recordName))
+        while let survivor = survivors.popLast() {
+            for name in survivor.namesOffList.sorted() {
+                guard let state = try record(name), state.isUpdatable else { continue }
+                separated[survivor.recordName, default: []].append(state)
+                guard known.insert(name).inserted else { continue }
+                if state.stage == .needsUpload { try load(&self, state) }
+                if !state.namesOffList.isEmpty { survivors.append(state) }
+            }
+        }
+    }
+}
 
-    /// - Parameter pending: Marked records of one zone.
-    init(_ pending: [RecordState]) {
-        guard pending.contains(where: { $0.separatedFrom != nil }) else { return }
-        let updates = pending.filter { $0.stage == .needsUpload && $0.changeTag != nil && $0.failure == nil }
-        let byName = Dictionary(updates.map { ($0.recordName, $0) }, uniquingKeysWith: { $1 })
-        // A survivor that was itself separated from another object is sent with that one, without objects of its own.
-        for state in updates {
-            guard let survivor = state.separatedFrom.flatMap({ byName[$0] }), survivor.takesOffList(state.recordName),
-                survivor.separatedFrom.map({ byName[$0] != nil }) != true
+/// The objects that a sent batch takes off lists, with their survivors and whether the server saved the shorter lists.
+struct SentSeparations {
+    private var survivors: [String: (name: String, isSaved: Bool)] = [:]
+
+    /// - Parameter records: The metadata of the items, as they were when the batch was planned.
+    init(_ items: [ExportBatch.Item], _ outcomes: [String: ItemOutcome], records: [String: RecordState]) {
+        for item in items {
+            guard let field = item.record.fields[MirrorNames.merged], let listed = records[item.recordName]?.ancestor.mergedNames.names
             else { continue }
-            bySurvivor[survivor.recordName, default: []].append(state)
-            names.insert(state.recordName)
+            let isSaved = outcomes[item.recordName]?.isAcceptance == true
+            for name in listed.subtracting(MergedNames(of: field).names) { survivors[name] = (item.recordName, isSaved) }
         }
     }
 
-    /// The objects that an update of a record takes off its list.
-    subscript(survivor: String) -> [RecordState] { bySurvivor[survivor] ?? [] }
-
-    func contains(_ name: String) -> Bool { names.contains(name) }
-}
-
-extension RecordState {
-    fileprivate func takesOffList(_ name: String) -> Bool {
-        ancestor.mergedNames.names.contains(name) && !merged.names.contains(name)
+    /// Notes the server's response to the update of a record.
+    func note(_ outcome: ItemOutcome, in state: inout RecordState) {
+        guard let survivor = survivors[state.recordName] else { return }
+        switch outcome {
+        case .saved:
+            state.ancestor.unapplied[MirrorNames.supersededBy] = nil
+            if survivor.isSaved { state.ancestor.unapplied[MirrorNames.separatedFrom] = nil }
+        case .refused(let failure):
+            // The list no longer says what the server's deletion of the record means, which the next import may bring.
+            guard survivor.isSaved, failure.code == .unknownItem || failure.code == .serverRecordChanged else { return }
+            state.ancestor.unapplied[MirrorNames.supersededBy] = Field(.string(survivor.name))
+        case .deleted, .aborted: return
+        }
     }
 }
 
@@ -82,8 +99,8 @@ extension ImportPlan.Loaded {
     ///   - record: Returns a record of the page's zone.
     package mutating func restoreRedirects(of deletions: [String], record: (String) throws -> RecordState?) rethrows {
         for name in deletions {
-            guard let former = records[name]?.separatedFrom, let survivor = try record(former),
-                records[name]?.supersedingRecord != nil || survivor.ancestor.mergedNames.names.contains(name)
+            guard let state = records[name], let former = state.supersedingRecord ?? state.separatedFrom,
+                let survivor = try record(former), state.supersedingRecord != nil || survivor.ancestor.mergedNames.names.contains(name)
             else { continue }
             records[former] = survivor
             successors[name] = former

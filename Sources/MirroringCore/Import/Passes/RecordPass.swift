@@ -152,10 +152,7 @@ struct RecordPass {
         state.adopt(new.own)
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
-        if let survivor {
-            state.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string(survivor))
-            if work.objects[survivor]?.ancestor.mergedNames.names.contains(record.recordName) == true { state.stage = .needsUpload }
-        }
+        if let survivor { state.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string(survivor)) }
         if let encrypted { state.encrypted = encrypted }
         work.objects.insert(state)
         for (property, target) in new.references {
