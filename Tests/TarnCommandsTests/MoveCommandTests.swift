@@ -91,6 +91,33 @@ import Testing
             try store.close()
         }
 
+        /// The place was moved on before the server reopened, and receives other data: the server tried to finish its own move for ever.
+        @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
+        func aServerDoesNotFollowItsDataToAPlaceThatAnotherMoveFills() async throws {
+            let folder = TemporaryFolder()
+            await Self.user("mia", in: folder.path)
+            let address = try #require(TemporaryPostgres.shared).makeDatabase()
+            #expect(await CommandRun("database", "move", "--data", folder.path, "--to", address).status == 0)
+            let source = try PostgresMoveEnd(address: address, shown: address, assets: folder.path, makesTables: false)
+            let destination = try SQLiteMoveEnd(path: folder.path, role: .destination)
+            #expect(throws: Killed.self) {
+                try ServerMove(from: source, to: destination, onStep: { if $0 == .stopped { throw Killed() } }).run()
+            }
+            try destination.transaction {
+                var state = try #require(try destination.state())
+                state.id = "another move"
+                try destination.set(state)
+            }
+            source.close()
+            destination.close()
+            let origin = ServerData(folder: folder.path, database: try DatabaseAddress(address))
+            let place = ServerData(folder: folder.path, database: nil)
+            let failure = await #expect(throws: StorageFailure.self) {
+                _ = try await place.opening(after: origin) { try SQLiteServerStore(path: $0.folder, use: .server) }
+            }
+            #expect(failure?.code == .arriving)
+        }
+
         @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
         func aMoveToADatabaseThatIsGoneIsCancelled() async throws {
             let folder = TemporaryFolder()
