@@ -146,6 +146,10 @@ import Testing
             13_003_866, [.polling, .sharing],
             "an edit was forwarded to a share after its source record was deleted, which full storage takes first: it replaced a later edit"
         ),
+        (
+            13_009_348, [.assets, .permissions, .sharing, .wholeSaves],
+            "a full fetch of a share, in which a participant had changed something else, hid an edit until it was forwarded"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

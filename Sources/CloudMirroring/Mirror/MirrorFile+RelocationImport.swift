@@ -61,7 +61,7 @@ extension MirrorFile {
                 continue
             }
             switch RecordArrival.decide(
-                record, try stored(record, home.reader, destination.reader), isFullFetch: page.generation != nil, mapping: mapping)
+                record, try stored(record, home.reader, destination.reader), mapping: mapping)
             {
             case .ordinary: continue
             case .completed(let completed): page.replace(at: index, with: completed)

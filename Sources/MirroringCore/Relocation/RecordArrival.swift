@@ -45,8 +45,7 @@ package enum RecordArrival: Hashable, Sendable {
         }
     }
 
-    /// - Parameter isFullFetch: Whether the page belongs to a full fetch, in which the server is believed where it has another version.
-    package static func decide(_ record: Record, _ stored: Stored, isFullFetch: Bool, mapping: RecordMapping) -> RecordArrival {
+    package static func decide(_ record: Record, _ stored: Stored, mapping: RecordMapping) -> RecordArrival {
         guard let current = stored.record else {
             guard let source = stored.stamped, let stamp = RelocationStamp.ofHomeZone(record), stamp.names(source, mapping: mapping),
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
@@ -66,8 +65,7 @@ package enum RecordArrival: Hashable, Sendable {
             let completed = stamp.flatMap { mapping.entities[current.key.entityIndex]?.completed(record, with: source, $0) } ?? record
             return .reconciled(current.reconciled(with: source), source: source, completed)
         }
-        guard current.ancestor.unapplied[MirrorNames.awaited] != nil, !isFullFetch || record.recordChangeTag == current.changeTag,
-            let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entities[current.key.entityIndex]
+        guard current.ancestor.unapplied[MirrorNames.awaited] != nil, let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entities[current.key.entityIndex]
         else { return .ordinary }
         return .completed(entity.completedAgain(record, with: current, stamp))
     }

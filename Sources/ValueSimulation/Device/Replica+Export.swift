@@ -92,7 +92,8 @@ extension Replica {
     }
 
     package mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits(), in zone: Int64 = MirrorZone.home) -> BatchPlan {
-        let pending = pendingRecords(in: zone), links = pendingLinks(in: zone)
+        // As many are read as a batch has room for.
+        let pending = Array(pendingRecords(in: zone).prefix(itemsMax)), links = Array(pendingLinks(in: zone).prefix(itemsMax))
         if pending.isEmpty, links.isEmpty {
             return BatchPlan.plan(records: [], links: [], loaded: BatchPlan.Loaded(), mapping: mapping)
         }

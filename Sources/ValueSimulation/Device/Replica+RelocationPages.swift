@@ -130,7 +130,7 @@ extension Replica {
                 prepareArrival(ofLink: record.recordName, zone)
                 continue
             }
-            switch RecordArrival.decide(record, stored(record, zone), isFullFetch: page.generation != nil, mapping: mapping) {
+            switch RecordArrival.decide(record, stored(record, zone), mapping: mapping) {
             case .ordinary: continue
             case .completed(let completed): page.replace(at: index, with: completed)
             case .adopted(let state, let source, let completed):

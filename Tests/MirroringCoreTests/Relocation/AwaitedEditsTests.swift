@@ -19,7 +19,7 @@ private typealias Fixture = RelocationFixture
         source.modified = Fixture.stamp(1500)
         guard
             case .adopted(var state, _, let shown) = RecordArrival.decide(
-                Fixture.arriving(), .init(stamped: source), isFullFetch: false, mapping: Fixture.mapping)
+                Fixture.arriving(), .init(stamped: source), mapping: Fixture.mapping)
         else { throw Unexpected() }
         state.changeTag = shown.recordChangeTag
         state.ancestor = Ancestor(

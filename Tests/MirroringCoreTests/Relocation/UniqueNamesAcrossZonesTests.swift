@@ -65,7 +65,7 @@ private typealias Fixture = RelocationFixture
 
     @Test func objectIsAdoptedFromTheRecordThatTheStampNames() {
         let stored = RecordArrival.Stored(stamped: state(created: 100))
-        let decision = RecordArrival.decide(record(seen: 100), stored, isFullFetch: false, mapping: Self.mapping)
+        let decision = RecordArrival.decide(record(seen: 100), stored, mapping: Self.mapping)
         guard case .adopted = decision else {
             Issue.record("\(decision)")
             return
@@ -75,7 +75,7 @@ private typealias Fixture = RelocationFixture
     /// The source record was deleted, and a device that did not know of the relocation created an object with the same values.
     @Test func laterObjectOfTheNameIsNotAdopted() {
         let stored = RecordArrival.Stored(stamped: state(created: 101))
-        #expect(RecordArrival.decide(record(seen: 100), stored, isFullFetch: false, mapping: Self.mapping) == .ordinary)
+        #expect(RecordArrival.decide(record(seen: 100), stored, mapping: Self.mapping) == .ordinary)
     }
 
     @Test func unsentObjectOfTheNameIsNotAdopted() {
@@ -83,7 +83,7 @@ private typealias Fixture = RelocationFixture
         unsent.changeTag = nil
         unsent.stage = .needsUpload
         let stored = RecordArrival.Stored(stamped: unsent)
-        #expect(RecordArrival.decide(record(seen: 100), stored, isFullFetch: false, mapping: Self.mapping) == .ordinary)
+        #expect(RecordArrival.decide(record(seen: 100), stored, mapping: Self.mapping) == .ordinary)
     }
 
     /// Otherwise this device would rely on the other one to delete its source record.
@@ -93,7 +93,7 @@ private typealias Fixture = RelocationFixture
         var current = state()
         current.changeTag = nil
         let stored = RecordArrival.Stored(record: current, source: source)
-        #expect(RecordArrival.decide(record(), stored, isFullFetch: false, mapping: Self.mapping) == .ordinary)
+        #expect(RecordArrival.decide(record(), stored, mapping: Self.mapping) == .ordinary)
     }
 
     @Test func laterRecordOfTheHomeZoneIsNotTheSourceOfARelocatedObject() {
