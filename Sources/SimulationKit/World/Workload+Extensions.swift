@@ -32,6 +32,7 @@ extension Workload {
         let topic = insert("Topic", context)
         topic.setValue(name, forKey: "name")
         if random.percent(50) { topic.setValue(label("color"), forKey: "color") }
+        try connect(topic, "mainPosts", try guestsPost(context), context)
     }
 
     private mutating func nameTopic(_ topic: NSManagedObject?, _ context: NSManagedObjectContext) throws {

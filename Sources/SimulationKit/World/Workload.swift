@@ -180,12 +180,12 @@ struct Workload {
     }
 
     /// An object of a guest belongs to a shared object, since otherwise it would be in no share.
-    private mutating func guestsPost(_ context: NSManagedObjectContext, besides new: NSManagedObject? = nil) throws -> NSManagedObject? {
+    mutating func guestsPost(_ context: NSManagedObjectContext, besides new: NSManagedObject? = nil) throws -> NSManagedObject? {
         guard isGuest else { return nil }
         return try any("Post", context) { $0 !== new && !$0.isInserted }
     }
 
-    private func connect(_ object: NSManagedObject, _ key: String, _ other: NSManagedObject?, _ context: NSManagedObjectContext) throws {
+    func connect(_ object: NSManagedObject, _ key: String, _ other: NSManagedObject?, _ context: NSManagedObjectContext) throws {
         guard isGuest else { return }
         guard let other else { return context.delete(object) }
         object.setValue(Set([other]), forKey: key)
