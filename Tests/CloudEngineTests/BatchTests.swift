@@ -21,6 +21,16 @@ import Testing
         #expect(alone.map(\.word) == ["saved", "CONFLICT", "deleted"])
     }
 
+    /// Devices rely on it that take an object off a list of superseded records.
+    @Test func anUpdateWithoutFieldsIsANewVersion() async throws {
+        let bench = try await Bench.withGarden()
+        let tag = try #require(try await bench.modify([.init(.create, .plant("p1", ["height": .double(1)]))])[0].record?.recordChangeTag)
+        let updated = try #require(try await bench.modify([.init(.update, .plant("p1", tag: tag))])[0].record)
+        #expect(updated.recordChangeTag != tag)
+        #expect(try await bench.lookup("p1")[0].record?.fields["height"]?.value == .double(1))
+        #expect(try await bench.modify([.init(.delete, .plant("p1", tag: tag))]).map(\.word) == ["CONFLICT"])
+    }
+
     @Test func inTheDefaultZoneOperationsStandAlone() async throws {
         let bench = try Bench()
         let results = try await bench.modify(

@@ -337,6 +337,35 @@ import Testing
         #expect(try await cloud.records(ofType: "CDMR").filter { !$0.isDeleted }.count == 1)
     }
 
+    /// Another client deleted a tag, and left its join record.
+    @Test func aNameForWhichALinkWaitsIsNotTaken() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let tablet = try device("tablet", transport), phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        phone.container.pauseSyncing()
+        try tablet.edit { context in
+            context.insert("Tag", ["name": "sea"]).setValue(Set([context.insert("Post", ["text": "Cove"])]), forKey: "posts")
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        tablet.container.pauseSyncing()
+        let deleted = try #require(try await cloud.records(ofType: "CD_Tag").first)
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
+        _ = try await client.modifyRecords(
+            ModifyRecordsRequest(
+                operations: [RecordOperation(.forceDelete, Record(recordName: deleted.recordName, recordType: "CD_Tag"))],
+                zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
+            idempotencyKey: UUID().uuidString)
+        phone.container.resumeSyncing()
+        try await phone.container.sync(timeout: .seconds(600))
+        try phone.edit { $0.insert("Tag", ["name": "sea", "color": "blue"]) }
+        try await phone.container.sync(timeout: .seconds(600))
+        let tags = try await cloud.records(ofType: "CD_Tag").filter { !$0.isDeleted }
+        #expect(tags.count == 1)
+        #expect(tags.allSatisfy { $0.recordName != deleted.recordName })
+        try expectAll([phone], "Tag sea blue – 0 [] [] –")
+    }
+
     @Test func objectsFromBeforeThereWasAConstraintMeetNewOnes() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.model(isUnique: false))
