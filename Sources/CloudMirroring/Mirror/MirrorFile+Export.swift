@@ -141,7 +141,9 @@ extension MirrorFile {
             pending.append(state)
         }
         if mapping.hasUniqueness {
-            try loaded.addSeparated(by: pending) { try metadata.record(named: $0) } load: { loaded, state in
+            try loaded.addSeparated(by: pending) {
+                try metadata.record(named: $0)
+            } load: { loaded, state in
                 if let row = try writer.row(state.key) { try load(row, of: state, into: &loaded) }
             }
         }

@@ -77,7 +77,7 @@ package struct BatchPlan: Hashable, Sendable {
             let local = LocalRecord(row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
             return ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName])
         }
-        /// Returns the updates of objects that an update takes off its record's list, and of those that these take off theirs.
+        /// Returns the updates of objects that an update takes off its record's list, transitively.
         func updates(separatedBy name: String) -> [ExportBatch.Item] {
             var updates: [ExportBatch.Item] = []
             var planned = Set(items.map(\.recordName)).union([name])

@@ -59,14 +59,14 @@ package enum MirrorNames {
     /// In a stored merge base, never in a record on the server: properties with forwarded edits of the source zone, until the relocating
     /// device sends them.
     package static let awaited = "ckAwaited"
-    /// The modification date of the source record with the edits of ``awaited``, beside it.
+    /// The modification date of the source record with the edits of ``awaited``.
     package static let awaitedVersion = "ckAwaitedVersion"
-    /// The server's values of the properties of ``awaited``, beside it: an encoded record.
+    /// The server's values of the properties of ``awaited``: an encoded record.
     static let awaitedBase = "ckAwaitedBase"
     /// In a stored merge base, never in a record on the server: the modification date of a source record whose edits this device sends,
     /// since the relocating device did not.
     static let forwardedVersion = "ckForwardedVersion"
-    /// The fields of that source record, beside ``forwardedVersion``: an encoded record.
+    /// The fields of the source record of ``forwardedVersion``: an encoded record.
     static let forwardedEdits = "ckForwardedEdits"
     /// In a stored merge base, never in a record on the server: the record that superseded this one, until this device found that they
     /// are two objects.

@@ -60,8 +60,7 @@ extension RecordState {
         return state
     }
 
-    /// The source record's merge base with edits that this device forwards and the server does not have in the destination zone; nil without
-    /// any.
+    /// The source record's merge base with forwarded edits that the server does not have in the destination zone; nil without any.
     var forwardedEdits: Ancestor? {
         guard case .int64(let version)? = ancestor.unapplied[MirrorNames.forwardedVersion]?.value,
             case .bytes(let bytes)? = ancestor.unapplied[MirrorNames.forwardedEdits]?.value,

@@ -38,7 +38,7 @@ extension RecordState {
 }
 
 extension BatchPlan.Loaded {
-    /// Adds the objects that updates of pending records take off lists, and those that their own updates take off theirs.
+    /// Adds the objects that updates of pending records take off lists, transitively.
     ///
     /// - Parameters:
     ///   - record: Returns a record of the batch's zone.
@@ -82,7 +82,7 @@ struct SentSeparations {
             state.ancestor.unapplied[MirrorNames.supersededBy] = nil
             if survivor.isSaved { state.ancestor.unapplied[MirrorNames.separatedFrom] = nil }
         case .refused(let failure):
-            // The list no longer says what the server's deletion of the record means, which the next import may bring.
+            // The next import may bring a deletion of the record. Without the list it would not be recognised as a merge.
             guard survivor.isSaved, failure.code == .unknownItem || failure.code == .serverRecordChanged else { return }
             state.ancestor.unapplied[MirrorNames.supersededBy] = Field(.string(survivor.name))
         case .deleted, .aborted: return

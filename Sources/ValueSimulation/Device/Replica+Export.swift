@@ -107,7 +107,11 @@ extension Replica {
         loaded.names = zones[zone].names
         loaded.parked = zones[zone].deferredReferences
         if mapping.hasUniqueness {
-            loaded.addSeparated(by: pending) { record(named: $0, in: zone) } load: { loaded, state in loaded.rows[state.key] = rows[state.key] }
+            loaded.addSeparated(by: pending) {
+                record(named: $0, in: zone)
+            } load: { loaded, state in
+                loaded.rows[state.key] = rows[state.key]
+            }
         }
         let plan = BatchPlan.plan(
             records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
