@@ -77,19 +77,22 @@ package struct BatchPlan: Hashable, Sendable {
             let local = LocalRecord(row: row, of: entity, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
             return ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName])
         }
+        /// Names of updated records, if updates take objects off lists.
+        var planned: Set<String> = []
         /// Returns the updates of objects that an update takes off its record's list, transitively.
         func updates(separatedBy name: String) -> [ExportBatch.Item] {
             var updates: [ExportBatch.Item] = []
-            var planned = Set(items.map(\.recordName)).union([name])
+            var found: Set<String> = [name]
             var waiting = loaded.separated[name] ?? []
             while let state = waiting.popLast() {
-                guard planned.insert(state.recordName).inserted, state.stage == .uploaded || loaded.rows[state.key] != nil else { continue }
+                guard !planned.contains(state.recordName), found.insert(state.recordName).inserted,
+                    state.stage == .uploaded || loaded.rows[state.key] != nil
+                else { continue }
                 updates.append((state.stage == .needsUpload ? update(of: state) : nil) ?? .touch(state, type: mapping.recordType(of: state)))
                 waiting += loaded.separated[state.recordName] ?? []
             }
             return updates
         }
-        var plannedWithSurvivors: Set<String> = []
         // A device that reads the deletion of one of two duplicates has to know the other one by then.
         let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
         for state in isInOrder ? pending : pending.filter({ $0.stage != .needsDelete }) + pending.filter({ $0.stage == .needsDelete })
@@ -107,16 +110,16 @@ package struct BatchPlan: Hashable, Sendable {
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
                 guard loaded.rows[state.key] != nil, mapping.entities[state.key.entityIndex] != nil else { continue }
-                if plannedWithSurvivors.contains(state.recordName) { continue }
+                if planned.contains(state.recordName) { continue }
                 guard let item = update(of: state) else {
                     var settled = state
                     settled.stage = .uploaded
                     changes.records.append(settled)
                     continue
                 }
-                let separated = loaded.separated.isEmpty ? [] : updates(separatedBy: state.recordName)
-                guard append([item] + separated) else { return }
-                plannedWithSurvivors.formUnion(separated.map(\.recordName))
+                let group = loaded.separated.isEmpty ? [item] : [item] + updates(separatedBy: state.recordName)
+                guard append(group) else { return }
+                if !loaded.separated.isEmpty { planned.formUnion(group.map(\.recordName)) }
             }
         }
         // A pair that moves in a list gets another record: the new one is saved before the old one is deleted.
