@@ -150,6 +150,10 @@ import Testing
             13_009_348, [.assets, .permissions, .sharing, .wholeSaves],
             "a full fetch of a share, in which a participant had changed something else, hid an edit until it was forwarded"
         ),
+        (
+            14_005_145, [.batches, .extensions, .polling],
+            "an object lost its required one and returned with another: the check did not know that its unsent edit is in the conflict log"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

@@ -37,9 +37,14 @@ extension Reference {
     func mayBeElsewhere(_ object: Object, _ label: String, _ picture: Picture, _ log: Set<String>) -> Bool {
         switch object.entity {
         case Self.mergingEntity: log.contains(label)
-        case Self.needyEntity: object.writes["post"]?.contains { $0.value.map { objects[$0]?.isDeleted == true } ?? true } == true
+        case Self.needyEntity: mayBeWithheld(object)
         default: false
         }
+    }
+
+    /// Whether an object lacked its required post at some time, on some device.
+    func mayBeWithheld(_ object: Object) -> Bool {
+        object.writes["post"]?.contains { $0.value.map { objects[$0]?.isDeleted == true } ?? true } == true
     }
 
     /// If no device deleted a topic, an object with a topic keeps one, merged or not. Names were written by some

@@ -219,6 +219,8 @@ struct Reference {
             if isReference, isOlder { continue }
             // The surviving topic's value wins against a change of the merged one, which is in the log.
             if object.entity == Self.mergingEntity, isOlder { continue }
+            // The unsent edits of an object that lost its required post are in the log, and it returned with the server's values.
+            if object.entity == Self.needyEntity, isOlder, mayBeWithheld(object) { continue }
             found.append("\(label).\(key) is \(value ?? "nil"), \(isOlder ? "which was replaced" : "which was never written")")
         }
         return found

@@ -14,10 +14,13 @@ struct ViewWatch {
     /// - Parameters:
     ///   - mayRevert: Whether an object may show a replaced value again: the server rejected its deletion, and the row
     ///     was restored with the server's values.
+    ///   - log: The losing values of the device's conflict log. An object that loses a required value is withheld, and its unsent edits are
+    ///     logged: it returns with the server's values.
     ///   - mayReturn: Whether a deleted object may return once, before its final deletion.
     mutating func look(
-        _ picture: Picture, mayRevert: (String) -> Bool = { _ in false }, mayReturn: (String) -> Bool = { _ in false }
-    ) -> [String] {
+        _ picture: Picture, mayRevert: (String) -> Bool = { _ in false }, log: () throws -> Set<String> = { [] },
+        mayReturn: (String) -> Bool = { _ in false }
+    ) rethrows -> [String] {
         var found: [String] = []
         for (label, entry) in picture.entries {
             if gone.contains(label), !mayReturn(label) { found.append("\(label) was gone and is there again") }
@@ -25,7 +28,9 @@ struct ViewWatch {
             // A merged object adopts values, and returns them when it is separated again.
             let isMerging = entry.entity == Reference.mergingEntity
             for (key, value) in entry.values where !isMerging && before[key] != value && picture.entries[value] == nil {
-                if left["\(label).\(key)"]?.contains(value) == true, !mayRevert(label) {
+                guard var replaced = left["\(label).\(key)"], replaced.remove(value) != nil, !mayRevert(label) else { continue }
+                if let value = before[key] { replaced.insert(value) }
+                if try entry.entity != Reference.needyEntity || replaced.isDisjoint(with: log()) {
                     found.append("\(label).\(key) went back to \(value)")
                 }
             }

@@ -261,7 +261,9 @@ package final class Simulation: @unchecked Sendable {
             // An object that was deleted in one zone during its relocation appears in the destination zone before it is
             // deleted there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
-            let found = device.watch.look(picture, mayRevert: { objects[$0]?.mayBeThere == true }) {
+            let found = try device.watch.look(
+                picture, mayRevert: { objects[$0]?.mayBeThere == true }, log: { try device.conflictLog().values }
+            ) {
                 features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
             }
             for fault in found { fail("\(device.name): \(fault)") }
