@@ -62,7 +62,7 @@ extension ServerData {
                     (source, place, moves) = (place, next, moves + 1)
                 } catch let failure as StorageFailure where failure.code == .arriving {
                     guard let source, let id = try source.moveState()?.id else { throw failure }
-                    // Another move fills the place by now.
+                    // Another move fills the destination.
                     if let arriving = try place.moveState(), arriving.id != id { throw failure }
                     try await source.finishMove(to: place, id: id)
                 }

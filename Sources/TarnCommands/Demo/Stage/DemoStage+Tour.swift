@@ -68,9 +68,14 @@ extension DemoStage {
         let ids = try await tourPost()
         guard let onPad = ids[.iPad], let onPhone = ids[.iPhone] else { return }
         try await set(.iPhone, isOnline: false)
-        _ = try await remote(.iPad)?.change(onPad, ["title": "Above the tree line, from the iPad"])
+        let title = "Above the tree line, from the iPad"
+        _ = try await remote(.iPad)?.change(onPad, ["title": title])
         _ = try await remote(.iPhone)?.change(onPhone, ["title": "Above the tree line, from the phone"])
         try await waitUntilPhoneWaits()
+        // The iPhone shows the card if its title reaches the server last.
+        try await wait("the iPad's title is sent") { views in
+            views[.iPad]?.posts(titled: title).isEmpty == false && views[.iPad]?.isSettled == true
+        }
         try await set(.iPhone, isOnline: true)
         try await waitUntilInStep()
     }
