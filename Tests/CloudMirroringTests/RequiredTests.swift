@@ -259,13 +259,7 @@ import Testing
         #expect(phone.container.syncStatus.incompleteCount == 1)
         #expect(try await cloud.records(ofType: "CDMR").count { !$0.isDeleted } == 1)
         let column = try #require(try await cloud.records(ofType: "CD_Column").first { !$0.isDeleted })
-        let client = CloudDatabaseClient(
-            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
-        _ = try await client.modifyRecords(
-            ModifyRecordsRequest(
-                operations: [RecordOperation(.forceDelete, Record(recordName: column.recordName, recordType: "CD_Column"))],
-                zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
-            idempotencyKey: UUID().uuidString)
+        try await transport.forceDelete(column.recordName, ofType: "CD_Column")
         try await sync(phone)
         #expect(phone.container.syncStatus.incompleteCount == 0)
         #expect(try await cloud.records(ofType: "CDMR").allSatisfy(\.isDeleted))

@@ -349,13 +349,7 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         tablet.container.pauseSyncing()
         let deleted = try #require(try await cloud.records(ofType: "CD_Tag").first)
-        let client = CloudDatabaseClient(
-            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
-        _ = try await client.modifyRecords(
-            ModifyRecordsRequest(
-                operations: [RecordOperation(.forceDelete, Record(recordName: deleted.recordName, recordType: "CD_Tag"))],
-                zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
-            idempotencyKey: UUID().uuidString)
+        try await transport.forceDelete(deleted.recordName, ofType: "CD_Tag")
         phone.container.resumeSyncing()
         try await phone.container.sync(timeout: .seconds(600))
         try phone.edit { $0.insert("Tag", ["name": "sea", "color": "blue"]) }

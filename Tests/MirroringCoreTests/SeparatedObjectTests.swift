@@ -120,7 +120,9 @@ import Testing
     /// Returns the changes that take `b` off the list of `a`.
     ///
     /// - Parameter others: Records that are not among the pending ones that were read.
-    private func batch(_ pending: [RecordState]? = nil, others: [RecordState]? = nil, itemsMax: Int = .max) throws -> [ExportBatch.Item] {
+    private func batch(
+        _ pending: [RecordState]? = nil, others: [RecordState]? = nil, itemsMax: Int = .max, limits: Limits = Limits()
+    ) throws -> [ExportBatch.Item] {
         let pending = pending ?? [survivor()]
         let rows = [key(tag, 1): try row(tag, 1, "name", .string("trips")), key(tag, 2): try row(tag, 2, "name", .string("walks"))]
         var loaded = BatchPlan.Loaded()
@@ -130,7 +132,7 @@ import Testing
         } load: { loaded, state in
             loaded.rows[state.key] = rows[state.key]
         }
-        return BatchPlan.plan(records: pending, links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax).items
+        return BatchPlan.plan(records: pending, links: [], loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits).items
     }
 
     /// - Parameter object: The present metadata of `b`; nil if it is as it was sent.
@@ -153,6 +155,13 @@ import Testing
         let item = try #require(items.last)
         #expect(item.record.fields.isEmpty)
         #expect(item.record.recordChangeTag == "3")
+    }
+
+    /// The request with the list would be rejected as too large, and so would each retry.
+    @Test func aBatchOfFewBytesHasTheList() throws {
+        var limits = Limits()
+        limits.requestRecordBytes = 10
+        #expect(try batch(limits: limits).map(\.recordName) == ["a"])
     }
 
     @Test func aBatchOfOneItemHasTheList() throws {

@@ -60,9 +60,7 @@ extension MirrorFile {
                 try prepareArrival(ofLink: record.recordName, home, destination, writer)
                 continue
             }
-            switch RecordArrival.decide(
-                record, try stored(record, home.reader, destination.reader), mapping: mapping)
-            {
+            switch RecordArrival.decide(record, try stored(record, home.reader, destination.reader), mapping: mapping) {
             case .ordinary: continue
             case .completed(let completed): page.replace(at: index, with: completed)
             case .adopted(let state, let source, let completed):

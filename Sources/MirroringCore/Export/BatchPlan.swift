@@ -62,15 +62,17 @@ package struct BatchPlan: Hashable, Sendable {
         var parked: [String: [String: String]] = [:]
         for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
         var bytes = 0
-        /// - Parameter group: Items of one batch; as many as it has room for, if it has no others.
+        /// - Parameter group: Items of one batch. Of a group that is larger than a batch, the first ones that fit.
+        /// - Returns: Whether there was room.
         func append(_ group: [ExportBatch.Item]) -> Bool {
-            let size = group.reduce(0) { $0 + $1.approximateBytes }
-            if items.isEmpty || items.count + group.count <= itemsMax && bytes + size <= bytesMax {
-                items += group.prefix(itemsMax)
+            let sizes = group.map(\.approximateBytes)
+            if !items.isEmpty, items.count + group.count > itemsMax || bytes + sizes.reduce(0, +) > bytesMax { return false }
+            for (item, size) in zip(group, sizes) {
+                if !items.isEmpty, items.count == itemsMax || bytes + size > bytesMax { break }
+                items.append(item)
                 bytes += size
-                return true
             }
-            return false
+            return true
         }
         func update(of state: RecordState) -> ExportBatch.Item? {
             guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { return nil }

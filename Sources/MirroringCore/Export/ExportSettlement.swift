@@ -79,7 +79,7 @@ package struct ExportSettlement: Hashable, Sendable {
     ) {
         // In a rejected group the server names the items that are the cause.
         let isAlone = items.count == 1 || outcomes.values.contains(.aborted)
-        let separations = SentSeparations(items, outcomes, records: records)
+        let separations = SentSeparations(mapping.hasUniqueness ? items : [], outcomes, records: records)
         for item in items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1

@@ -64,7 +64,7 @@ extension BatchPlan.Loaded {
 struct SentSeparations {
     private var survivors: [String: (name: String, isSaved: Bool)] = [:]
 
-    /// - Parameter records: The metadata of the items, as they were when the batch was planned.
+    /// - Parameter records: The present metadata of the items. Merge bases do not change while a batch is in flight.
     init(_ items: [ExportBatch.Item], _ outcomes: [String: ItemOutcome], records: [String: RecordState]) {
         for item in items {
             guard let field = item.record.fields[MirrorNames.merged], let listed = records[item.recordName]?.ancestor.mergedNames.names
