@@ -25,14 +25,17 @@ final class Refusals: Sendable {
     }
 }
 
-/// Saves once, between the journal and the rows of an import.
+/// Saves once, at a step of an import.
 final class Saver: Sendable {
     private struct State {
         var save: (@Sendable () throws -> Void)?
         var count = 0
     }
 
+    private let step: MirrorEnvironment.Step
     private let state = Mutex(State())
+
+    init(at step: MirrorEnvironment.Step) { self.step = step }
 
     var count: Int { state.withLock { $0.count } }
 
@@ -41,7 +44,7 @@ final class Saver: Sendable {
     }
 
     func reached(_ step: MirrorEnvironment.Step) throws {
-        guard step == .journalWritten else { return }
+        guard step == self.step else { return }
         let save = state.withLock { state in
             defer { state.save = nil }
             if state.save != nil { state.count += 1 }

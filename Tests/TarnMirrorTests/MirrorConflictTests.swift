@@ -148,7 +148,7 @@ import Testing
 
     /// The app saves an object between the mirror's read and its save: Core Data rejects the mirror's save, and the mirror reads again.
     @Test func anImportDoesNotOverwriteASaveThatItHasNotSeen() async throws {
-        let saver = Saver()
+        let saver = Saver(at: .journalWritten)
         let pair = try await Pair(reached: { try saver.reached($0) })
         try pair.tablet.edit { $0.insert("Book", ["title": "Swift", "summary": "old"]) }
         try await pair.converge()

@@ -4,10 +4,11 @@
 import CoreData
 import Foundation
 import TestBasics
+import TarnMirror
 import Testing
 
-/// The app relates an object to one that the other side deletes, between the mirror's read and its save. The rows of the objects that both
-/// change differ, so Core Data rejects neither save.
+/// The app saves while an import runs, and Core Data rejects neither save: the rows that both change differ, or the app's save is the later
+/// one.
 @Suite(.closesFixtures, .timeLimit(.minutes(5))) struct SaveDuringImportTests {
     private typealias Change = @Sendable (NSManagedObjectContext) throws -> Void
 
@@ -19,11 +20,14 @@ import Testing
     private static let delete: Change = { $0.delete(try $0.object("Book", "book")) }
 
     /// - Parameters:
-    ///   - here: The app's save, between the mirror's read and its save.
+    ///   - step: When the app saves; by default between the mirror's read and its save.
+    ///   - here: The app's save.
     ///   - elsewhere: The change that the mirror imports.
     /// - Returns: The objects of the device once the import has ended, and those of both devices in the end.
-    private func run(_ here: @escaping Change, _ elsewhere: @escaping Change) async throws -> (imported: String, converged: String) {
-        let saver = Saver()
+    private func run(
+        at step: MirrorEnvironment.Step = .journalWritten, _ here: @escaping Change, _ elsewhere: @escaping Change
+    ) async throws -> (imported: String, converged: String) {
+        let saver = Saver(at: step)
         let pair = try await Pair(reached: { try saver.reached($0) })
         try pair.tablet.edit { context in
             for (entity, title) in [("Book", "book"), ("Note", "note"), ("Tag", "tag")] { context.insert(entity, ["title": title]) }
@@ -64,6 +68,23 @@ import Testing
     @Test func anImportedLinkToAnObjectThatTheAppDeletesIsRemoved() async throws {
         let (imported, converged) = try await run(Self.delete, Self.link)
         #expect(imported == "Note  title note\nTag  title tag")
+        #expect(converged == imported)
+    }
+
+    /// The import has saved a new book, and the mirror's context still has it without tags.
+    @Test func aLinkToAnObjectThatTheImportHasJustInsertedIsSent() async throws {
+        let (imported, converged) = try await run(at: .rowsSaved) {
+            try $0.object("Tag", "tag").setValue(Set([try $0.object("Book", "new")]), forKey: "books")
+        } _: {
+            $0.insert("Book", ["title": "new"])
+        }
+        #expect(
+            imported == """
+                Book  pages 0  title book
+                Book  pages 0  title new  tags ["tag"]
+                Note  title note
+                Tag  title tag  books ["new"]
+                """)
         #expect(converged == imported)
     }
 }

@@ -17,6 +17,8 @@ extension MirroredStore {
     /// Reads history behind a save of the mirror, if the app saved during the import.
     func scanConcurrentSaves() throws {
         guard let token = try historyToken(), try mayHaveSaves(after: token) else { return }
+        // The import's objects have their relationships from before the app's saves: links would be missed, or removed.
+        context.reset()
         try scan()
     }
 
