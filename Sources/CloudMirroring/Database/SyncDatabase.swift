@@ -156,13 +156,10 @@ struct SyncDatabase: Sendable {
     }
 
     func page(_ changes: ZoneChanges, of zone: ZoneID, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
-        var page = ImportPage(
+        ImportPage(
             records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping, in: place(zone)) },
             deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
             moreComing: changes.moreComing, generation: generation, remaining: changes.remaining)
-        // A new device knows none of them: their rows are made while the page before is written.
-        if generation != nil { page.newObjects = NewObjects(page.records, mapping: mapping) }
-        return page
     }
 
     /// Returns the changes of a notification; nil if they are of another zone than the home zone.

@@ -39,7 +39,7 @@ extension NSPersistentCloudKitContainerOptions {
     }
 }
 
-/// A key and what it is for. Its description does not show it.
+/// A key and its purpose. Its description does not show it.
 struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
     private static let prefix = "tarn-key-1:"

@@ -16,7 +16,7 @@ struct Importer: Sendable {
         /// The home zone's row as the last page left it; nil if it has to be read from the file.
         var homeRow: ZoneTable.Row?
         var remaining = RemainingCount()
-        var prefetched: PrefetchedPage?
+        var prefetched = PrefetchedPages()
         /// Pages that arrived and are not applied, by the numbers of their zones.
         var chains: [Int64: ImportChain] = [:]
         /// Numbers of the zones that were searched for staged pages of an earlier process.

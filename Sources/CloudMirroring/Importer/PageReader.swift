@@ -8,17 +8,6 @@ import MirroringCore
 import ObjectGraph
 import Synchronization
 
-/// A request for the page behind the one that is being applied.
-struct PrefetchedPage: Sendable {
-    let zone: MirrorZone
-    let token: String
-    let isFullFetch: Bool
-    let isCounting: Bool
-    let page: Task<ImportPage, any Error>
-
-    func isPage(of row: ZoneTable.Row) -> Bool { zone == row.zone && token == row.token && isFullFetch == row.isFullFetch }
-}
-
 /// Reads the change pages of one zone into a chain, and applies the chain in one transaction.
 struct PageReader: Sendable {
     struct Applied {
@@ -51,7 +40,7 @@ struct PageReader: Sendable {
         }
         var next = row
         next.token = chain.token
-        var page = try await page(of: next, database)
+        var page = try await page(of: next, isStaging: chain.stagedCount > 0, database)
         var needed: [ImportNeeds.AssetNeed] = []
         while true {
             try Task.checkCancellation()
@@ -64,7 +53,8 @@ struct PageReader: Sendable {
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)
         chain.append(page, download.contents)
-        if page.moreComing, chain.bytes > sync.environment.stagingBytesMax {
+        // Once pages are in the file, each one follows them while the next one is fetched and decoded.
+        if page.moreComing, chain.stagedCount > 0 || chain.bytes > sync.environment.stagingBytesMax {
             let staged = chain
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
                 sync.state.withLock { state in
@@ -79,38 +69,52 @@ struct PageReader: Sendable {
         return (chain, page.changeCount, false)
     }
 
-    /// Returns the next page of a zone, and prefetches the one behind it.
-    private func page(of row: ZoneTable.Row, _ database: SyncDatabase) async throws -> ImportPage {
-        let (prefetched, isDue) = sync.state.withLock { ($0.importer.prefetched.take(), $0.importer.remaining.isDue(row.zone.number)) }
-        var isCounting = isDue
+    /// Returns the next page of a zone, and prefetches those behind it.
+    ///
+    /// - Parameter isStaging: Whether the pages of the zone wait in the file, where they are without ``ImportPage/newObjects``.
+    private func page(of row: ZoneTable.Row, isStaging: Bool, _ database: SyncDatabase) async throws -> ImportPage {
+        let (prefetched, isDue) = sync.state.withLock { ($0.importer.prefetched.take(row), $0.importer.remaining.isDue(row.zone.number)) }
         let page: ImportPage
-        if let prefetched, prefetched.isPage(of: row) {
+        if let prefetched {
+            // The page behind it, if that is known by now.
+            prefetch(isStaging: isStaging, database)
             page = try await withTaskCancellationHandler {
                 try await prefetched.page.value
             } onCancel: {
                 prefetched.page.cancel()
             }
-            isCounting = prefetched.isCounting
         } else {
-            prefetched?.page.cancel()
-            page = try await database.page(of: row, isCounting: isCounting)
+            page = try await fetch(row, isCounting: isDue, isStaging: isStaging, database)
+            if page.moreComing { sync.state.withLock { [page] in $0.importer.prefetched.begin(at: row.following(page)) } }
         }
-        sync.state.withLock { [isCounting] in $0.importer.remaining.take(page, wasAsked: isCounting) }
-        if page.moreComing {
-            var next = row
-            next.token = page.token
-            prefetch(next, page.token, database)
-        }
+        sync.state.withLock { [page] in $0.importer.remaining.take(page, wasAsked: prefetched?.isCounting ?? isDue) }
+        prefetch(isStaging: isStaging, database)
         return page
     }
 
-    private func prefetch(_ row: ZoneTable.Row, _ token: String, _ database: SyncDatabase) {
+    private func fetch(
+        _ row: ZoneTable.Row, isCounting: Bool, isStaging: Bool, _ database: SyncDatabase
+    ) async throws -> ImportPage {
+        var page = try await database.page(of: row, isCounting: isCounting)
+        // A new device knows none of them: their rows are made while the page before is written.
+        if page.generation != nil, !isStaging { page.newObjects = NewObjects(page.records, mapping: file.mapping) }
+        return page
+    }
+
+    /// Starts the request for the next page; as it arrives, the one for the page behind it.
+    private func prefetch(isStaging: Bool, _ database: SyncDatabase) {
         sync.state.withLock { state in
-            guard !state.tasks.isStopped else { return }
-            let isCounting = state.importer.remaining.isDue(row.zone.number)
-            let page = Task(executorPreference: sync.environment.executor) { try await database.page(of: row, isCounting: isCounting) }
-            state.importer.prefetched = PrefetchedPage(
-                zone: row.zone, token: token, isFullFetch: row.isFullFetch, isCounting: isCounting, page: page)
+            guard !state.tasks.isStopped, let row = state.importer.prefetched.toRequest else { return }
+            let isCounting = !state.importer.prefetched.isCounting && state.importer.remaining.isDue(row.zone.number)
+            let series = state.importer.prefetched.series
+            let page = Task(executorPreference: sync.environment.executor) {
+                let page = try await fetch(row, isCounting: isCounting, isStaging: isStaging, database)
+                sync.state.withLock { $0.importer.prefetched.arrived(page, row, in: series) }
+                prefetch(isStaging: isStaging, database)
+                return page
+            }
+            state.importer.prefetched.append(
+                PrefetchedPage(zone: row.zone, token: row.token, isFullFetch: row.isFullFetch, isCounting: isCounting, page: page))
         }
     }
 

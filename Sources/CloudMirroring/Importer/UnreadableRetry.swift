@@ -28,7 +28,7 @@ struct UnreadableRetry: Sendable {
     func fetch(_ due: [MirrorFile.UnreadableRecords], _ database: SyncDatabase) async throws {
         for records in due {
             let zone = records.row.zone
-            // Missing records were deleted: a page says so.
+            // Missing records were deleted, which a page shows.
             let found = try await database.lookUp(records.names, in: zone.id).records
             guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
                 let token = row.token

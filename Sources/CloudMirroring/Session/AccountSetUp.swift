@@ -81,11 +81,10 @@ struct AccountSetUp: Sendable {
         sync.mergeDeletions(of: removed)
         try await events.nameAccountChange()
         // Fetched pages are the other user's.
-        let prefetched = sync.state.withLock { state in
+        sync.state.withLock { state in
             state.importer.chains.removeAll()
-            return state.importer.prefetched.take()
+            state.importer.prefetched.drop()
         }
-        prefetched?.page.cancel()
         return true
     }
 

@@ -97,20 +97,20 @@ final class StoreSync: Sendable {
     func cancel() {
         eventSink.finish()
         waiters.close()
-        state.withLock { $0.importer.prefetched }?.page.cancel()
         state.withLock { $0.exporter.pipelined }?.response.cancel()
-        let tasks = state.withLock { state in
+        let (tasks, prefetched) = state.withLock { state in
             state.tasks.isStopped = true
-            return state.tasks.all
+            return (state.tasks.all, state.importer.prefetched.pages)
         }
         for task in tasks { task.cancel() }
+        for page in prefetched { page.page.cancel() }
     }
 
     /// Ends the loop and returns once no task of it touches the store any more.
     func stop() async {
         cancel()
         for task in state.withLock({ $0.tasks.all }) { await task.value }
-        _ = await state.withLock { $0.importer.prefetched.take() }?.page.result
+        for page in state.withLock({ $0.importer.prefetched.pages }) { _ = await page.page.result }
         await Exporter(sync: self).abandonPipelinedRequest()
     }
 

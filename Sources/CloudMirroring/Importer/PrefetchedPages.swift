@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import MirroringCore
+
+/// A request for a page behind those that the importer has taken.
+struct PrefetchedPage: Sendable {
+    let zone: MirrorZone
+    /// The token that the page follows.
+    let token: String?
+    let isFullFetch: Bool
+    let isCounting: Bool
+    let page: Task<ImportPage, any Error>
+
+    func isPage(of row: ZoneTable.Row) -> Bool { zone == row.zone && token == row.token && isFullFetch == row.isFullFetch }
+}
+
+/// The pages of one zone that are fetched while the ones before them are staged or applied, in order.
+///
+///     taken ── page ── page ── next
+///              └ in flight or arrived
+///
+/// A page has the token that the one behind it follows: at most the last page is in flight.
+struct PrefetchedPages: Sendable {
+    /// Pages that arrived or are in flight. With one, decoding waits whenever the file takes longer for a page than usual, as at a checkpoint.
+    private static let countMax = 2
+
+    private(set) var pages: [PrefetchedPage] = []
+    /// The zone as of the page that is to be fetched next; nil if that is not known, or if there is none.
+    private var next: ZoneTable.Row?
+    /// Distinguishes the series of pages: one that was dropped is not continued.
+    private(set) var series = 0
+
+    /// Removes and returns the page that follows a zone's state, if it is the first one. Otherwise drops all pages.
+    mutating func take(_ row: ZoneTable.Row) -> PrefetchedPage? {
+        if let first = pages.first, first.isPage(of: row) { return pages.removeFirst() }
+        drop()
+        return nil
+    }
+
+    /// Starts a series behind a page that was not prefetched.
+    mutating func begin(at row: ZoneTable.Row) {
+        drop()
+        next = row
+    }
+
+    /// The zone to request the next page of; nil if that is not known, or if there is no room.
+    var toRequest: ZoneTable.Row? { pages.count < Self.countMax ? next : nil }
+
+    var isCounting: Bool { pages.contains { $0.isCounting } }
+
+    /// Appends the page of ``toRequest``.
+    mutating func append(_ page: PrefetchedPage) {
+        pages.append(page)
+        next = nil
+    }
+
+    /// Notes the end of the page that follows a zone's state.
+    mutating func arrived(_ page: ImportPage, _ row: ZoneTable.Row, in series: Int) {
+        guard series == self.series else { return }
+        next = page.moreComing ? row.following(page) : nil
+    }
+
+    /// Cancels all requests.
+    mutating func drop() {
+        for page in pages { page.page.cancel() }
+        pages = []
+        next = nil
+        series += 1
+    }
+}
+
+extension ZoneTable.Row {
+    /// The row as it is behind a page.
+    func following(_ page: ImportPage) -> ZoneTable.Row {
+        var row = self
+        row.token = page.token
+        return row
+    }
+}

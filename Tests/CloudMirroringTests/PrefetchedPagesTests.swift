@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import MirroringCore
+import Testing
+
+@testable import CloudMirroring
+
+/// Which page is requested next, while pages in flight arrive and are taken.
+struct PrefetchedPagesTests {
+    private var pages = PrefetchedPages()
+
+    private func zone(_ token: String?) -> ZoneTable.Row {
+        ZoneTable.Row(
+            zone: MirrorZone(number: MirrorZone.home, id: ZoneID(zoneName: "home")), token: token, exportedToken: nil, generation: 1,
+            isFullFetch: true, needsFetch: false, receives: false, share: nil, shareGeneration: 0)
+    }
+
+    private func page(_ token: String, moreComing: Bool = true) -> ImportPage {
+        ImportPage(records: [], deletions: [], askedWith: nil, token: token, moreComing: moreComing)
+    }
+
+    /// Requests the next page, as the importer does.
+    ///
+    /// - Returns: The token that it follows; nil if nothing is to be requested.
+    private mutating func request() -> String? {
+        guard let row = pages.toRequest else { return nil }
+        pages.append(
+            PrefetchedPage(
+                zone: row.zone, token: row.token, isFullFetch: row.isFullFetch, isCounting: false, page: Task { throw CancellationError() })
+        )
+        return row.token
+    }
+
+    private mutating func arrives(_ token: String, after previous: String, moreComing: Bool = true) {
+        pages.arrived(page(token, moreComing: moreComing), zone(previous), in: pages.series)
+    }
+
+    @Test mutating func nothingIsRequestedBeforeTheFirstPage() {
+        #expect(request() == nil)
+        pages.begin(at: zone("1"))
+        #expect(request() == "1")
+        #expect(request() == nil, "where the page in flight ends is not known")
+    }
+
+    @Test mutating func twoPagesAreRequestedAhead() {
+        pages.begin(at: zone("1"))
+        #expect(request() == "1")
+        arrives("2", after: "1")
+        #expect(request() == "2")
+        arrives("3", after: "2")
+        #expect(request() == nil, "two pages wait")
+        #expect(pages.take(zone("1"))?.token == "1")
+        #expect(request() == "3")
+    }
+
+    @Test mutating func nothingIsRequestedBehindTheLastPage() {
+        pages.begin(at: zone("1"))
+        #expect(request() == "1")
+        arrives("2", after: "1", moreComing: false)
+        #expect(request() == nil)
+    }
+
+    /// The importer took a smaller page than the one that the requests follow.
+    @Test mutating func pagesOfAnotherStateAreDropped() async {
+        pages.begin(at: zone("1"))
+        #expect(request() == "1")
+        let dropped = pages.series, task = pages.pages[0].page
+        #expect(pages.take(zone("0")) == nil)
+        #expect(task.isCancelled)
+        #expect(pages.pages.isEmpty)
+        pages.begin(at: zone("0"))
+        pages.arrived(page("2"), zone("1"), in: dropped)
+        #expect(request() == "0", "a page of a dropped series continues nothing")
+        var later = zone("0")
+        later.isFullFetch = false
+        #expect(pages.take(later) == nil)
+    }
+}
