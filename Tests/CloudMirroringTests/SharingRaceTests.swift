@@ -9,6 +9,7 @@ import CoreData
 import Foundation
 import ObjectGraph
 import SQLiteStore
+import Synchronization
 import TestBasics
 import Testing
 
@@ -121,6 +122,38 @@ import Testing
             #expect(try !device.dump.contains("Diary"))
             #expect(try device.dump.contains("Trip"))
         }
+    }
+
+    /// Until the source record is deleted, a device that fetches the home zone from its beginning would show the object again.
+    @Test func theSourceRecordOfADeletedObjectIsDeletedFirst() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: faults))
+        try await all.plan()
+        let name = try #require(all.mia.container.recordID(for: try all.mia.postID("Trip"))?.recordName)
+        let mia = all.mia, isDeleted = Mutex(false)
+        // The user deletes the trip before the device receives the response to its relocation.
+        let deletion = Faults.Fault.answer { body in
+            let isRelocation = body.firstRange(of: Array(name.utf8)) != nil
+            if isRelocation,
+                !isDeleted.withLock({ wasDeleted in
+                    defer { wasDeleted = true }; return wasDeleted
+                })
+            {
+                try mia.edit { $0.delete(try #require(try $0.post(titled: "Trip"))) }
+            }
+            return body
+        }
+        faults.plan("records/modify", deletion, deletion, deletion)
+        let share = try await all.mia.share("Trip")
+        try await all.sync()
+        #expect(isDeleted.withLock { $0 })
+        let deletions = faults.bodies.compactMap { try? ModifyRecordsRequest(json: $0) }.filter { request in
+            request.operations.contains { $0.record.recordName == name && [.delete, .forceDelete].contains($0.kind) }
+        }
+        #expect(deletions.map(\.zoneID.zoneName) == ["com.apple.coredata.cloudkit.zone", share.recordID.zoneID.zoneName])
+        for device in [all.mia, all.phone] { #expect(try !device.dump.contains("Trip")) }
     }
 
     /// The device that shared it may never delete the source record, from which the object would return.

@@ -140,7 +140,8 @@ extension SyncMetadataReader {
         return name
     }
 
-    /// Returns the records to be sent next. A relocated record is deleted once its destination record has arrived on the server.
+    /// Returns the records to be sent next. A relocated record is deleted once its destination record has arrived on the server, and an object
+    /// that was deleted since keeps its destination record until then: a device that fetched the source record alone would show it again.
     ///
     /// - Parameter names: Names of records that are in flight; they are skipped.
     func pendingRecords(limit: Int, passingOver names: Set<String> = []) throws -> [RecordState] {
@@ -157,7 +158,10 @@ extension SyncMetadataReader {
         return try records(
             """
             zone = ? AND \(queue) \(isDelayed) AND (isRelocated = 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
-            WHERE m.entity = TARN_RECORD.entity AND m.pk = TARN_RECORD.pk AND m.isRelocated = 0 AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
+            WHERE m.entity = TARN_RECORD.entity AND m.pk = TARN_RECORD.pk AND m.isRelocated = 0 AND m.tag IS NULL)) \
+            AND (isRelocated = 1 OR stage <> \(MirrorStage.needsDelete.rawValue) OR tag IS NULL OR NOT EXISTS (SELECT 1 FROM TARN_RECORD o \
+            WHERE o.entity = TARN_RECORD.entity AND o.pk = TARN_RECORD.pk AND o.isRelocated = 1 AND o.tag IS NOT NULL \
+            AND +o.stage = \(MirrorStage.needsDelete.rawValue) AND +o.failure IS NULL)) ORDER BY mark, rowid LIMIT ?
             """, [.int(zone), .int(Int64(limit + names.count))], passingOver: names)
     }
 
