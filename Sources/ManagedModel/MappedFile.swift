@@ -10,13 +10,22 @@ package enum MappedFile {
     /// Bytes read before memory is returned to the system.
     package static let pieceBytes = 1 << 20
 
-    /// Start addresses of the mappings, with their lengths.
-    private static let mappings = Mutex<[UInt: Int]>([:])
+    private struct Mapping {
+        var length: Int
+        /// The path of a file that is never changed; nil for other files.
+        var path: String?
+        var device: dev_t
+        var inode: ino_t
+    }
+
+    /// The mappings by their start addresses.
+    private static let mappings = Mutex<[UInt: Mapping]>([:])
 
     /// Maps a file, which must not be truncated. Stays readable when the file is removed.
     ///
+    /// - Parameter isImmutable: Whether the file is never changed, so that ``link(_:to:)`` may give it another name.
     /// - Returns: nil for an unreadable file.
-    package static func contents(of url: URL) -> Data? {
+    package static func contents(of url: URL, isImmutable: Bool = false) -> Data? {
         let file = open(url.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
@@ -25,7 +34,8 @@ package enum MappedFile {
         if count == 0 { return Data() }
         // The number of mappings per process is limited.
         guard let start = mmap(nil, count, PROT_READ, MAP_PRIVATE, file, 0), start != MAP_FAILED else { return try? Data(contentsOf: url) }
-        mappings.withLock { $0[UInt(bitPattern: start)] = count }
+        let mapping = Mapping(length: count, path: isImmutable ? url.path : nil, device: status.st_dev, inode: status.st_ino)
+        mappings.withLock { $0[UInt(bitPattern: start)] = mapping }
         return Data(
             bytesNoCopy: start, count: count,
             deallocator: .custom { start, count in
@@ -33,6 +43,22 @@ package enum MappedFile {
                 _ = mappings.withLock { $0.removeValue(forKey: UInt(bitPattern: start)) }
                 munmap(start, count)
             })
+    }
+
+    /// Gives the immutable file that a value is the whole content of another name, which costs no copy.
+    ///
+    /// - Returns: `false` if the value has no such file, or if the file system has no room for the name or is another one. There is no file at
+    ///   `path` then.
+    package static func link(_ data: Data, to path: String) -> Bool {
+        let start = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        guard let mapping = mappings.withLock({ $0[start] }), mapping.length == data.count, let source = mapping.path,
+            Foundation.link(source, path) == 0
+        else { return false }
+        // The path may be that of another file by now.
+        var status = stat()
+        if stat(path, &status) == 0, status.st_dev == mapping.device, status.st_ino == mapping.inode { return true }
+        unlink(path)
+        return false
     }
 
     /// Passes bytes in order, in pieces of equal length except for the last. Pieces of a mapped file are returned to the
@@ -55,7 +81,7 @@ package enum MappedFile {
     private static func isMapping(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let start = UInt(bitPattern: bytes.baseAddress)
         return mappings.withLock { mappings in
-            mappings.contains { $0.key <= start && start + UInt(bytes.count) <= $0.key + UInt($0.value) }
+            mappings.contains { $0.key <= start && start + UInt(bytes.count) <= $0.key + UInt($0.value.length) }
         }
     }
 

@@ -7,6 +7,7 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import ManagedModel
 import ObjectGraph
 import SQLiteStore
 import Synchronization
@@ -161,6 +162,7 @@ import Testing
         #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
         #expect(first.all.allSatisfy { $0 == "0" })
         try await phone.kill()
+        #expect(Self.stagedFiles(of: phone.file).count == 4)
         let before = transport.log.count
         let downloads = transport.log.count { $0 == "asset" }
         phone = try Device("phone", transport, file: phone.file, configure: stage(0))
@@ -181,6 +183,69 @@ import Testing
             return count
         }
         #expect(staged == 0)
+        #expect(Self.stagedFiles(of: phone.file).isEmpty)
+    }
+
+    private static func stagedFolder(of file: URL) -> URL {
+        SQLiteStore.supportFolder(of: file).appendingPathComponent("_STAGED_ASSETS")
+    }
+
+    private static func stagedFiles(of file: URL) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: stagedFolder(of: file).path)) ?? []
+    }
+
+    /// A process may end between its commit and the removal of files, or a file may be lost with a disk's cache.
+    @Test func stagedFilesAndPagesMayDiffer() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            for number in 0..<4 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: 1_500_000)]) }
+            for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let faults = Faults(transport)
+        var phone = try Device("phone", transport, over: faults, configure: stage(0))
+        for request in 1...60 {
+            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
+        }
+        try await phone.until { $0.activity == .offline }
+        try await phone.kill()
+        let folder = Self.stagedFolder(of: phone.file)
+        let files = Self.stagedFiles(of: phone.file)
+        #expect(files.count == 4)
+        try FileManager.default.removeItem(at: folder.appendingPathComponent(try #require(files.first)))
+        try Data("of a zone that is gone".utf8).write(to: folder.appendingPathComponent("7-ab"))
+        phone = try Device("phone", transport, file: phone.file, configure: stage(0))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
+        #expect(transport.log.count { $0 == "asset" } == 5, "one is downloaded again")
+        #expect(Self.stagedFiles(of: phone.file).isEmpty)
+    }
+
+    /// The value's file is the staged one.
+    @Test func aLargeValueIsNotCopied() async throws {
+        var model = Posts.model
+        for (index, entity) in model.entities.enumerated() where entity.name == "ImageData" {
+            model.entities[index].attributes[0].allowsExternalBinaryDataStorage = true
+        }
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model)
+        try tablet.edit { context in
+            // Of the same content, and so of the same asset.
+            for _ in 0..<2 { context.insert("ImageData", ["data": Data(repeating: 7, count: 1_500_000)]) }
+            for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: model, configure: stage(0))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
+        let values = SQLiteStore.supportFolder(of: phone.file).appendingPathComponent("_EXTERNAL_DATA")
+        let inodes = try FileManager.default.contentsOfDirectory(atPath: values.path).map { name in
+            try FileManager.default.attributesOfItem(atPath: values.appendingPathComponent(name).path)[.systemFileNumber] as? Int
+        }
+        #expect(inodes.count == 2)
+        #expect(Set(inodes).count == 1)
     }
 
     /// Changes with an expired token are fetched from the beginning, and shown once they are complete.

@@ -47,6 +47,45 @@ import Testing
 
     private func check(_ url: URL) throws -> [StoreViolation.Rule] { try StoreCheck.run(on: url).violations.map(\.rule) }
 
+    /// - Parameter change: Changes file or value between mapping and writing.
+    /// - Returns: Whether the value's file is the one that was mapped.
+    private func isLinked(isImmutable: Bool = true, _ change: (URL, Data) throws -> Data = { $1 }) throws -> Bool {
+        func number(_ path: String) throws -> Int? { try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int }
+        return try Library.withFolder { folder in
+            let source = folder.appending(path: "source")
+            try Self.bytes(Self.large).write(to: source)
+            let mapped = try #require(MappedFile.contents(of: source, isImmutable: isImmutable))
+            // Keeps the number from being that of a new file.
+            let (before, other) = (try number(source.path), folder.appending(path: "other"))
+            try FileManager.default.linkItem(at: source, to: other)
+            let value = try change(source, mapped)
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url, model: Self.model())
+            let key = try store.insert(Self.model(), "Book", ["cover": .data(value)])
+            try? FileManager.default.removeItem(at: source)
+            #expect(try cover(store, key) == .data(value))
+            let name = try #require(files(url).first)
+            return try number(SQLiteStore.supportFolder(of: url).appending(path: "_EXTERNAL_DATA/\(name)").path) == before
+        }
+    }
+
+    @Test func onlyAnImmutableFileIsLinked() throws {
+        #expect(try isLinked())
+        #expect(try !isLinked(isImmutable: false))
+        #expect(try !isLinked { $1.dropLast() + [1] }, "another value")
+        #expect(
+            try !isLinked { source, value in
+                try FileManager.default.removeItem(at: source)
+                return value
+            }, "the file is gone")
+        #expect(
+            try !isLinked { source, value in
+                try FileManager.default.removeItem(at: source)
+                try Self.bytes(Self.large, 9).write(to: source)
+                return value
+            }, "another file has its path")
+    }
+
     @Test(arguments: [0, 1, 37, 38, 128 * 1024, 128 * 1024 + 1, 1_000_000]) func sizeDecidesWhetherAValueIsExternal(_ size: Int) throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")

@@ -47,8 +47,13 @@ struct PageReader: Sendable {
             needed = try await assetsNeeded(by: page, of: chain)
             guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
             let smaller = try await database.page(of: next, recordsMax: count)
-            sync.state.withLock { [page] in $0.importer.remaining.giveBack(page.changeCount - smaller.changeCount) }
+            sync.state.withLock { [page, next] state in
+                state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
+                // Those in flight follow the larger page.
+                state.importer.prefetched.begin(at: next.following(smaller))
+            }
             page = smaller
+            prefetch(isStaging: chain.stagedCount > 0, database)
         }
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)

@@ -11,7 +11,8 @@ import SQLiteStore
 /// pages wait here until the last one has arrived, also if the process ends in between, and one transaction applies them all.
 ///
 ///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, the body as `changes/zone` has it
-///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes
+///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes, of stores in memory and below
+///                                         ``StagedAssetFiles/bytesMin``; others are files
 enum StagedPageTable {
     static let statements = [
         """
@@ -58,6 +59,12 @@ enum StagedPageTable {
             summary = total
         }
         return summary
+    }
+
+    static func hasPages(of zone: Int64, _ reader: StoreReader) throws -> Bool {
+        var exists = false
+        try reader.query("SELECT 1 FROM TARN_STAGEDPAGE WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in exists = true }
+        return exists
     }
 
     static func append(_ page: Page, number: Int64, zone: Int64, _ writer: StoreWriter) throws {

@@ -148,6 +148,7 @@ extension MirrorFile {
     private func forgetServer(_ writer: StoreWriter) throws {
         try OutboxTable.removeAll(writer)
         try StagedPageTable.removeAll(writer)
+        stagedFiles?.removeAll()
         let keys: [StateTable.Key] = [
             .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .isZoneHistoryLost,
             .isHomeHistoryLost, .homeDeletion, .permissions, .accountAnswer,

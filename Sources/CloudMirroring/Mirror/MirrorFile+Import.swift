@@ -41,7 +41,7 @@ extension MirrorFile {
     func apply(_ chain: ImportChain, withholding names: Set<String> = [], ending: EventTable.Row?) throws -> Committed<ChainOutcome> {
         let number = chain.zone.number
         do {
-            return try write { writer, related in
+            let applied: Committed<ChainOutcome> = try write { writer, related in
                 writer.joinHistory()
                 // First the changes of this device, so that the sync metadata say of every object whether it has a row.
                 try scan(writer, &related)
@@ -68,6 +68,8 @@ extension MirrorFile {
                     records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare,
                     unreadable: try unreadable(in: chain.zone, writer).filter { !quarantined.contains($0) })
             }
+            if case .applied = applied.value, chain.stagedCount > 0 { stagedFiles?.remove(number) }
+            return applied
         } catch let error as AssetsLacking {
             return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))
         }
@@ -149,7 +151,7 @@ extension MirrorFile {
 
     private func content(of asset: AssetValue, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
         if let content = chain.assets[asset.withoutAddress] { return content }
-        return chain.stagedCount == 0 ? nil : try StagedPageTable.content(of: asset, zone: chain.zone.number, reader)
+        return chain.stagedCount == 0 ? nil : try stagedContent(of: asset, in: chain.zone, reader)
     }
 
     func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {

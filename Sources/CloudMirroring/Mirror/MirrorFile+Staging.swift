@@ -11,6 +11,15 @@ import Synchronization
 // Pages of an import that is too large for memory until its last page arrives.
 
 extension MirrorFile {
+    /// nil for a store in memory.
+    var stagedFiles: StagedAssetFiles? { StagedAssetFiles(store) }
+
+    /// Removes files of zones without staged pages, which an earlier process left behind.
+    func removeUnneededFiles(_ reader: StoreReader) throws {
+        guard let files = stagedFiles else { return }
+        for zone in files.zones where try !StagedPageTable.hasPages(of: zone, reader) { files.remove(zone) }
+    }
+
     /// Returns the pages of a zone that an earlier process staged; nil if they don't follow the zone's token.
     func stagedChain(of row: ZoneTable.Row) throws -> ImportChain? {
         guard let staged = try store.read({ try StagedPageTable.summary(row.zone.number, $0) }) else { return nil }
@@ -25,26 +34,45 @@ extension MirrorFile {
     /// - Returns: false if the chain doesn't follow the zone's token any more.
     func stage(_ chain: ImportChain) throws -> Bool {
         let pages = chain.pages.map { $0.staged(in: chain.zone) }
+        let files = stagedFiles
+        if chain.stagedCount == 0 { files?.remove(chain.zone.number) }
+        // Where a file cannot be written, the table is tried, and has the error.
+        let contents = chain.assets.filter { asset, content in
+            guard let files, content.count >= StagedAssetFiles.bytesMin else { return true }
+            do { try files.add(content, of: asset, zone: chain.zone.number) } catch { return true }
+            return false
+        }
         return try store.write { writer in
             guard let row = try ZoneTable.row(chain.zone.number, writer), chain.follows(row) else { return false }
             if chain.stagedCount == 0 { try StagedPageTable.remove(chain.zone.number, writer) }
             for (index, page) in pages.enumerated() {
                 try StagedPageTable.append(page, number: chain.stagedCount + Int64(index), zone: chain.zone.number, writer)
             }
-            for (asset, content) in chain.assets { try StagedPageTable.append(content, of: asset, zone: chain.zone.number, writer) }
+            for (asset, content) in contents { try StagedPageTable.append(content, of: asset, zone: chain.zone.number, writer) }
             return true
         }
     }
 
-    func unstage(_ zone: MirrorZone) throws { try store.write { try StagedPageTable.remove(zone.number, $0) } }
+    func unstage(_ zone: MirrorZone) throws {
+        try store.write { try StagedPageTable.remove(zone.number, $0) }
+        stagedFiles?.remove(zone.number)
+    }
+
+    /// Returns the content of a staged asset; nil if it is not staged.
+    func stagedContent(of asset: AssetValue, in zone: MirrorZone, _ reader: StoreReader) throws -> Data? {
+        try stagedFiles?.content(of: asset, zone: zone.number) ?? StagedPageTable.content(of: asset, zone: zone.number, reader)
+    }
 
     /// Returns the assets of a page with contents that are neither in memory nor staged.
     func assetsNeeded(by page: ImportPage, of chain: ImportChain) throws -> [ImportNeeds.AssetNeed] {
-        try store.read { reader in
+        let files = stagedFiles
+        return try store.read { reader in
             let (loaded, details) = try load(page, chain.zone, reader)
             return try loaded.missing(details).filter { need in
                 if chain.assets[need.asset.withoutAddress] != nil { return false }
-                return try chain.stagedCount == 0 || !StagedPageTable.isStaged(need.asset, zone: chain.zone.number, reader)
+                if chain.stagedCount == 0 { return true }
+                if files?.contains(need.asset, zone: chain.zone.number) == true { return false }
+                return try !StagedPageTable.isStaged(need.asset, zone: chain.zone.number, reader)
             }
         }
     }

@@ -44,6 +44,7 @@ extension MirrorFile {
         let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
         let metadata = self.writer(writer, zone: zone.number)
         try scan(writer, &related)
+        stagedFiles?.remove(zone.number)
         if removal.marksEverythingUnsent {
             try noteCreationsInDoubt(writer)
             try disownRecordsOfParticipants(in: zone.number, writer)

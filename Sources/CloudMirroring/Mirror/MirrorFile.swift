@@ -65,6 +65,7 @@ struct MirrorFile: Sendable {
     func open() throws -> Memory {
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
+            try removeUnneededFiles(writer)
             if let known = try StateTable.text(.container, writer), known != containerIdentifier {
                 throw CloudFailure(
                     .badContainer,

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Crypto
+import Foundation
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+import SystemSupport
+
+/// The contents of staged assets that are too large for the database: one file each, in a folder of the store.
+///
+/// A file is complete under its name, and never changed: a large value of the store gets it by a link, without a copy. Files and staged
+/// pages have no common transaction. An asset whose file is missing is downloaded again, and a file without a page is removed.
+struct StagedAssetFiles: Sendable {
+    /// The size from which a content is a file: smaller ones are values in rows, too.
+    static let bytesMin = 128 * 1024
+
+    private let folder: URL
+
+    /// - Returns: nil for a store in memory.
+    init?(_ store: SQLiteStore) {
+        guard let url = store.url else { return nil }
+        folder = SQLiteStore.supportFolder(of: url).appendingPathComponent("_STAGED_ASSETS", isDirectory: true)
+    }
+
+    /// Names do not contain the checksum, which is a text of the server's.
+    private func url(_ asset: AssetValue, _ zone: Int64) -> URL {
+        let name = Hex.text(SHA256.hash(data: Data("\(asset.size) \(asset.fileChecksum)".utf8)))
+        return folder.appendingPathComponent("\(zone)-\(name)")
+    }
+
+    /// - Throws: `POSIXError`; the content is not staged then.
+    func add(_ content: Data, of asset: AssetValue, zone: Int64) throws {
+        let file = url(asset, zone)
+        if FileManager.default.fileExists(atPath: file.path) { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let draft = file.path + "-new"
+        unlink(draft)
+        try DurableFile.create(draft, permissions: 0o600) { descriptor in
+            try MappedFile.forEachPiece(of: content) { try DurableFile.write($0, to: descriptor) }
+        }
+        try DurableFile.check(rename(draft, file.path))
+    }
+
+    /// - Returns: nil if the content is not staged in a file.
+    func content(of asset: AssetValue, zone: Int64) -> Data? {
+        MappedFile.contents(of: url(asset, zone), isImmutable: true)
+    }
+
+    func contains(_ asset: AssetValue, zone: Int64) -> Bool { FileManager.default.fileExists(atPath: url(asset, zone).path) }
+
+    /// The numbers of the zones with files.
+    var zones: Set<Int64> { Set(names.map(\.zone)) }
+
+    func remove(_ zone: Int64) {
+        for name in names where name.zone == zone { unlink(folder.appendingPathComponent(name.file).path) }
+    }
+
+    func removeAll() { try? FileManager.default.removeItem(at: folder) }
+
+    private var names: [(file: String, zone: Int64)] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return files.compactMap { file in file.split(separator: "-").first.flatMap { Int64($0) }.map { (file, $0) } }
+    }
+}
