@@ -29,12 +29,13 @@ import Testing
 
         func send(
             _ operations: [RecordOperation], _ part: Int, of parts: Int, id: String = "one", isAtomic: Bool = true, key: String? = nil,
-            count: Int
+            count: Int, asking capabilities: Set<Capability> = []
         ) async throws -> ModifyRecordsResponse {
             var request = ModifyRecordsRequest(operations: operations, zoneID: SaveGroupTests.zone, atomic: false, desiredKeys: [])
             request.saveGroup = SaveGroup(id: id, part: part, parts: parts, isAtomic: isAtomic)
             return try await client.modifyRecords(
-                encoded: request.encoded(), operationCount: operations.count, groupCount: count, idempotencyKey: key ?? "\(id)-\(part)")
+                encoded: request.encoded(), operationCount: operations.count, groupCount: count, idempotencyKey: key ?? "\(id)-\(part)",
+                asking: capabilities)
         }
 
         /// Names of the records that another device reads, in order of change.
@@ -71,6 +72,28 @@ import Testing
         #expect(try await fixture.send(Self.create("a"), 0, of: 3, count: 3).saveGroup == .staged)
         #expect(try await fixture.send(Self.create("c"), 2, of: 3, count: 3).saveGroup == .saved)
         #expect(try await fixture.names() == ["a", "b", "c"])
+        try fixture.cloud.discard()
+    }
+
+    /// A device that relies on a refusal must notice a restore of the server to an earlier state.
+    @Test func aRejectedGroupHasTheTokenThatItsRefusalsFollowFrom() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(Self.create("taken"), 0, of: 1, id: "first", count: 1)
+        let lost = RecordOperation(.delete, Record(recordName: "gone", recordType: "Plant", recordChangeTag: "1"))
+        func changes(after token: String) async throws -> [String] {
+            let answer = try await fixture.client.zoneChanges(
+                ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Self.zone, syncToken: token)]))
+            guard case .changes(let changes)? = answer.zones.first else { throw CKError(.internalError, "changes of the zone") }
+            return changes.records.map(\.recordName)
+        }
+        let answer = try await fixture.send(
+            Self.create("a") + [lost] + Self.create("taken"), 0, of: 1, id: "two", count: 3, asking: [.lostHistory])
+        #expect(answer.saveGroup == .refused)
+        let token = try #require(answer.syncToken)
+        #expect(try await changes(after: token) == [])
+        _ = try await fixture.send(Self.create("b"), 0, of: 1, id: "three", count: 1)
+        #expect(try await changes(after: token) == ["b"])
+        #expect(try await fixture.send(Self.create("taken"), 0, of: 1, id: "four", count: 1).syncToken == nil, "it is not asked for")
         try fixture.cloud.discard()
     }
 

@@ -98,7 +98,8 @@ extension Engine {
     package func modifyRecords(
         _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
-        try check(group, last, in: try liveZone(last.zoneID, in: unit, call), call)
+        let zone = try liveZone(last.zoneID, in: unit, call)
+        try check(group, last, in: zone, call)
         let key = call.key(of: group)
         if group.parts > 1 {
             let staged = Set(try unit.stagedSizes(of: key).map(\.part))
@@ -131,6 +132,11 @@ extension Engine {
         if group.isAtomic, !failures.isEmpty {
             var response = ModifyRecordsResponse.of(.refused)
             response.results = failures
+            // The caller learns of deletions by refusals, which a restored server may lack.
+            if call.capabilities.contains(.lostHistory), call.partition.scope == .private, !zone.isDefault {
+                let state = try unit.state()
+                response.syncToken = token(of: zone, state, try unit.origin(of: state), try call.feed(of: zone, in: unit))
+            }
             throw SaveGroupRefused(response: response)
         }
         if group.parts > 1 { try unit.removeStaged(key) }

@@ -83,7 +83,7 @@ package enum RecordResult: Hashable, Sendable {
 package struct ModifyRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
     /// The present token of the zone's change feed, if the address has `getCurrentSyncToken=true`, or the request asks for
-    /// ``Capability/lostHistory`` and there is no ``nextSyncToken``.
+    /// ``Capability/lostHistory`` and there is no ``nextSyncToken``. With a rejected group the one from before the group.
     package var syncToken: String?
     /// The token after the request, if the request has the token before it and no other change lies in between.
     package var nextSyncToken: String?
