@@ -56,7 +56,7 @@ package enum MappedFile {
         else { return false }
         // The path may be that of another file by now.
         var status = stat()
-        if stat(path, &status) == 0, status.st_dev == mapping.device, status.st_ino == mapping.inode { return true }
+        if lstat(path, &status) == 0, status.st_dev == mapping.device, status.st_ino == mapping.inode { return true }
         unlink(path)
         return false
     }

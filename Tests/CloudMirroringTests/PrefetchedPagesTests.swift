@@ -34,7 +34,8 @@ struct PrefetchedPagesTests {
     }
 
     private mutating func arrives(_ token: String, after previous: String, moreComing: Bool = true) {
-        pages.arrived(page(token, moreComing: moreComing), zone(previous), in: pages.series)
+        let isCurrent = pages.arrived(page(token, moreComing: moreComing), zone(previous), in: pages.series)
+        #expect(isCurrent)
     }
 
     @Test mutating func nothingIsRequestedBeforeTheFirstPage() {
@@ -71,7 +72,8 @@ struct PrefetchedPagesTests {
         #expect(task.isCancelled)
         #expect(pages.pages.isEmpty)
         pages.begin(at: zone("0"))
-        pages.arrived(page("2"), zone("1"), in: dropped)
+        let isCurrent = pages.arrived(page("2"), zone("1"), in: dropped)
+        #expect(!isCurrent)
         #expect(request() == "0", "a page of a dropped series continues nothing")
         var later = zone("0")
         later.isFullFetch = false

@@ -50,7 +50,8 @@ struct PageReader: Sendable {
             sync.state.withLock { [page, next] state in
                 state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
                 // Those in flight follow the larger page.
-                state.importer.prefetched.begin(at: next.following(smaller))
+                state.importer.prefetched.drop()
+                if smaller.moreComing { state.importer.prefetched.begin(at: next.following(smaller)) }
             }
             page = smaller
             prefetch(isStaging: chain.stagedCount > 0, database)
@@ -62,6 +63,7 @@ struct PageReader: Sendable {
         if page.moreComing, chain.stagedCount > 0 || chain.bytes > sync.environment.stagingBytesMax {
             let staged = chain
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
+                try await sync.onQueue { [file] in try file.unstage(row.zone) }
                 sync.state.withLock { state in
                     state.importer.chains[row.zone.number] = nil
                     state.importer.homeRow = nil
@@ -114,8 +116,8 @@ struct PageReader: Sendable {
             let series = state.importer.prefetched.series
             let page = Task(executorPreference: sync.environment.executor) {
                 let page = try await fetch(row, isCounting: isCounting, isStaging: isStaging, database)
-                sync.state.withLock { $0.importer.prefetched.arrived(page, row, in: series) }
-                prefetch(isStaging: isStaging, database)
+                let isCurrent = sync.state.withLock { $0.importer.prefetched.arrived(page, row, in: series) }
+                if isCurrent { prefetch(isStaging: isStaging, database) }
                 return page
             }
             state.importer.prefetched.append(

@@ -56,9 +56,12 @@ struct PrefetchedPages: Sendable {
     }
 
     /// Notes the end of the page that follows a zone's state.
-    mutating func arrived(_ page: ImportPage, _ row: ZoneTable.Row, in series: Int) {
-        guard series == self.series else { return }
+    ///
+    /// - Returns: `false` if the series was dropped.
+    mutating func arrived(_ page: ImportPage, _ row: ZoneTable.Row, in series: Int) -> Bool {
+        guard series == self.series else { return false }
         next = page.moreComing ? row.following(page) : nil
+        return true
     }
 
     /// Cancels all requests.

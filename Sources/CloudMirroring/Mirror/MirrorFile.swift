@@ -65,7 +65,6 @@ struct MirrorFile: Sendable {
     func open() throws -> Memory {
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
-            try removeUnneededFiles(writer)
             if let known = try StateTable.text(.container, writer), known != containerIdentifier {
                 throw CloudFailure(
                     .badContainer,
@@ -88,6 +87,7 @@ struct MirrorFile: Sendable {
                 }
                 try StateTable.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
+            try removeUnneededFiles(writer)
             return Memory(
                 signIn: try signIn(writer), answer: try accountAnswer(writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
                 lastSuccess: try StateTable.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },

@@ -27,7 +27,7 @@ struct ExternalFolder: Sendable {
 
     /// - Returns: nil for a missing file. The bytes stay readable after a concurrent removal.
     func contents(_ name: String) -> Data? {
-        MappedFile.contents(of: URL(fileURLWithPath: path(name)), isImmutable: true)
+        MappedFile.contents(of: URL(fileURLWithPath: path(name)))
     }
 
     /// Creates a file and syncs its bytes; its name is durable after ``syncFolders()``.
@@ -41,7 +41,7 @@ struct ExternalFolder: Sendable {
             throw StoreError(.notPermitted, "the folder for large values cannot be made", detail: url.path)
         }
         let name = UUID().uuidString.uppercased()
-        // Bytes of an immutable file are durable already.
+        // Bytes of a staged file are durable already.
         if MappedFile.link(value, to: path(name)) { return name }
         do {
             try DurableFile.create(path(name), permissions: 0o600) { file in
