@@ -134,8 +134,7 @@ extension Engine {
             response.results = failures
             // The caller learns of deletions by refusals, which a restored server may lack.
             if call.capabilities.contains(.lostHistory), call.partition.scope == .private, !zone.isDefault {
-                let state = try unit.state()
-                response.syncToken = token(of: zone, state, try unit.origin(of: state), try call.feed(of: zone, in: unit))
+                response.syncToken = try token(of: zone, in: unit, call.feed(of: zone, in: unit))
             }
             throw SaveGroupRefused(response: response)
         }

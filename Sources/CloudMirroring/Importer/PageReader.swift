@@ -47,12 +47,14 @@ struct PageReader: Sendable {
             needed = try await assetsNeeded(by: page, of: chain)
             guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
             let smaller = try await database.page(of: next, recordsMax: count)
-            sync.state.withLock { [page, next] state in
+            let dropped = sync.state.withLock { [page, next] state in
                 state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
                 // Those in flight follow the larger page.
-                state.importer.prefetched.drop()
+                let dropped = state.importer.prefetched.drop()
                 if smaller.moreComing { state.importer.prefetched.begin(at: next.following(smaller)) }
+                return dropped
             }
+            for request in dropped { request.cancel() }
             page = smaller
             prefetch(isStaging: chain.stagedCount > 0, database)
         }
@@ -80,7 +82,12 @@ struct PageReader: Sendable {
     ///
     /// - Parameter isStaging: Whether the pages of the zone wait in the file, where they are without ``ImportPage/newObjects``.
     private func page(of row: ZoneTable.Row, isStaging: Bool, _ database: SyncDatabase) async throws -> ImportPage {
-        let (prefetched, isDue) = sync.state.withLock { ($0.importer.prefetched.take(row), $0.importer.remaining.isDue(row.zone.number)) }
+        let (prefetched, dropped, isDue) = sync.state.withLock { state in
+            let prefetched = state.importer.prefetched.take(row)
+            let dropped = prefetched == nil ? state.importer.prefetched.drop() : []
+            return (prefetched, dropped, state.importer.remaining.isDue(row.zone.number))
+        }
+        for request in dropped { request.cancel() }
         let page: ImportPage
         if let prefetched {
             // The page behind it, if that is known by now.

@@ -31,18 +31,14 @@ struct PrefetchedPages: Sendable {
     /// Distinguishes the series of pages: one that was dropped is not continued.
     private(set) var series = 0
 
-    /// Removes and returns the page that follows a zone's state, if it is the first one. Otherwise drops all pages.
+    /// Removes and returns the page that follows a zone's state, if it is the first one.
     mutating func take(_ row: ZoneTable.Row) -> PrefetchedPage? {
-        if let first = pages.first, first.isPage(of: row) { return pages.removeFirst() }
-        drop()
-        return nil
+        guard let first = pages.first, first.isPage(of: row) else { return nil }
+        return pages.removeFirst()
     }
 
-    /// Starts a series behind a page that was not prefetched.
-    mutating func begin(at row: ZoneTable.Row) {
-        drop()
-        next = row
-    }
+    /// Starts a series behind a page that was not prefetched. The earlier one was dropped.
+    mutating func begin(at row: ZoneTable.Row) { next = row }
 
     /// The zone to request the next page of; nil if that is not known, or if there is no room.
     var toRequest: ZoneTable.Row? { pages.count < Self.countMax ? next : nil }
@@ -64,12 +60,12 @@ struct PrefetchedPages: Sendable {
         return true
     }
 
-    /// Cancels all requests.
-    mutating func drop() {
-        for page in pages { page.page.cancel() }
-        pages = []
-        next = nil
-        series += 1
+    /// Forgets all pages.
+    ///
+    /// - Returns: Their requests, which the caller cancels outside the lock of the state.
+    mutating func drop() -> [Task<ImportPage, any Error>] {
+        defer { (pages, next, series) = ([], nil, series + 1) }
+        return pages.map(\.page)
     }
 }
 

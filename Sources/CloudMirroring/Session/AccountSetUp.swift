@@ -81,10 +81,11 @@ struct AccountSetUp: Sendable {
         sync.mergeDeletions(of: removed)
         try await events.nameAccountChange()
         // Fetched pages are the other user's.
-        sync.state.withLock { state in
+        let dropped = sync.state.withLock { state in
             state.importer.chains.removeAll()
-            state.importer.prefetched.drop()
+            return state.importer.prefetched.drop()
         }
+        for request in dropped { request.cancel() }
         return true
     }
 
