@@ -10,6 +10,7 @@ page, and a console message of the kind "error", fail the test; requests to a ki
 
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Error, expect, sync_playwright
@@ -52,6 +53,15 @@ class Stage:
 
     def in_step(self):
         expect(self.verdict).to_have_attribute("data-kind", "inStep")
+
+    @contextmanager
+    def saved_on_ipad(self):
+        """Waits until the server has the save that the body makes on the iPad."""
+        newest = self.page.locator("#journeys .journey").filter(has_text="on the iPad").first
+        before = newest.get_attribute("data-journey") if newest.count() > 0 else ""
+        yield
+        expect(newest).not_to_have_attribute("data-journey", before)
+        expect(newest.locator(".steps")).to_contain_text("commit")
 
     def journal(self):
         """Content to begin with: six posts, and four pictures."""
@@ -125,7 +135,9 @@ class Stage:
         card(self.iphone, "While the iPad was gone").click()
         self.iphone.get_by_label("Title", exact=True).fill("Named on the iPhone")
         card(self.ipad, "While the iPad was gone").click()
-        self.ipad.get_by_label("Title", exact=True).fill("Named on the iPad")
+        # The device that exports second has the conflict: the iPhone.
+        with self.saved_on_ipad():
+            self.ipad.get_by_label("Title", exact=True).fill("Named on the iPad")
         expect(self.iphone.locator("#sync-text")).to_have_text(re.compile(r"Offline · \d+ waiting"))
         expect(self.verdict).to_contain_text("The iPhone has no network.")
         self.press("Restore the network of the iPhone")
