@@ -31,7 +31,7 @@ final class Faults: CloudTransport {
         var refused: (operation: String, needle: [UInt8], fault: Fault)?
     }
 
-    private let transport: InProcessTransport
+    let transport: InProcessTransport
     var needsIdleTimeout: Bool { transport.needsIdleTimeout }
     var credential: String? { transport.credential }
     private let gate: Gate?

@@ -17,10 +17,6 @@ struct PrefetchedPagesTests {
             isFullFetch: true, needsFetch: false, receives: false, share: nil, shareGeneration: 0)
     }
 
-    private func page(_ token: String, moreComing: Bool = true) -> ImportPage {
-        ImportPage(records: [], deletions: [], askedWith: nil, token: token, moreComing: moreComing)
-    }
-
     /// Requests the next page, as the importer does.
     ///
     /// - Returns: The token that it follows; nil if nothing is to be requested.
@@ -33,8 +29,8 @@ struct PrefetchedPagesTests {
         return row.token
     }
 
-    private mutating func arrives(_ token: String, after previous: String, moreComing: Bool = true) {
-        let isCurrent = pages.arrived(page(token, moreComing: moreComing), zone(previous), in: pages.series)
+    private mutating func announce(_ token: String, behind previous: String) {
+        let isCurrent = pages.announce(token, behind: zone(previous), in: pages.series)
         #expect(isCurrent)
     }
 
@@ -48,19 +44,12 @@ struct PrefetchedPagesTests {
     @Test mutating func twoPagesAreRequestedAhead() {
         pages.begin(at: zone("1"))
         #expect(request() == "1")
-        arrives("2", after: "1")
+        announce("2", behind: "1")
         #expect(request() == "2")
-        arrives("3", after: "2")
+        announce("3", behind: "2")
         #expect(request() == nil, "two pages wait")
         #expect(pages.take(zone("1"))?.token == "1")
         #expect(request() == "3")
-    }
-
-    @Test mutating func nothingIsRequestedBehindTheLastPage() {
-        pages.begin(at: zone("1"))
-        #expect(request() == "1")
-        arrives("2", after: "1", moreComing: false)
-        #expect(request() == nil)
     }
 
     /// The importer took a smaller page than the one that the requests follow.
@@ -72,7 +61,7 @@ struct PrefetchedPagesTests {
         #expect(pages.drop().count == 1)
         #expect(pages.pages.isEmpty)
         pages.begin(at: zone("0"))
-        let isCurrent = pages.arrived(page("2"), zone("1"), in: series)
+        let isCurrent = pages.announce("2", behind: zone("1"), in: series)
         #expect(!isCurrent)
         #expect(request() == "0", "a page of a dropped series continues nothing")
         var later = zone("0")

@@ -72,6 +72,14 @@ import Testing
         #expect(try rows(device, "SELECT name FROM TARN_MERGED WHERE isReferenced = 0") == ["merged-idle"])
     }
 
+    @Test(arguments: samples) func stagedPagesHaveTheirNewColumns(sample: String) async throws {
+        let device = try await device(sample)
+        _ = try device.container.syncState(of: try device.read { try #require(try $0.post(titled: "Trip")?.objectID) })
+        #expect(
+            try rows(device, "SELECT name FROM pragma_table_info('TARN_STAGEDPAGE')")
+                == ["zone", "number", "asked", "token", "generation", "deletes", "digest", "body"])
+    }
+
     /// The earlier format had the number of a list in progress below zero.
     @Test(arguments: samples) func listOfZonesIsStillInProgress(sample: String) async throws {
         let device = try await device(sample)

@@ -139,6 +139,39 @@ import Testing
         #expect(deletions == 0)
     }
 
+    /// Pages that were prefetched before a pause lack what was saved during it.
+    @Test func anImportAfterAPauseIsUpToDate() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+
+        let gate = Gate()
+        let faults = Faults(try await cloud.addDevice("phone", of: "mia"), gate: gate)
+        let paused = Mutex<NSPersistentCloudKitContainer?>(nil)
+        let (arrivals, lastPage) = AsyncStream.makeStream(of: Void.self)
+        faults.plan(
+            "changes/zone",
+            .answer { page in
+                paused.withLock { $0?.pauseSyncing() }
+                return page
+            }, .pass,
+            .answer { page in
+                lastPage.yield()
+                return page
+            })
+        let phone = try Device("phone", faults.transport, over: faults)
+        let views = Views(of: phone, Self.count("Post"))
+        paused.withLock { $0 = phone.container }
+        gate.open()
+        for await _ in arrivals { break }
+        try tablet.edit { $0.insert("Post", ["title": "saved during the pause"]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        phone.container.resumeSyncing()
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(views.all == ["101"])
+    }
+
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
     @Test func aKilledImportResumes() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
@@ -162,7 +195,8 @@ import Testing
         #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
         #expect(first.all.allSatisfy { $0 == "0" })
         try await phone.kill()
-        #expect(Self.stagedFiles(of: phone.file).count == 4)
+        #expect(Self.stagedFiles(of: phone.file).count { $0.contains("-page-") } == 5)
+        #expect(Self.stagedFiles(of: phone.file).count == 5 + 4, "and the assets")
         let before = transport.log.count
         let downloads = transport.log.count { $0 == "asset" }
         phone = try Device("phone", transport, file: phone.file, configure: stage(0))
@@ -187,7 +221,7 @@ import Testing
     }
 
     private static func stagedFolder(of file: URL) -> URL {
-        SQLiteStore.supportFolder(of: file).appendingPathComponent("_STAGED_ASSETS")
+        SQLiteStore.supportFolder(of: file).appendingPathComponent("_STAGED")
     }
 
     private static func stagedFiles(of file: URL) -> [String] {
@@ -212,7 +246,7 @@ import Testing
         try await phone.until { $0.activity == .offline }
         try await phone.kill()
         let folder = Self.stagedFolder(of: phone.file)
-        let files = Self.stagedFiles(of: phone.file)
+        let files = Self.stagedFiles(of: phone.file).filter { !$0.contains("-page-") }
         #expect(files.count == 4)
         try FileManager.default.removeItem(at: folder.appendingPathComponent(try #require(files.first)))
         try Data("of a zone that is gone".utf8).write(to: folder.appendingPathComponent("7-ab"))
@@ -220,6 +254,45 @@ import Testing
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == tablet.dump)
         #expect(transport.log.count { $0 == "asset" } == 5, "one is downloaded again")
+        #expect(Self.stagedFiles(of: phone.file).isEmpty)
+    }
+
+    enum Damage: CaseIterable { case removed, truncated, changed, ofEarlierPages }
+
+    /// The pages that arrived are fetched again. They are not flushed to the disk, and a power cut may take any of them.
+    @Test(arguments: Damage.allCases) func aStagedPageIsLost(_ damage: Damage) async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let faults = Faults(transport)
+        var phone = try Device("phone", transport, over: faults, configure: stage(0))
+        for request in 1...60 {
+            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
+        }
+        try await phone.until { $0.activity == .offline }
+        try await phone.kill()
+        let pages = Self.stagedFiles(of: phone.file).filter { $0.contains("-page-") }.sorted()
+        #expect(pages.count == 5)
+        let page = Self.stagedFolder(of: phone.file).appendingPathComponent(pages[2])
+        switch damage {
+        case .removed: try FileManager.default.removeItem(at: page)
+        case .truncated: try Data(contentsOf: page).dropLast(1).write(to: page)
+        case .changed:
+            let body = String(decoding: try Data(contentsOf: page), as: UTF8.self)
+            try Data(body.replacing("CD_title", with: "CD_totle").utf8).write(to: page)
+        case .ofEarlierPages:
+            try FileManager.default.removeItem(at: page)
+            try FileManager.default.copyItem(at: Self.stagedFolder(of: phone.file).appendingPathComponent(pages[1]), to: page)
+        }
+        let before = transport.log.count { $0 == "changes/zone" }
+        phone = try Device("phone", transport, file: phone.file, configure: stage(0))
+        let views = Views(of: phone, Self.count("Post"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(views.all == ["300"], "the import is whole")
+        #expect(try phone.dump == tablet.dump)
+        #expect(transport.log.count { $0 == "changes/zone" } - before > 8, "the rest, and all pages again")
         #expect(Self.stagedFiles(of: phone.file).isEmpty)
     }
 

@@ -137,4 +137,20 @@ import Testing
             refusal(#"{"recordName":"p","fields":{"f":{"value":[1,"a"]}}}"#, as: Record.self)
                 == "a list holds values of different types, at fields.f.value (byte 41)")
     }
+
+    /// A client requests the next page while it decodes the records of one.
+    @Test(arguments: [
+        (#"{"zoneID":{"zoneName":"home"},"syncToken":"a7","moreComing":true,"records":[]}"#, "a7"),
+        (#"{"records":[{"recordName":"}]","fields":{}}],"moreComing":true,"zoneID":{"zoneName":"home"},"syncToken":"a7"}"#, "a7"),
+        (#"{"zoneID":{"zoneName":"home"},"syncToken":"a7","moreComing":true,"records":[{"#, "a7"),
+        (#"{"zoneID":{"zoneName":"home"},"syncToken":"a7","moreComing":false,"records":[]}"#, nil),
+        (#"{"zoneID":{"zoneName":"home"},"syncToken":"a7","records":[]}"#, nil),
+        (#"{"zoneID":{"zoneName":"home"},"moreComing":true,"records":[]}"#, nil),
+        (#"{"syncToken":7,"moreComing":true}"#, nil),
+        (#"[{"syncToken":"a7","moreComing":true}]"#, nil),
+        ("", nil),
+    ])
+    func theTokenBehindAPageIsReadBeforeItsRecords(text: String, token: String?) {
+        #expect(ZoneChangesResult.tokenIfMoreComing(json: Array(text.utf8)) == token)
+    }
 }

@@ -48,31 +48,47 @@ extension SyncDatabase {
     /// Why change pages have to continue.
     private struct Unusable: Error {}
 
+    /// A frame that arrived whole.
     private struct Frame {
-        /// `moreComing` is false for the last one.
-        var changes: ZoneChanges
+        /// One `ZoneChangesResult` as JSON.
+        var body: [UInt8]
         var digest: [UInt8]
         /// The offset behind the frame.
         var end: Int64
+
+        /// Returns the position behind the frame.
+        func position(after position: SnapshotPosition, syncToken: String) -> SnapshotPosition {
+            var next = position
+            (next.offset, next.digest, next.recordsRead, next.syncToken) = (end, digest, 0, syncToken)
+            return next
+        }
     }
 
     /// Returns the records at a position of a snapshot, as a page.
     ///
+    /// - Parameters:
+    ///   - recordsMax: The largest number of records; nil for the whole frame, which is decoded once then.
+    ///   - announce: Receives the position behind the frame before the frame is decoded.
     /// - Returns: nil if the server no longer has the snapshot, or if it is damaged.
     /// - Throws: An error of the connection, after which the same position is read again.
-    func snapshotPage(at position: SnapshotPosition, of zone: ZoneTable.Row, recordsMax: Int) async throws -> ImportPage? {
+    func snapshotPage(
+        at position: SnapshotPosition, of zone: ZoneTable.Row, recordsMax: Int? = nil, announce: @Sendable (String) -> Void = { _ in }
+    ) async throws -> ImportPage? {
         do {
-            let frame = try await frame(at: position, of: zone.zone.id)
-            var changes = frame.changes
+            let frame = try await frame(at: position)
+            if recordsMax == nil, let token = ZoneChangesResult.tokenIfMoreComing(json: frame.body) {
+                announce(frame.position(after: position, syncToken: token).text)
+            }
+            var changes = try changes(in: frame, at: position, of: zone.zone.id)
             let rest = changes.records.count - position.recordsRead
             guard rest >= 0, rest > 0 || position.recordsRead == 0 else { throw Unusable() }
-            changes.records = Array(changes.records.dropFirst(position.recordsRead).prefix(recordsMax))
+            changes.records = Array(changes.records.dropFirst(position.recordsRead).prefix(recordsMax ?? .max))
             var next = position
             var token: String?
             if changes.records.count < rest {
                 next.recordsRead += changes.records.count
             } else {
-                (next.offset, next.digest, next.recordsRead, next.syncToken) = (frame.end, frame.digest, 0, changes.syncToken)
+                next = frame.position(after: position, syncToken: changes.syncToken)
                 if !changes.moreComing {
                     token = changes.syncToken
                     snapshots.clear()
@@ -91,7 +107,7 @@ extension SyncDatabase {
         }
     }
 
-    private func frame(at position: SnapshotPosition, of zone: ZoneID) async throws -> Frame {
+    private func frame(at position: SnapshotPosition) async throws -> Frame {
         let rest = (position.end?.byteCount ?? SnapshotPosition.bytesMax) - position.offset
         var bytes = snapshots.bytes(of: position.identifier, from: position.offset)
         func fetch(_ count: Int) async throws {
@@ -111,15 +127,20 @@ extension SyncDatabase {
         var hash = SHA256()
         hash.update(data: position.digest)
         hash.update(data: body)
-        let end = position.offset + Int64(length)
-        guard hash.finalize().elementsEqual(head.digest), case .changes(let changes)? = try? ZoneChangesResult(json: body),
-            changes.zoneID.zoneName == zone.zoneName, changes.records.allSatisfy({ !$0.isDeleted })
+        guard hash.finalize().elementsEqual(head.digest) else { throw Unusable() }
+        return Frame(body: body, digest: head.digest, end: position.offset + Int64(length))
+    }
+
+    /// - Returns: The records of a frame; `moreComing` is false for the last one.
+    private func changes(in frame: Frame, at position: SnapshotPosition, of zone: ZoneID) throws -> ZoneChanges {
+        guard case .changes(let changes)? = try? ZoneChangesResult(json: frame.body), changes.zoneID.zoneName == zone.zoneName,
+            changes.records.allSatisfy({ !$0.isDeleted })
         else { throw Unusable() }
         if let last = position.end {
-            let isLast = end == last.byteCount
-            guard isLast == !changes.moreComing, !isLast || head.digest == last.digest else { throw Unusable() }
+            let isLast = frame.end == last.byteCount
+            guard isLast == !changes.moreComing, !isLast || frame.digest == last.digest else { throw Unusable() }
         }
-        return Frame(changes: changes, digest: head.digest, end: end)
+        return changes
     }
 
     /// Replaces records with assets by their present versions, which have addresses.

@@ -111,25 +111,32 @@ struct SyncDatabase: Sendable {
 
     /// Returns the next page of a zone: of a snapshot at the beginning of a large zone, if the server offers one, else of its changes.
     ///
-    /// - Parameter isCounting: Whether the server counts the changes behind the page, which costs it time.
-    func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax, isCounting: Bool = false) async throws -> ImportPage {
+    /// - Parameters:
+    ///   - recordsMax: The largest number of records; nil for that of a page, or of a frame of a snapshot.
+    ///   - isCounting: Whether the server counts the changes behind the page, which costs it time.
+    ///   - announce: Receives the token behind the page before the page is decoded, if it is known by then. The page may turn out to have
+    ///     another one.
+    func page(
+        of zone: ZoneTable.Row, recordsMax: Int? = nil, isCounting: Bool = false, announce: @Sendable (_ token: String) -> Void = { _ in }
+    ) async throws -> ImportPage {
+        let changesMax = recordsMax ?? Self.pageRecordsMax
         if client.scope == .public {
             let generation = zone.isFullFetch ? zone.generation : nil
-            return try await publicPage(after: zone.token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
+            return try await publicPage(after: zone.token, generation: generation, recordsMax: changesMax, isCounting: isCounting)
         }
         var next = zone
         if let position = SnapshotPosition(zone.token) {
-            if let page = try await snapshotPage(at: position, of: zone, recordsMax: recordsMax) { return page }
+            if let page = try await snapshotPage(at: position, of: zone, recordsMax: recordsMax, announce: announce) { return page }
             next.token = position.syncToken
-        } else if zone.token == nil, zone.isFullFetch, recordsMax == Self.pageRecordsMax {
-            let (page, offer) = try await changePage(of: zone, recordsMax, isCounting, asking: [.snapshots])
+        } else if zone.token == nil, zone.isFullFetch, recordsMax == nil {
+            let (page, offer) = try await changePage(of: zone, changesMax, isCounting, asking: [.snapshots])
             guard let offer else { return page }
-            if let start = SnapshotPosition(offer), var first = try await snapshotPage(at: start, of: zone, recordsMax: recordsMax) {
+            if let start = SnapshotPosition(offer), var first = try await snapshotPage(at: start, of: zone) {
                 first.remaining = page.remaining.map { max(0, $0 - first.records.count) }
                 return first
             }
         }
-        var page = try await changePage(of: next, recordsMax, isCounting).page
+        var page = try await changePage(of: next, changesMax, isCounting).page
         page.askedWith = zone.token
         return page
     }

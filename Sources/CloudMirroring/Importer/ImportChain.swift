@@ -130,40 +130,34 @@ struct JoinedCommit {
     private enum Change { case inserted, updated, deleted, none }
 
     private let store: UInt16
-    private var changes: [RowKey: Change] = [:]
-    private var order: [RowKey] = []
-    private var owners: Set<RowKey> = []
-    /// As long as there is only one, it is kept as it is.
-    private var only: StoreCommit?
+    private var parts: [StoreCommit] = []
 
     init(store: UInt16) { self.store = store }
 
     mutating func append(_ commit: StoreCommit) {
-        if commit.isEmpty { return }
-        if only == nil, order.isEmpty {
-            only = commit
-            return
-        }
-        if let first = only {
-            only = nil
-            add(first)
-        }
-        add(commit)
-    }
-
-    private mutating func add(_ commit: StoreCommit) {
-        for key in commit.inserted { set(key, changes[key] == .deleted ? .updated : .inserted) }
-        for key in commit.updated where changes[key] == nil { set(key, .updated) }
-        for key in commit.deleted { set(key, changes[key] == .inserted ? .none : .deleted) }
-        owners.formUnion(commit.relationshipOwners)
-    }
-
-    private mutating func set(_ key: RowKey, _ change: Change) {
-        if changes.updateValue(change, forKey: key) == nil { order.append(key) }
+        if !commit.isEmpty { parts.append(commit) }
     }
 
     func commit() -> StoreCommit {
-        if let only { return only }
+        if parts.count == 1 { return parts[0] }
+        // Keys of inserted rows are new ones: no part has a row of another. The first import of a large zone is of this kind.
+        guard parts.allSatisfy({ $0.updated.isEmpty && $0.deleted.isEmpty && $0.relationshipOwners.isEmpty }) else { return mergedCommit() }
+        var commit = StoreCommit(store: store)
+        commit.inserted = parts.flatMap(\.inserted)
+        return commit
+    }
+
+    private func mergedCommit() -> StoreCommit {
+        var changes: [RowKey: Change] = [:], order: [RowKey] = [], owners: Set<RowKey> = []
+        func set(_ key: RowKey, _ change: Change) {
+            if changes.updateValue(change, forKey: key) == nil { order.append(key) }
+        }
+        for part in parts {
+            for key in part.inserted { set(key, changes[key] == .deleted ? .updated : .inserted) }
+            for key in part.updated where changes[key] == nil { set(key, .updated) }
+            for key in part.deleted { set(key, changes[key] == .inserted ? .none : .deleted) }
+            owners.formUnion(part.relationshipOwners)
+        }
         var commit = StoreCommit(store: store)
         for key in order {
             switch changes[key] {

@@ -38,7 +38,10 @@ struct Importer: Sendable {
         let pushed = sync.state.withLock { $0.importer.pushed.give(isWanted: begun.isPushed) }
         try await Exporter(sync: sync).replayOutbox()
         let database = try sync.openDatabase()
+        // Pages that were prefetched before a pause lack what was saved since, and the last one would end the round.
+        if !begun.isBegun { pages.dropPrefetched() }
         var round = begun
+        round.isBegun = true
         round.isPushed = false
         let records: Int
         switch file.scope {

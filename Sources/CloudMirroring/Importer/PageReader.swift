@@ -51,7 +51,7 @@ struct PageReader: Sendable {
                 state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
                 // Those in flight follow the larger page.
                 let dropped = state.importer.prefetched.drop()
-                if smaller.moreComing { state.importer.prefetched.begin(at: next.following(smaller)) }
+                if smaller.moreComing { state.importer.prefetched.begin(at: next.following(smaller.token)) }
                 return dropped
             }
             for request in dropped { request.cancel() }
@@ -99,33 +99,43 @@ struct PageReader: Sendable {
             }
         } else {
             page = try await fetch(row, isCounting: isDue, isStaging: isStaging, database)
-            if page.moreComing { sync.state.withLock { [page] in $0.importer.prefetched.begin(at: row.following(page)) } }
+            if page.moreComing { sync.state.withLock { [page] in $0.importer.prefetched.begin(at: row.following(page.token)) } }
         }
         sync.state.withLock { [page] in $0.importer.remaining.take(page, wasAsked: prefetched?.isCounting ?? isDue) }
         prefetch(isStaging: isStaging, database)
         return page
     }
 
+    func dropPrefetched() {
+        for request in sync.state.withLock({ $0.importer.prefetched.drop() }) { request.cancel() }
+    }
+
+    /// - Parameter announce: Receives the token behind the page, at most once and as soon as it is known, if there is a page behind it.
     private func fetch(
-        _ row: ZoneTable.Row, isCounting: Bool, isStaging: Bool, _ database: SyncDatabase
+        _ row: ZoneTable.Row, isCounting: Bool, isStaging: Bool, _ database: SyncDatabase, announce: @Sendable (String) -> Void = { _ in }
     ) async throws -> ImportPage {
-        var page = try await database.page(of: row, isCounting: isCounting)
+        let isAnnounced = Atomic(false)
+        var page = try await database.page(of: row, isCounting: isCounting) { token in
+            isAnnounced.store(true, ordering: .relaxed)
+            announce(token)
+        }
+        if page.moreComing, !isAnnounced.load(ordering: .relaxed) { announce(page.token) }
         // A new device knows none of them: their rows are made while the page before is written.
         if page.generation != nil, !isStaging { page.newObjects = NewObjects(page.records, mapping: file.mapping) }
         return page
     }
 
-    /// Starts the request for the next page; as it arrives, the one for the page behind it.
+    /// Starts the request for the next page; as its token is known, the one for the page behind it.
     private func prefetch(isStaging: Bool, _ database: SyncDatabase) {
         sync.state.withLock { state in
             guard !state.tasks.isStopped, let row = state.importer.prefetched.toRequest else { return }
             let isCounting = !state.importer.prefetched.isCounting && state.importer.remaining.isDue(row.zone.number)
             let series = state.importer.prefetched.series
             let page = Task(executorPreference: sync.environment.executor) {
-                let page = try await fetch(row, isCounting: isCounting, isStaging: isStaging, database)
-                let isCurrent = sync.state.withLock { $0.importer.prefetched.arrived(page, row, in: series) }
-                if isCurrent { prefetch(isStaging: isStaging, database) }
-                return page
+                try await fetch(row, isCounting: isCounting, isStaging: isStaging, database) { token in
+                    let isCurrent = sync.state.withLock { $0.importer.prefetched.announce(token, behind: row, in: series) }
+                    if isCurrent { prefetch(isStaging: isStaging, database) }
+                }
             }
             state.importer.prefetched.append(
                 PrefetchedPage(zone: row.zone, token: row.token, isFullFetch: row.isFullFetch, isCounting: isCounting, page: page))

@@ -20,7 +20,8 @@ struct PrefetchedPage: Sendable {
 ///     taken ── page ── page ── next
 ///              └ in flight or arrived
 ///
-/// A page has the token that the one behind it follows: at most the last page is in flight.
+/// A page has the token that the one behind it follows. That of a snapshot is known before the page is decoded, so that pages are decoded
+/// in parallel; of other pages, at most the last one is in flight.
 struct PrefetchedPages: Sendable {
     /// Pages that arrived or are in flight. With one, decoding waits whenever the file takes longer for a page than usual, as at a checkpoint.
     private static let countMax = 2
@@ -40,7 +41,7 @@ struct PrefetchedPages: Sendable {
     /// Starts a series behind a page that was not prefetched. The earlier one was dropped.
     mutating func begin(at row: ZoneTable.Row) { next = row }
 
-    /// The zone to request the next page of; nil if that is not known, or if there is no room.
+    /// The zone to request the next page of; nil if that is not known, or if enough pages wait.
     var toRequest: ZoneTable.Row? { pages.count < Self.countMax ? next : nil }
 
     var isCounting: Bool { pages.contains { $0.isCounting } }
@@ -51,12 +52,12 @@ struct PrefetchedPages: Sendable {
         next = nil
     }
 
-    /// Notes the end of the page that follows a zone's state.
+    /// Notes the token behind the page that follows a zone's state.
     ///
     /// - Returns: `false` if the series was dropped.
-    mutating func arrived(_ page: ImportPage, _ row: ZoneTable.Row, in series: Int) -> Bool {
+    mutating func announce(_ token: String, behind row: ZoneTable.Row, in series: Int) -> Bool {
         guard series == self.series else { return false }
-        next = page.moreComing ? row.following(page) : nil
+        next = row.following(token)
         return true
     }
 
@@ -70,10 +71,10 @@ struct PrefetchedPages: Sendable {
 }
 
 extension ZoneTable.Row {
-    /// The row as it is behind a page.
-    func following(_ page: ImportPage) -> ZoneTable.Row {
+    /// The row as it is behind the page with a token.
+    func following(_ token: String) -> ZoneTable.Row {
         var row = self
-        row.token = page.token
+        row.token = token
         return row
     }
 }

@@ -10,14 +10,15 @@ import SQLiteStore
 /// A change feed is consistent only at its end: a record that changed twice moves behind the records it was saved with first. So the
 /// pages wait here until the last one has arrived, also if the process ends in between, and one transaction applies them all.
 ///
-///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, the body as `changes/zone` has it
+///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, the digest of the file with the body; of
+///                                         stores in memory the body, as `changes/zone` has it
 ///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes, of stores in memory and below
-///                                         ``StagedAssetFiles/bytesMin``; others are files
+///                                         ``StagedFiles/assetBytesMin``; others are files
 enum StagedPageTable {
     static let statements = [
         """
         CREATE TABLE IF NOT EXISTS TARN_STAGEDPAGE (zone INTEGER NOT NULL, number INTEGER NOT NULL, asked TEXT, token TEXT NOT NULL, \
-        generation INTEGER, deletes INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (zone, number))
+        generation INTEGER, deletes INTEGER NOT NULL, digest BLOB, body BLOB, PRIMARY KEY (zone, number))
         """,
         """
         CREATE TABLE IF NOT EXISTS TARN_STAGEDASSET (zone INTEGER NOT NULL, asset TEXT NOT NULL, part INTEGER NOT NULL, \
@@ -34,8 +35,14 @@ enum StagedPageTable {
         /// The number of the full fetch that the page belongs to, if it does.
         var generation: Int64?
         var hasDeletions: Bool
-        /// An encoded `ZoneChangesResponse` with one zone.
-        var body: [UInt8]
+        var body: Body
+    }
+
+    /// Where the body of a page is: an encoded `ZoneChangesResponse` with one zone.
+    enum Body: Sendable {
+        /// In one of ``StagedFiles``.
+        case file(digest: [UInt8])
+        case row([UInt8])
     }
 
     /// The staged pages of a zone, without bodies.
@@ -46,6 +53,11 @@ enum StagedPageTable {
         var token: String
         var count: Int64
         var hasDeletions: Bool
+    }
+
+    /// Drops the tables of formats before ``SyncMetadataFormat/pageFiles``. Their pages are fetched again.
+    static func dropEarlier(_ writer: StoreWriter) throws {
+        for table in ["TARN_STAGEDPAGE", "TARN_STAGEDASSET"] { try writer.execute("DROP TABLE IF EXISTS \(table)") }
     }
 
     static func summary(_ zone: Int64, _ reader: StoreReader) throws -> Summary? {
@@ -68,12 +80,17 @@ enum StagedPageTable {
     }
 
     static func append(_ page: Page, number: Int64, zone: Int64, _ writer: StoreWriter) throws {
+        let (digest, body): (SQLValue, SQLValue) =
+            switch page.body {
+            case .file(let digest): (.blob(Data(digest)), .null)
+            case .row(let body): (.null, .blob(Data(body)))
+            }
         try writer.execute(
-            "INSERT INTO TARN_STAGEDPAGE (zone, number, asked, token, generation, deletes, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO TARN_STAGEDPAGE (zone, number, asked, token, generation, deletes, digest, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 .int(zone), .int(number), page.askedWith.map { .text($0) } ?? .null, .text(page.token),
                 page.generation.map { .int($0) } ?? .null,
-                .int(page.hasDeletions ? 1 : 0), .blob(Data(page.body)),
+                .int(page.hasDeletions ? 1 : 0), digest, body,
             ])
     }
 
@@ -91,11 +108,12 @@ enum StagedPageTable {
     static func page(_ number: Int64, zone: Int64, _ reader: StoreReader) throws -> Page? {
         var page: Page?
         try reader.query(
-            "SELECT asked, token, generation, deletes, body FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?", [.int(zone), .int(number)]
+            "SELECT asked, token, generation, deletes, digest, body FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?",
+            [.int(zone), .int(number)]
         ) { row in
-            guard let token = row.text(1), let body = row.blob(4) else { return }
-            page = Page(
-                askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, body: [UInt8](body))
+            let body = row.blob(4).map { Body.file(digest: [UInt8]($0)) } ?? row.blob(5).map { Body.row([UInt8]($0)) }
+            guard let token = row.text(1), let body else { return }
+            page = Page(askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, body: body)
         }
         return page
     }

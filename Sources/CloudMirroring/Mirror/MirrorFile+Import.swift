@@ -20,7 +20,7 @@ extension MirrorFile {
         ///   - unreadable: Values that were quarantined.
         case applied(
             records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool, unreadable: Set<Unreadable>)
-        /// The pages are duplicates, or stale.
+        /// The pages are duplicates, stale, or lost.
         case dropped
         /// Contents that weren't needed when the pages were fetched, or that an earlier process had; `waiting` are records of no page,
         /// which were withheld until now.
@@ -56,7 +56,7 @@ extension MirrorFile {
                     var page = page
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing
-                    hasShare = hasShare || page.records.contains { $0.recordName == ShareDetails.zoneShareName }
+                    hasShare = hasShare || page.records.indices.contains { page.records[$0].recordName == ShareDetails.zoneShareName }
                     let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, &suspects, writer, &related)
                     joined.append(applied.commit)
                     records += applied.records
@@ -72,6 +72,8 @@ extension MirrorFile {
             return applied
         } catch let error as AssetsLacking {
             return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))
+        } catch is StagedPageLost {
+            return Committed(value: .dropped)
         }
     }
 

@@ -17,6 +17,7 @@ extension MirrorFile {
     func put(_ batch: ExportBatch, _ request: ExportBatch.Request, _ writer: StoreWriter) throws {
         // Staged pages have the state before the request, and would undo a part of it: they are fetched again.
         try StagedPageTable.remove(batch.zone.number, writer)
+        stagedFiles?.remove(batch.zone.number)
         let notes = batch.items.map(\.note).joined(separator: "\n")
         try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.plainBodies, notes: notes), writer)
     }

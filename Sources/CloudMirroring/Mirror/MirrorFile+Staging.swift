@@ -12,7 +12,7 @@ import Synchronization
 
 extension MirrorFile {
     /// nil for a store in memory.
-    var stagedFiles: StagedAssetFiles? { StagedAssetFiles(store) }
+    var stagedFiles: StagedFiles? { StagedFiles(store) }
 
     /// Removes files of zones without staged pages, which an earlier process left behind.
     func removeUnneededFiles(_ reader: StoreReader) throws {
@@ -33,22 +33,25 @@ extension MirrorFile {
     ///
     /// - Returns: false if the chain doesn't follow the zone's token any more.
     func stage(_ chain: ImportChain) throws -> Bool {
-        let pages = chain.pages.map { $0.staged(in: chain.zone) }
-        let files = stagedFiles
-        if chain.stagedCount == 0 { files?.remove(chain.zone.number) }
+        let (zone, files) = (chain.zone.number, stagedFiles)
+        if chain.stagedCount == 0 { files?.remove(zone) }
         // Where a file cannot be written, the table is tried, and has the error.
+        let pages = chain.pages.enumerated().map { index, page in
+            let number = chain.stagedCount + Int64(index)
+            let body = page.stagedBody(in: chain.zone)
+            let digest = try? files?.add(body, page: number, zone: zone)
+            return (number: number, row: page.staged(digest.map { .file(digest: $0) } ?? .row(body)))
+        }
         let contents = chain.assets.filter { asset, content in
-            guard let files, content.count >= StagedAssetFiles.bytesMin else { return true }
-            do { try files.add(content, of: asset, zone: chain.zone.number) } catch { return true }
+            guard let files, content.count >= StagedFiles.assetBytesMin else { return true }
+            do { try files.add(content, of: asset, zone: zone) } catch { return true }
             return false
         }
         return try store.write { writer in
-            guard let row = try ZoneTable.row(chain.zone.number, writer), chain.follows(row) else { return false }
-            if chain.stagedCount == 0 { try StagedPageTable.remove(chain.zone.number, writer) }
-            for (index, page) in pages.enumerated() {
-                try StagedPageTable.append(page, number: chain.stagedCount + Int64(index), zone: chain.zone.number, writer)
-            }
-            for (asset, content) in contents { try StagedPageTable.append(content, of: asset, zone: chain.zone.number, writer) }
+            guard let row = try ZoneTable.row(zone, writer), chain.follows(row) else { return false }
+            if chain.stagedCount == 0 { try StagedPageTable.remove(zone, writer) }
+            for page in pages { try StagedPageTable.append(page.row, number: page.number, zone: zone, writer) }
+            for (asset, content) in contents { try StagedPageTable.append(content, of: asset, zone: zone, writer) }
             return true
         }
     }
@@ -77,19 +80,26 @@ extension MirrorFile {
         }
     }
 
-    /// Hands out the pages of a chain in order. A staged page is decoded on another thread while the page before it is applied.
+    /// The file of a staged page is gone or damaged.
+    struct StagedPageLost: Error {}
+
+    /// Hands out the pages of a chain in order. A staged page is read and decoded on another thread while the page before it is applied.
     ///
     /// Pages in memory are one if the model has required values. An object with its required object on a later page would be removed, and
     /// inserted again, without edits that were not sent. Staged pages do not fit in memory, and are applied one by one.
+    ///
+    /// - Throws: ``StagedPageLost``, and what `body` throws.
     func forEachPage(of chain: ImportChain, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void) throws {
         var next = try decoding(0, of: chain, writer)
         var number: Int64 = 0
         while let decoding = next {
-            let page = try decoding.page()
-            try StagedPageTable.removePage(number, zone: chain.zone.number, writer)
+            let page = try decoding.take()
+            if decoding.isInRow { try StagedPageTable.removePage(number, zone: chain.zone.number, writer) }
             number += 1
             next = try self.decoding(number, of: chain, writer)
             try body(page, next == nil && chain.pages.isEmpty)
+            // Of a large page, this takes as long as decoding.
+            if !surroundings.isDeterministic { DispatchQueue.global(qos: .userInitiated).async { [page] in _ = page } }
         }
         let pages = mapping.hasRequirements ? ImportPage.joined(chain.pages).map { [$0] } ?? [] : chain.pages
         for (index, page) in pages.enumerated() { try body(page, index == pages.count - 1) }
@@ -100,7 +110,11 @@ extension MirrorFile {
         guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else {
             throw CloudFailure(.internalError, "the local store: a staged change page is missing")
         }
-        return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic)
+        let (files, zone) = (stagedFiles, chain.zone.number)
+        return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic) { digest in
+            guard let body = files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
+            return body
+        }
     }
 }
 
@@ -108,36 +122,51 @@ extension MirrorFile {
 private final class PageDecoding: Sendable {
     private let result = Mutex<Result<ImportPage, any Error>?>(nil)
     private let isDecoded = DispatchSemaphore(value: 0)
+    /// Whether the page takes room in the database.
+    let isInRow: Bool
 
-    init(_ staged: StagedPageTable.Page, _ mapping: RecordMapping, isParallel: Bool) {
+    /// - Parameter read: Reads the body of a file with a digest.
+    init(
+        _ staged: StagedPageTable.Page, _ mapping: RecordMapping, isParallel: Bool,
+        _ read: @escaping @Sendable (_ digest: [UInt8]) throws -> [UInt8]
+    ) {
+        isInRow = if case .row = staged.body { true } else { false }
         let decode = { @Sendable [self] in
-            let decoded = Result { try ImportPage(staged, mapping) }
+            let decoded = Result {
+                let body =
+                    switch staged.body {
+                    case .file(let digest): try read(digest)
+                    case .row(let body): body
+                    }
+                return try ImportPage(staged, body, mapping)
+            }
             result.withLock { $0 = decoded }
             isDecoded.signal()
         }
         if isParallel { DispatchQueue.global(qos: .userInitiated).async(execute: decode) } else { decode() }
     }
 
-    /// Waits for the page.
-    func page() throws -> ImportPage {
+    /// Waits for the page, and hands it over.
+    func take() throws -> ImportPage {
         isDecoded.wait()
-        guard let result = result.withLock({ $0 }) else { preconditionFailure("a page is decoded before the semaphore is signaled") }
+        guard let result = result.withLock({ $0.take() }) else { preconditionFailure("a page is decoded before the semaphore is signaled") }
         return try result.get()
     }
 }
 
 extension ImportPage {
-    /// The staged form of the page.
-    fileprivate func staged(in zone: MirrorZone) -> StagedPageTable.Page {
-        let deleted = deletions.map { Record(recordName: $0, recordType: "", isDeleted: true) }
-        let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
-        return StagedPageTable.Page(
-            askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty,
-            body: ZoneChangesResponse(zones: [.changes(changes)]).encoded())
+    fileprivate func staged(_ body: StagedPageTable.Body) -> StagedPageTable.Page {
+        StagedPageTable.Page(askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty, body: body)
     }
 
-    fileprivate init(_ staged: StagedPageTable.Page, _ mapping: RecordMapping) throws {
-        guard case .changes(let changes)? = try ZoneChangesResponse(json: staged.body).zones.first else {
+    fileprivate func stagedBody(in zone: MirrorZone) -> [UInt8] {
+        let deleted = deletions.map { Record(recordName: $0, recordType: "", isDeleted: true) }
+        let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
+        return ZoneChangesResponse(zones: [.changes(changes)]).encoded()
+    }
+
+    fileprivate init(_ staged: StagedPageTable.Page, _ body: [UInt8], _ mapping: RecordMapping) throws {
+        guard case .changes(let changes)? = try ZoneChangesResponse(json: body).zones.first else {
             throw CloudFailure(.internalError, "the local store: a staged change page cannot be read")
         }
         self.init(

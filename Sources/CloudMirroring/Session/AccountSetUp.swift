@@ -81,11 +81,8 @@ struct AccountSetUp: Sendable {
         sync.mergeDeletions(of: removed)
         try await events.nameAccountChange()
         // Fetched pages are the other user's.
-        let dropped = sync.state.withLock { state in
-            state.importer.chains.removeAll()
-            return state.importer.prefetched.drop()
-        }
-        for request in dropped { request.cancel() }
+        sync.state.withLock { $0.importer.chains.removeAll() }
+        PageReader(sync: sync).dropPrefetched()
         return true
     }
 

@@ -212,6 +212,30 @@ extension ZoneChangesResult: WireMessage {
     }
 }
 
+extension ZoneChangesResult {
+    /// Returns the change token of a page that others follow, without decoding the records behind it; nil for the last page, and for a
+    /// text that cannot be read.
+    package static func tokenIfMoreComing(json: [UInt8]) -> String? {
+        json.withUnsafeBufferPointer { bytes in
+            var reader = JSONReader(bytes)
+            return try? tokenIfMoreComing(&reader)
+        }
+    }
+
+    private static func tokenIfMoreComing(_ reader: inout JSONReader) throws(JSONFault) -> String? {
+        var token: String?, moreComing: Bool?
+        try reader.beginObject()
+        while moreComing != false, token == nil || moreComing == nil, let key = try reader.nextKey() {
+            switch key {
+            case "syncToken": token = try reader.readString()
+            case "moreComing": moreComing = try reader.readFlag()
+            default: try reader.skipValue()
+            }
+        }
+        return moreComing == true ? token : nil
+    }
+}
+
 extension ZoneChangesResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         self.init(zones: try reader.readList("zones", orFault: "the response has no zones"))

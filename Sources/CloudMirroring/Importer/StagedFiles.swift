@@ -9,20 +9,25 @@ import MirroringCore
 import SQLiteStore
 import SystemSupport
 
-/// The contents of staged assets that are too large for the database: one file each, in a folder of the store.
+/// The bodies of staged pages, and the contents of staged assets that are too large for the database: one file each, in a folder of the
+/// store.
 ///
-/// A file is complete under its name, and never changed: a large value of the store gets it by a link, without a copy. Files and staged
-/// pages have no common transaction. An asset whose file is missing is downloaded again, and a file without a page is removed.
-struct StagedAssetFiles: Sendable {
+///     ZONE-page-NUMBER   the body of a page
+///     ZONE-HASH          the content of an asset
+///
+/// Files and the rows of ``StagedPageTable`` have no common transaction: a missing body or content is fetched again, and a file without a
+/// page is removed. An asset's file is complete under its name, and never changed: a large value of the store gets it by a link, without a copy. A
+/// page's file is not flushed to the disk: its row has the digest.
+struct StagedFiles: Sendable {
     /// The size from which a content is a file: smaller ones are values in rows, too.
-    static let bytesMin = 128 * 1024
+    static let assetBytesMin = 128 * 1024
 
     private let folder: URL
 
     /// - Returns: nil for a store in memory.
     init?(_ store: SQLiteStore) {
         guard let url = store.url else { return nil }
-        folder = SQLiteStore.supportFolder(of: url).appendingPathComponent("_STAGED_ASSETS", isDirectory: true)
+        folder = SQLiteStore.supportFolder(of: url).appendingPathComponent("_STAGED", isDirectory: true)
     }
 
     /// Names do not contain the checksum, which is a text of the server's.
@@ -31,11 +36,40 @@ struct StagedAssetFiles: Sendable {
         return folder.appendingPathComponent("\(zone)-\(name)")
     }
 
+    private func createFolder() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    // MARK: Pages
+
+    private func page(_ number: Int64, _ zone: Int64) -> URL { folder.appendingPathComponent("\(zone)-page-\(number)") }
+
+    /// Writes the body of a page, in place of one that an earlier process left behind.
+    ///
+    /// - Returns: The SHA-256 digest of the body.
+    /// - Throws: `POSIXError`; the page is not staged then.
+    func add(_ body: [UInt8], page number: Int64, zone: Int64) throws -> [UInt8] {
+        try createFolder()
+        let file = open(page(number, zone).path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        try DurableFile.check(file)
+        defer { close(file) }
+        try body.withUnsafeBytes { try DurableFile.write($0, to: file) }
+        return [UInt8](SHA256.hash(data: body))
+    }
+
+    /// - Returns: nil if the file does not have the body of the digest: it was lost with the disk's cache.
+    func body(ofPage number: Int64, zone: Int64, digest: [UInt8]) -> [UInt8]? {
+        guard let body = try? Data(contentsOf: page(number, zone)), SHA256.hash(data: body).elementsEqual(digest) else { return nil }
+        return [UInt8](body)
+    }
+
+    // MARK: Assets
+
     /// - Throws: `POSIXError`; the content is not staged then.
     func add(_ content: Data, of asset: AssetValue, zone: Int64) throws {
         let file = url(asset, zone)
         if FileManager.default.fileExists(atPath: file.path) { return }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try createFolder()
         let draft = file.path + "-new"
         unlink(draft)
         try DurableFile.create(draft, permissions: 0o600) { descriptor in
@@ -50,6 +84,8 @@ struct StagedAssetFiles: Sendable {
     }
 
     func contains(_ asset: AssetValue, zone: Int64) -> Bool { FileManager.default.fileExists(atPath: url(asset, zone).path) }
+
+    // MARK: Removal
 
     /// The numbers of the zones with files.
     var zones: Set<Int64> { Set(names.map(\.zone)) }
