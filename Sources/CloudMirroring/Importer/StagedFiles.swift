@@ -50,10 +50,16 @@ struct StagedFiles: Sendable {
     /// - Throws: `POSIXError`; the page is not staged then.
     func add(_ body: [UInt8], page number: Int64, zone: Int64) throws -> [UInt8] {
         try createFolder()
-        let file = open(page(number, zone).path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let path = page(number, zone).path
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         try DurableFile.check(file)
         defer { close(file) }
-        try body.withUnsafeBytes { try DurableFile.write($0, to: file) }
+        do {
+            try body.withUnsafeBytes { try DurableFile.write($0, to: file) }
+        } catch {
+            unlink(path)
+            throw error
+        }
         return [UInt8](SHA256.hash(data: body))
     }
 

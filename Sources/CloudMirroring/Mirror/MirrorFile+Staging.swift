@@ -80,7 +80,7 @@ extension MirrorFile {
         }
     }
 
-    /// The file of a staged page is gone or damaged.
+    /// A staged page is gone, or its file is gone or damaged.
     struct StagedPageLost: Error {}
 
     /// Hands out the pages of a chain in order. A staged page is read and decoded on another thread while the page before it is applied.
@@ -107,9 +107,7 @@ extension MirrorFile {
 
     private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {
         guard number < chain.stagedCount else { return nil }
-        guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else {
-            throw CloudFailure(.internalError, "the local store: a staged change page is missing")
-        }
+        guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
         let (files, zone) = (stagedFiles, chain.zone.number)
         return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic) { digest in
             guard let body = files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
