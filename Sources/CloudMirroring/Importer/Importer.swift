@@ -34,14 +34,21 @@ struct Importer: Sendable {
     private var pages: PageReader { PageReader(sync: sync) }
 
     /// Fetches one page, and applies the pages of its zone if it is the last one.
-    func fetchPage(_ begun: ImportRound) async throws -> SyncMachine.Outcome {
+    func fetchPage(_ round: ImportRound) async throws -> SyncMachine.Outcome {
+        do {
+            return try await readPage(round)
+        } catch {
+            // Until the next round, they would lack what is saved, and the last one would end that round.
+            pages.dropPrefetched()
+            throw error
+        }
+    }
+
+    private func readPage(_ begun: ImportRound) async throws -> SyncMachine.Outcome {
         let pushed = sync.state.withLock { $0.importer.pushed.give(isWanted: begun.isPushed) }
         try await Exporter(sync: sync).replayOutbox()
         let database = try sync.openDatabase()
-        // Pages that were prefetched before a pause lack what was saved since, and the last one would end the round.
-        if !begun.isBegun { pages.dropPrefetched() }
         var round = begun
-        round.isBegun = true
         round.isPushed = false
         let records: Int
         switch file.scope {

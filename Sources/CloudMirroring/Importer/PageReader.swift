@@ -127,6 +127,8 @@ struct PageReader: Sendable {
 
     /// Starts the request for the next page; as its token is known, the one for the page behind it.
     private func prefetch(isStaging: Bool, _ database: SyncDatabase) {
+        // A cancelled import, or a dropped page.
+        if Task.isCancelled { return }
         sync.state.withLock { state in
             guard !state.tasks.isStopped, let row = state.importer.prefetched.toRequest else { return }
             let isCounting = !state.importer.prefetched.isCounting && state.importer.remaining.isDue(row.zone.number)

@@ -160,7 +160,9 @@ final class StoreSync: Sendable {
     private func carryOut(_ effect: SyncMachine.Effect) {
         switch effect {
         case .perform(let operation, let id): begin(operation, id)
-        case .cancel: state.withLock { $0.tasks.operation }?.cancel()
+        case .cancel:
+            state.withLock { $0.tasks.operation }?.cancel()
+            PageReader(sync: self).dropPrefetched()
         case .listen: listen()
         case .wait(let delay, let timer): wait(delay, timer)
         case .countPending: countPending()

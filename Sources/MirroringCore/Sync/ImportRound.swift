@@ -7,8 +7,6 @@
 package struct ImportRound: Hashable, Sendable {
     /// Whether notifications are the only reason for the import: their changes may replace the first request.
     package var isPushed: Bool
-    /// Whether a page was requested.
-    package var isBegun = false
     /// Whether the list of changed zones was read.
     package var isListed = false
     package var isHomeRead = false
