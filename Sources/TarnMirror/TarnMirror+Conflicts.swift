@@ -20,6 +20,8 @@ extension TarnMirror {
             case deletionHere = 2
             /// A value of another device, by the attribute's `syncPolicy`; the losing value was set here.
             case valueSetElsewhere = 3
+
+            var isDeletion: Bool { self == .deletionElsewhere || self == .deletionHere }
         }
 
         /// The number of the entry in the log.
@@ -37,6 +39,8 @@ extension TarnMirror {
         /// The object; nil if it is deleted.
         public let objectID: NSManagedObjectID?
         let content: Content
+        /// The other values of a deleted object, by the names of their properties.
+        let companions: [String: Content]
 
         enum Content: Sendable {
             case attribute(StoredValue, AttributeType)
@@ -63,6 +67,49 @@ extension TarnMirror {
         try await onMetadata { try $0.conflicts() }
     }
 
+    /// Restores a losing value in a context. The app saves the context, and the value is sent like any other change.
+    ///
+    /// A deleted object is inserted again, with all its values in the log. The log keeps the entries: see ``forgetConflicts(_:)``.
+    ///
+    ///     let conflict = try await mirror.conflicts()[0]
+    ///     try context.performAndWait {
+    ///         try mirror.restoreLosingValue(of: conflict, in: context)
+    ///         try context.save()
+    ///     }
+    ///
+    /// - Parameter context: A context of the mirror's container. The call is made on its queue.
+    /// - Returns: The object.
+    /// - Throws: ``Failure`` with `.unrestorableValue` for a property that the model no longer has, and for a relationship to an object that
+    ///   is deleted. The context is unchanged then.
+    @discardableResult
+    public func restoreLosingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> NSManagedObject {
+        func value(_ content: Conflict.Content) throws -> Any? {
+            switch content {
+            case .attribute(let value, let type): return AttributeValues.value(value, as: type)
+            case .target(let id):
+                guard let id else { return nil }
+                if let target = try? context.existingObject(with: id) { return target }
+            case .unknown: break
+            }
+            throw Failure(
+                .unrestorableValue,
+                "The value of \(conflict.entityName).\(conflict.propertyName) that lost is of a deleted object, or not in this model.")
+        }
+        let losing = try value(conflict.content)
+        if let id = conflict.objectID, let object = try? context.existingObject(with: id) {
+            object.setValue(losing, forKey: conflict.propertyName)
+            return object
+        }
+        let object = NSEntityDescription.insertNewObject(forEntityName: conflict.entityName, into: context)
+        context.assign(object, to: session.mirrored.store)
+        for (property, content) in conflict.companions {
+            // One value that cannot be restored must not keep the others from being restored.
+            if let companion = try? value(content) { object.setValue(companion, forKey: property) }
+        }
+        object.setValue(losing, forKey: conflict.propertyName)
+        return object
+    }
+
     /// Deletes entries of the log.
     ///
     /// - Throws: ``Failure`` with `.metadata` if the file can't be written, and `.operationCancelled` after ``stop()``.
@@ -75,17 +122,28 @@ extension TarnMirror {
 extension MirroredStore {
     func conflicts() throws -> [TarnMirror.Conflict] {
         try transaction {
-            try metadata.conflicts().compactMap { number, entry in
+            let entries = try metadata.conflicts()
+            var values: [String: [String: TarnMirror.Conflict.Content]] = [:]
+            for (_, entry) in entries where TarnMirror.Conflict.Winner(rawValue: entry.winner)?.isDeletion == true {
+                guard let property = property(of: entry) else { continue }
+                values[entry.record, default: [:]][property.modelName] = try content(entry, property)
+            }
+            return try entries.compactMap { number, entry in
                 guard let winner = TarnMirror.Conflict.Winner(rawValue: entry.winner) else { return nil }
                 let entity = mapping.entity(syncName: entry.entity)
-                let property = entity.flatMap { mapping.entities[$0.index]?.mapping(of: entry.property) }
+                let property = property(of: entry)
                 return TarnMirror.Conflict(
                     id: number, date: Date(timeIntervalSinceReferenceDate: entry.noted), entityName: entity?.name ?? entry.entity,
                     propertyName: property?.modelName ?? entry.property, winner: winner,
                     losingDate: entry.losingStamp.map { Date(timeIntervalSince1970: Double($0) / 1000) },
-                    objectID: try objectID(ofRecord: entry.record), content: try content(entry, property))
+                    objectID: try objectID(ofRecord: entry.record), content: try content(entry, property),
+                    companions: winner.isDeletion ? values[entry.record] ?? [:] : [:])
             }
         }
+    }
+
+    private func property(of entry: ConflictColumns) -> PropertyMapping? {
+        mapping.entity(syncName: entry.entity).flatMap { mapping.entities[$0.index]?.mapping(of: entry.property) }
     }
 
     private func objectID(ofRecord name: String) throws -> NSManagedObjectID? {

@@ -39,6 +39,8 @@ extension TarnMirror {
             public static let metadata = Code(rawValue: 1004)
             /// The mirror was not started.
             public static let notStarted = Code(rawValue: 1005)
+            /// A value of the conflict log is of a property that the model lost, or refers to a deleted object.
+            public static let unrestorableValue = Code(rawValue: 1006)
         }
 
         /// The kind of the failure.

@@ -107,6 +107,25 @@ import Testing
         #expect(try tablet.dump.contains("Attachment  post → Other"))
     }
 
+    /// An object without its value would be left in the context, and be saved.
+    @Test func aValueThatCannotBeRestoredLeavesTheContextUnchanged() async throws {
+        let (tablet, phone) = try await pair()
+        try tablet.edit { context in try context.all("Attachment").forEach { context.delete($0) } }
+        try phone.edit { try $0.all("Attachment").first?.setValue(try $0.post(titled: "Other"), forKey: "post") }
+        try await exchange(tablet, phone)
+        let conflict = try #require(try phone.container.conflicts().first)
+        #expect(conflict.propertyName == "post")
+        #expect(conflict.objectID == nil)
+        try phone.edit { context in context.delete(try #require(try context.post(titled: "Other"))) }
+        try phone.read { context in
+            // As the log was when the app read it.
+            let error = #expect(throws: CocoaError.self) { try phone.container.restoreLosingValue(of: conflict, in: context) }
+            #expect(error?.code == .managedObjectReferentialIntegrity)
+            #expect(!context.hasChanges)
+        }
+        try await exchange(phone, tablet)
+    }
+
     /// Other devices would show it related to nothing, and this one to something that is not there.
     @Test func relationshipsToConcurrentlyDeletedObjectsAreCleared() async throws {
         let (tablet, phone) = try await pair()

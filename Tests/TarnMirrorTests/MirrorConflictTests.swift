@@ -146,6 +146,34 @@ import Testing
         #expect(try await pair.phone.mirror.conflicts().isEmpty)
     }
 
+    /// The context stays as it was if the value cannot be restored.
+    @Test func aRelationshipToADeletedObjectIsNotRestored() async throws {
+        let pair = try await pair()
+        try pair.tablet.edit { context in
+            for title in ["A", "B"] { context.insert("Book", ["title": title]) }
+            context.insert("Note", ["title": "note"])
+        }
+        try await pair.converge()
+        try await offline(pair.phone) {
+            try pair.tablet.edit { try $0.object("Note", "note").setValue(try $0.object("Book", "A"), forKey: "book") }
+            try await pair.tablet.sync()
+            try pair.phone.edit { try $0.object("Note", "note").setValue(try $0.object("Book", "B"), forKey: "book") }
+        }
+        try await pair.converge()
+        let conflict = try #require(try await pair.phone.mirror.conflicts().first)
+        #expect(conflict.propertyName == "book")
+        try pair.phone.edit { $0.delete(try $0.object("Book", "A")) }
+        try pair.phone.edit { context in
+            // As it was when the app asked for the log, and as it is.
+            let error = #expect(throws: TarnMirror.Failure.self) {
+                try pair.phone.mirror.restoreLosingValue(of: conflict, in: context)
+            }
+            #expect(error?.code == .unrestorableValue)
+            #expect(!context.hasChanges)
+        }
+        #expect(try pair.phone.read { try $0.object("Note", "note").value(forKeyPath: "book.title") as? String } == "B")
+    }
+
     /// The app saves an object between the mirror's read and its save: Core Data rejects the mirror's save, and the mirror reads again.
     @Test func anImportDoesNotOverwriteASaveThatItHasNotSeen() async throws {
         let saver = Saver(at: .journalWritten)

@@ -75,4 +75,13 @@ extension NotesStack {
             "\(conflict.entityName).\(conflict.propertyName): \(conflict.losingValue ?? "cleared")"
         }
     }
+
+    /// Restores a value that the user chose, which is sent like any other change.
+    func restore(_ conflict: TarnMirror.Conflict) async throws {
+        try await container.performBackgroundTask { [mirror] context in
+            try mirror.restoreLosingValue(of: conflict, in: context)
+            try context.save()
+        }
+        try await mirror.forgetConflicts([conflict])
+    }
 }

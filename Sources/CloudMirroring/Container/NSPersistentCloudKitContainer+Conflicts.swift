@@ -31,11 +31,13 @@ extension NSPersistentCloudKitContainer {
     ///
     /// - Parameter context: A context of this container. The call is made on its queue.
     /// - Returns: The object.
-    /// - Throws: `CocoaError` 134070 for an asset that is not on this device, or a property that the model no longer has.
+    /// - Throws: `CocoaError` 134070 for an asset that is not on this device, or a property that the model no longer has;
+    ///   `managedObjectReferentialIntegrity` for a relationship to a deleted object. The context is unchanged then.
     @discardableResult
     public func restoreLosingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> NSManagedObject {
+        let losing = try losingValue(of: conflict, in: context)
         if let id = conflict.objectID, let object = try? context.existingObject(with: id) {
-            try restore(conflict, of: object, in: context)
+            restore(conflict, losing, of: object)
             return object
         }
         guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[conflict.entityName] else {
@@ -51,9 +53,9 @@ extension NSPersistentCloudKitContainer {
         }
         for sibling in siblings where sibling.id != conflict.id {
             // One value that is not here must not keep the others from coming back.
-            try? restore(sibling, of: object, in: context)
+            if let value = try? losingValue(of: sibling, in: context) { restore(sibling, value, of: object) }
         }
-        try restore(conflict, of: object, in: context)
+        restore(conflict, losing, of: object)
         return object
     }
 
@@ -73,14 +75,17 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    private func restore(_ conflict: Conflict, of object: NSManagedObject, in context: NSManagedObjectContext) throws {
+    private func losingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> Any? {
         switch conflict.content {
-        case .attribute(let value, let attribute):
-            object.setValue(AttributeCoding.value(value, of: attribute), forKeyPath: conflict.propertyName)
-            restoreLaterForm(of: value, conflict, of: object)
-        case .target(let id): object.setValue(try id.map { try context.existingObject(with: $0) }, forKey: conflict.propertyName)
+        case .attribute(let value, let attribute): AttributeCoding.value(value, of: attribute)
+        case .target(let id): try id.map { try context.existingObject(with: $0) }
         case .unknown: throw Self.unrestorable(conflict)
         }
+    }
+
+    private func restore(_ conflict: Conflict, _ losing: Any?, of object: NSManagedObject) {
+        object.setValue(losing, forKeyPath: conflict.propertyName)
+        if case .attribute(let value, _) = conflict.content { restoreLaterForm(of: value, conflict, of: object) }
     }
 
     /// Sets the attributes that replaced the one of a conflict, which an earlier version of the app wrote.
