@@ -118,7 +118,7 @@ import Testing
         #expect(conflict.objectID == nil)
         try phone.edit { context in context.delete(try #require(try context.post(titled: "Other"))) }
         try phone.read { context in
-            // As the log was when the app read it.
+            // The entry is older than the deletion.
             let error = #expect(throws: CocoaError.self) { try phone.container.restoreLosingValue(of: conflict, in: context) }
             #expect(error?.code == .managedObjectReferentialIntegrity)
             #expect(!context.hasChanges)

@@ -139,7 +139,7 @@ import Testing
         #expect(deletions == 0)
     }
 
-    /// A device requests nothing while it is paused. Pages that it prefetched before would lack what was saved meanwhile.
+    /// A device requests nothing while it is paused. Pages that it prefetched before would lack later saves.
     @Test func anImportAfterAPauseIsUpToDate() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))

@@ -83,8 +83,8 @@ import Testing
         "encode",
         "end", "float", "hash", "index", "init", "insert", "integer16", "integer32", "integer64", "isDeleted", "metadata", "next", "object",
         "perform", "property", "rawValue", "relationships", "resolve", "root", "set", "string", "timestamp", "transaction", "transformable",
-        "undefined", "update", "uri", "uuid", "begin", "add", "container", "current", "entityName", "kind", "load", "objects", "propertyName",
-        "union",
+        "undefined", "update", "uri", "uuid", "begin", "add", "container", "current", "entityName", "kind", "load", "objects",
+        "propertyName", "union",
     ]
 
     @Test func eachMemberOfCoreDataInTheSourcesIsListed() throws {

@@ -118,7 +118,7 @@ enum Family {
         ])
     }
 
-    /// Each animal as a line: mother, children, mate, friends, whom it follows, and its followers.
+    /// Each animal as a line: mother, children, mate, friends, followed animals, followers.
     @Sendable static func picture(_ context: NSManagedObjectContext) throws -> [String] {
         try context.all("Animal").map { animal in
             func names(_ key: String) -> [String] {

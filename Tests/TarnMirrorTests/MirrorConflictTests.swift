@@ -146,7 +146,7 @@ import Testing
         #expect(try await pair.phone.mirror.conflicts().isEmpty)
     }
 
-    /// The context stays as it was if the value cannot be restored.
+    /// The context is unchanged.
     @Test func aRelationshipToADeletedObjectIsNotRestored() async throws {
         let pair = try await pair()
         try pair.tablet.edit { context in
@@ -164,7 +164,7 @@ import Testing
         #expect(conflict.propertyName == "book")
         try pair.phone.edit { $0.delete(try $0.object("Book", "A")) }
         try pair.phone.edit { context in
-            // As it was when the app asked for the log, and as it is.
+            // The entry is older than the deletion.
             let error = #expect(throws: TarnMirror.Failure.self) {
                 try pair.phone.mirror.restoreLosingValue(of: conflict, in: context)
             }
