@@ -84,6 +84,7 @@ public struct PostsCommand: AsyncParsableCommand {
         let device = try await open(network)
         let feed = try await PostFeed(device, name: name, network: network.message)
         let library = await PostLibrary(device, feed)
+        let conflicts = await ConflictShelf(device, library, feed)
         var services: [any Service] = [
             NetworkService(network: network), TrafficWatch(network: network, feed: feed), PageBeat(feed: feed),
         ]
@@ -94,12 +95,13 @@ public struct PostsCommand: AsyncParsableCommand {
             parts = cloud
             services += [
                 SyncWatch(container: container, feed: feed),
-                EventWatch(container: container, feed: feed, conflicts: cloud.conflicts, sharing: cloud.sharing),
+                EventWatch(container: container, feed: feed, conflicts: conflicts, sharing: cloud.sharing),
             ]
-        case .mirrored(_, let mirror): services.append(MirrorWatch(mirror: mirror, feed: feed))
+        case .mirrored(_, let mirror): services.append(MirrorWatch(mirror: mirror, feed: feed, conflicts: conflicts))
         }
         let routes = PostsRoutes(
-            library: library, feed: feed, network: network, cloud: parts, access: PageAccess(host: host, key: environment["POSTS_KEY"]))
+            library: library, feed: feed, network: network, conflicts: conflicts, cloud: parts,
+            access: PageAccess(host: host, key: environment["POSTS_KEY"]))
         let application = Application(
             router: routes.router(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)), services: services,
             onServerRunning: { [name, host] channel in

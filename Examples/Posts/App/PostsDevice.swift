@@ -56,27 +56,29 @@ enum PostsDevice: Sendable {
 /// The objects behind parts of the page that only a container with CloudKit has.
 struct CloudParts: Sendable {
     let archives: ArchiveShelf
-    let conflicts: ConflictShelf
     let sharing: PostSharing
     let board: NoticeBoard
 
     /// - Throws: The error of a fetch.
     @MainActor init(_ container: NSPersistentCloudKitContainer, _ library: PostLibrary, _ feed: PostFeed) throws {
         archives = ArchiveShelf(container, feed)
-        conflicts = ConflictShelf(container, library, feed)
         sharing = PostSharing(container, library, feed)
         board = try NoticeBoard(container, library, feed)
     }
 }
 
-/// Starts the mirror, forwards its status, and stops it with the app.
+/// Starts the mirror, forwards its status, reads the conflict log after each sync, and stops the mirror with the app.
 struct MirrorWatch: Service {
     let mirror: TarnMirror
     let feed: PostFeed
+    let conflicts: ConflictShelf
 
     func run() async throws {
         mirror.start()
-        for await status in mirror.statusUpdates.cancelOnGracefulShutdown() { await feed.show(SyncMessage(status)) }
+        for await status in mirror.statusUpdates.cancelOnGracefulShutdown() {
+            await feed.show(SyncMessage(status))
+            if status.activity == .idle { await conflicts.refresh() }
+        }
         await mirror.stop()
     }
 }

@@ -263,7 +263,20 @@ class Stage:
         self.shoot("mirror")
         self.press("Cut the network of the Mirror")
         expect(mirror.locator("#sync-text")).to_have_text(re.compile("^Offline"))
+        # The post is open on both. The mirror sends its title second, and has the other one in its conflict log.
+        mirror.get_by_label("Title", exact=True).fill("Titled on the mirror")
+        with self.saved_on_ipad():
+            self.ipad.get_by_label("Title", exact=True).fill("Titled on the iPad")
+        expect(mirror.locator("#sync-text")).to_have_text(re.compile(r"Offline · \d+ waiting"))
         self.press("Restore the network of the Mirror")
+        conflict = mirror.locator(".conflict")
+        expect(conflict).to_contain_text("Titled on the iPad")
+        self.shoot("mirror-conflict")
+        conflict.get_by_role("button", name="Restore Titled on the iPad").click()
+        expect(conflict).to_have_count(0)
+        back(mirror)
+        for device in (mirror, self.ipad):
+            expect(card(device, "Titled on the iPad")).to_have_count(1)
         expect(mirror.locator("#sync-text")).to_have_text("Up to date")
 
     def console(self):

@@ -13,6 +13,7 @@ struct PostsRoutes: Sendable {
     let library: PostLibrary
     let feed: PostFeed
     let network: DeviceNetwork
+    let conflicts: ConflictShelf
     /// nil for a mirrored store.
     let cloud: CloudParts?
     let access: PageAccess
@@ -26,9 +27,9 @@ struct PostsRoutes: Sendable {
         addTrash(to: router)
         addTags(to: router)
         addPictures(to: router)
+        addConflicts(to: router)
         if let cloud {
             addArchives(cloud.archives, to: router)
-            addConflicts(cloud.conflicts, to: router)
             addSharing(cloud, to: router)
         }
         router.post("network") { request, context -> HTTPResponse.Status in
@@ -116,7 +117,7 @@ struct PostsRoutes: Sendable {
         }
     }
 
-    private func addConflicts(_ conflicts: ConflictShelf, to router: Router<BasicRequestContext>) {
+    private func addConflicts(to router: Router<BasicRequestContext>) {
         router.post("conflicts/:id/restoration") { _, context -> HTTPResponse.Status in
             let id = try context.parameters.require("id", as: Int.self)
             try await answering { try await conflicts.restore(id) }
