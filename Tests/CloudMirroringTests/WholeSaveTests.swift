@@ -218,7 +218,7 @@ import Testing
     }
 
     private static func stagedFolder(of file: URL) -> URL {
-        SQLiteStore.supportFolder(of: file).appendingPathComponent("_STAGED")
+        SQLiteStore.supportFolder(of: file).appendingPathComponent("_STAGED/\(file.lastPathComponent)")
     }
 
     private static func stagedFiles(of file: URL) -> [String] {
@@ -291,6 +291,36 @@ import Testing
         #expect(try phone.dump == tablet.dump)
         #expect(transport.log.count { $0 == "changes/zone" } - before > 8, "the rest, and all pages again")
         #expect(Self.stagedFiles(of: phone.file).isEmpty)
+    }
+
+    /// Another program deletes the files: the pages are not fetched again and again without a delay.
+    @Test func stagedPagesThatAreLostAgainAndAgainWait() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let gate = Gate()
+        let faults = Faults(transport, gate: gate)
+        let phone = try Device("phone", transport, over: faults, configure: stage(0))
+        let folder = Self.stagedFolder(of: phone.file)
+        // The last page of two attempts: three pages each.
+        for _ in 0..<2 {
+            faults.plan(
+                "changes/zone", .pass, .pass,
+                .answer { page in
+                    try FileManager.default.removeItem(at: folder)
+                    return page
+                })
+        }
+        gate.open()
+        try await phone.until { if case .error = $0.activity { true } else { false } }
+        #expect(faults.isSpent)
+        #expect(faults.log.count { $0 == "changes/zone" } == 6)
+        #expect(try phone.read { try $0.all("Post").isEmpty })
+        phone.timers.advance(by: 600)
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
     }
 
     /// The value's file is the staged one.

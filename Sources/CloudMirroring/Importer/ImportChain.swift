@@ -10,7 +10,7 @@ import ObjectGraph
 /// The change pages of one zone that one transaction applies: all that follow the zone's token, in order.
 ///
 ///     zone's token ── page ── page ── page ── page ── last page
-///                     └ staged in the file ┘  └─ in memory ─┘
+///                     └────── staged ──────┘  └─ in memory ─┘
 ///
 /// Only the last page leaves the zone as the server had it at some moment. A page before it may show a part of a save.
 struct ImportChain: Sendable {
@@ -140,7 +140,7 @@ struct JoinedCommit {
 
     func commit() -> StoreCommit {
         if parts.count == 1 { return parts[0] }
-        // Keys of inserted rows are new ones: no part has a row of another. The first import of a large zone is of this kind.
+        // Keys of inserted rows are new ones: no part has a row of another.
         guard parts.allSatisfy({ $0.updated.isEmpty && $0.deleted.isEmpty && $0.relationshipOwners.isEmpty }) else { return mergedCommit() }
         var commit = StoreCommit(store: store)
         commit.inserted = parts.flatMap(\.inserted)

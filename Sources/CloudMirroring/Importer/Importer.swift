@@ -19,6 +19,8 @@ struct Importer: Sendable {
         var prefetched = PrefetchedPages()
         /// Pages that arrived and are not applied, by the numbers of their zones.
         var chains: [Int64: ImportChain] = [:]
+        /// Numbers of the zones of which a staged page was gone.
+        var zonesThatLostPages: Set<Int64> = []
         /// Numbers of the zones that were searched for staged pages of an earlier process.
         var zonesLookedUp: Set<Int64> = []
         var pushed = PushedPages()
@@ -63,7 +65,11 @@ struct Importer: Sendable {
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
         let isListed = round.isListed || file.scope == .public
         let isDone = isListed && round.isHomeRead && !round.isHomeWithheld && !isMoreShared
-        if isDone { try await UnreadableRetry(sync: sync).run(database) }
+        if isDone {
+            // A server that announced a page and sent the last one.
+            pages.dropPrefetched()
+            try await UnreadableRetry(sync: sync).run(database)
+        }
         return .pageApplied(records: records, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)
     }
 

@@ -199,6 +199,16 @@ struct PageReader: Sendable {
                 try await sync.countUnreadable()
                 return Applied(records: records, isRead: chain.isComplete, isListed: isListed)
             case .dropped: return try await dropChain(of: row.zone)
+            case .lost:
+                let isFirst = sync.state.withLock { $0.importer.zonesThatLostPages.insert(row.zone.number).inserted }
+                let dropped = try await dropChain(of: row.zone)
+                // The next attempt comes after a delay, or the zone would be fetched again and again.
+                guard isFirst else {
+                    throw CloudFailure(
+                        .internalError,
+                        "the local store: files of pages in its folder _STAGED are gone, and the pages are fetched again; let no other program delete them")
+                }
+                return dropped
             case .lacksAssets(let needs, let waiting):
                 let (contents, missing) = try await database.contents(of: needs, in: row.zone.id)
                 chain.add(contents)

@@ -64,7 +64,7 @@ struct RejectedChangeReverter: Sendable {
             try await sync.countWithheld()
             try await sync.countUnreadable()
             return failure
-        case .dropped, .lacksAssets:
+        case .dropped, .lost, .lacksAssets:
             sync.state.withLock { $0.importer.homeRow = nil }
             return CloudFailure(.zoneBusy, "other devices change the same records", retryAfter: .seconds(1))
         }

@@ -12,8 +12,8 @@ import SystemSupport
 /// The bodies of staged pages, and the contents of staged assets that are too large for the database: one file each, in a folder of the
 /// store.
 ///
-///     ZONE-page-NUMBER   the body of a page
-///     ZONE-HASH          the content of an asset
+///     _STAGED/STORE/ZONE-page-NUMBER   the body of a page
+///     _STAGED/STORE/ZONE-HASH          the content of an asset
 ///
 /// Files and the rows of ``StagedPageTable`` have no common transaction: a missing body or content is fetched again, and a file without a
 /// page is removed. An asset's file is complete under its name, and never changed: a large value of the store gets it by a link, without a copy. A
@@ -27,7 +27,9 @@ struct StagedFiles: Sendable {
     /// - Returns: nil for a store in memory.
     init?(_ store: SQLiteStore) {
         guard let url = store.url else { return nil }
+        // Stores whose names differ in the extension alone share the support folder.
         folder = SQLiteStore.supportFolder(of: url).appendingPathComponent("_STAGED", isDirectory: true)
+            .appendingPathComponent(url.lastPathComponent, isDirectory: true)
     }
 
     /// Names do not contain the checksum, which is a text of the server's.
@@ -63,10 +65,12 @@ struct StagedFiles: Sendable {
         return [UInt8](SHA256.hash(data: body))
     }
 
-    /// - Returns: nil if the file does not have the body of the digest: it was lost with the disk's cache.
-    func body(ofPage number: Int64, zone: Int64, digest: [UInt8]) -> [UInt8]? {
-        guard let body = try? Data(contentsOf: page(number, zone)), SHA256.hash(data: body).elementsEqual(digest) else { return nil }
-        return [UInt8](body)
+    /// - Returns: nil without a file, and for one with another content, as after a power cut.
+    /// - Throws: `CocoaError` for a file that cannot be read.
+    func body(ofPage number: Int64, zone: Int64, digest: [UInt8]) throws -> [UInt8]? {
+        let body: Data
+        do { body = try Data(contentsOf: page(number, zone)) } catch CocoaError.fileReadNoSuchFile { return nil }
+        return SHA256.hash(data: body).elementsEqual(digest) ? [UInt8](body) : nil
     }
 
     // MARK: Assets

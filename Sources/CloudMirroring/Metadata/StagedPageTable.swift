@@ -10,10 +10,10 @@ import SQLiteStore
 /// A change feed is consistent only at its end: a record that changed twice moves behind the records it was saved with first. So the
 /// pages wait here until the last one has arrived, also if the process ends in between, and one transaction applies them all.
 ///
-///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, the digest of the file with the body; of
-///                                         stores in memory the body, as `changes/zone` has it
-///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes, of stores in memory and below
-///                                         ``StagedFiles/assetBytesMin``; others are files
+///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, and the digest of the file with the body; or
+///                                         the body, as `changes/zone` has it, where files cannot be written
+///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes, below ``StagedFiles/assetBytesMin`` or
+///                                         where files cannot be written
 enum StagedPageTable {
     static let statements = [
         """

@@ -20,8 +20,10 @@ extension MirrorFile {
         ///   - unreadable: Values that were quarantined.
         case applied(
             records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool, unreadable: Set<Unreadable>)
-        /// The pages are duplicates, stale, or lost.
+        /// The pages are duplicates, or stale.
         case dropped
+        /// A staged page is gone.
+        case lost
         /// Contents that weren't needed when the pages were fetched, or that an earlier process had; `waiting` are records of no page,
         /// which were withheld until now.
         case lacksAssets([ImportNeeds.AssetNeed], waiting: Set<String>)
@@ -73,7 +75,7 @@ extension MirrorFile {
         } catch let error as AssetsLacking {
             return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))
         } catch is StagedPageLost {
-            return Committed(value: .dropped)
+            return Committed(value: .lost)
         }
     }
 

@@ -29,7 +29,7 @@ extension MirrorFile {
         return nil
     }
 
-    /// Writes the pages of a chain that are in memory to the file, behind those that are there.
+    /// Stages the pages of a chain that are in memory, behind those that are staged.
     ///
     /// - Returns: false if the chain doesn't follow the zone's token any more.
     func stage(_ chain: ImportChain) throws -> Bool {
@@ -110,7 +110,7 @@ extension MirrorFile {
         guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
         let (files, zone) = (stagedFiles, chain.zone.number)
         return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic) { digest in
-            guard let body = files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
+            guard let body = try files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
             return body
         }
     }

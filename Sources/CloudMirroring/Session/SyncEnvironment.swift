@@ -28,8 +28,7 @@ package struct SyncEnvironment: Sendable {
     package var isDeterministic = false
     /// The limits of the server's requests.
     package var limits = Limits()
-    /// The largest size in bytes of the change pages that an import keeps in memory; more are staged in the store's file until the last
-    /// page has arrived.
+    /// The largest size in bytes of the change pages that an import keeps in memory; more are staged until the last page has arrived.
     package var stagingBytesMax = 4_000_000
     /// Requests that may carry one batch, where the server executes them in one transaction: a save of up to as many requests arrives
     /// whole.
