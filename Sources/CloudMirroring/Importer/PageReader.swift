@@ -206,7 +206,8 @@ struct PageReader: Sendable {
                 guard isFirst else {
                     throw CloudFailure(
                         .internalError,
-                        "the local store: files of pages in its folder _STAGED are gone, and the pages are fetched again; let no other program delete them")
+                        "the local store: files of pages in its folder _STAGED are gone, and the pages are fetched again; let no program delete them"
+                    )
                 }
                 return dropped
             case .lacksAssets(let needs, let waiting):
