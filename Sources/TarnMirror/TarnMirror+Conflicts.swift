@@ -77,7 +77,9 @@ extension TarnMirror {
     ///         try context.save()
     ///     }
     ///
-    /// - Parameter context: A context of the mirror's container. The call is made on its queue.
+    /// - Parameters:
+    ///   - conflict: An entry of ``conflicts()``.
+    ///   - context: A context of the mirror's container. The call is made on its queue.
     /// - Returns: The object.
     /// - Throws: ``Failure`` with `.unrestorableValue` for a property that the model no longer has, and for a relationship to an object that
     ///   is deleted. The context is unchanged then.

@@ -29,7 +29,9 @@ extension NSPersistentCloudKitContainer {
     /// A deleted object is inserted again, with all its values in the log. The log keeps the entries:
     /// see ``forgetConflicts(_:)``.
     ///
-    /// - Parameter context: A context of this container. The call is made on its queue.
+    /// - Parameters:
+    ///   - conflict: An entry of ``conflicts(in:)``.
+    ///   - context: A context of this container. The call is made on its queue.
     /// - Returns: The object.
     /// - Throws: `CocoaError` 134070 for an asset that is not on this device, or a property that the model no longer has;
     ///   `managedObjectReferentialIntegrity` for a relationship to a deleted object. The context is unchanged then.
