@@ -128,6 +128,18 @@ test("a step of the tour is done when its result is there", () => {
   assert.match(page.texts("tour-steps"), /✓/);
 });
 
+test("a plug that was pulled for a moment counts, though no state showed it", () => {
+  const page = open();
+  page.elements.get("tour").hidden = true;
+  page.show(state());
+  page.elements.get("open-tour").fire("click");
+  page.elements.get("tour-next").fire("click");
+  page.show(state({ log: [{ kind: "cut", time: 1, text: "before the step" }] }));
+  assert.equal(page.elements.get("tour-result").textContent, "");
+  page.show(state({ log: [{ kind: "cut", time: Date.now() + 1000, text: "The network of the iPhone is cut." }, { kind: "note", time: Date.now() + 1001, text: "It is back." }] }));
+  assert.match(page.elements.get("tour-result").textContent, /with both edits/);
+});
+
 test("the code for a phone is shown only if the demo is shared on the network", () => {
   const page = open();
   const running = [device("iPad"), device("iPhone"), device("Guest"), ...absent];

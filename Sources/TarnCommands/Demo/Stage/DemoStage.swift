@@ -74,7 +74,7 @@ actor DemoStage {
     func killServer() async {
         guard server.power == .running else { return }
         begin("The server was killed")
-        say("kill -9 \(server.processID ?? 0): the server is gone. Saves go on.")
+        say("kill -9 \(server.processID ?? 0): the server is gone. Saves go on.", .kill)
         await cast.crashServer()
     }
 
@@ -116,7 +116,7 @@ actor DemoStage {
         begin("The \(device.rawValue) was killed")
         let count = views[device]?.sync.pending ?? 0
         let unsent = count > 0 ? ", with \(count) unsent records in its store" : ""
-        say("kill -9 \(processes[device] ?? 0): the \(device.rawValue) is gone\(unsent).")
+        say("kill -9 \(processes[device] ?? 0): the \(device.rawValue) is gone\(unsent).", .kill)
         await cast.crash(device)
     }
 
@@ -150,7 +150,7 @@ actor DemoStage {
         if let trace, device != .ben { book.note(trace, by: device) }
         if wasOnline, !view.isOnline {
             begin("The \(device.rawValue) had no network")
-            say("The network of the \(device.rawValue) is cut: its relay breaks connections.")
+            say("The network of the \(device.rawValue) is cut: its relay breaks connections.", .cut)
         }
         if !wasOnline, view.isOnline {
             say("The \(device.rawValue) has its network again.")
@@ -164,8 +164,8 @@ actor DemoStage {
         publish()
     }
 
-    func say(_ text: String) {
-        log.append(StageState.LogLine(time: Date().timeIntervalSince1970 * 1000, text: text))
+    func say(_ text: String, _ kind: StageState.LogLine.Kind = .note) {
+        log.append(StageState.LogLine(kind: kind, time: Date().timeIntervalSince1970 * 1000, text: text))
         if log.count > Self.logMax { log.removeFirst() }
         publish()
     }

@@ -25,6 +25,10 @@ struct StageState: Encodable, Equatable, Sendable {
     }
 
     struct LogLine: Encodable, Equatable, Sendable {
+        /// Steps of the tour are done by plugs that were pulled. A page that falls behind skips the state in which one is.
+        enum Kind: String, Encodable, Sendable { case cut, kill, note }
+
+        var kind: Kind
         /// Milliseconds since 1970.
         var time: Double
         var text: String
