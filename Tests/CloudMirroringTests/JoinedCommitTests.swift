@@ -36,7 +36,9 @@ struct JoinedCommitTests {
     @Test func insertionsKeepTheirOrder() {
         let all = joined(commit(inserted: [3, 1]), commit(), commit(inserted: [2]))
         #expect(all.inserted == [key(3), key(1), key(2)])
-        #expect(all.updated.isEmpty && all.deleted.isEmpty && all.relationshipOwners.isEmpty)
+        #expect(all.updated.isEmpty)
+        #expect(all.deleted.isEmpty)
+        #expect(all.relationshipOwners.isEmpty)
     }
 
     @Test func eachRowIsListedOnce() {
