@@ -169,6 +169,21 @@ import Testing
         #expect(views.all == ["101"])
     }
 
+    /// A device that was killed after it had staged five pages, and shown nothing of them.
+    private func killedPhone(_ transport: InProcessTransport) async throws -> Device {
+        let faults = Faults(transport)
+        let phone = try Device("phone", transport, over: faults, configure: stage(0))
+        let views = Views(of: phone, Self.count("Post"))
+        for request in 1...60 {
+            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
+        }
+        try await phone.until { $0.activity == .offline }
+        #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
+        #expect(views.all.allSatisfy { $0 == "0" })
+        try await phone.kill()
+        return phone
+    }
+
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
     @Test func aKilledImportResumes() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
@@ -182,16 +197,7 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
 
         let transport = try await cloud.addDevice("phone", of: "mia")
-        let faults = Faults(transport)
-        var phone = try Device("phone", transport, over: faults, configure: stage(0))
-        let first = Views(of: phone, Self.count("Post"))
-        for request in 1...60 {
-            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
-        }
-        try await phone.until { $0.activity == .offline }
-        #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
-        #expect(first.all.allSatisfy { $0 == "0" })
-        try await phone.kill()
+        var phone = try await killedPhone(transport)
         #expect(Self.stagedFiles(of: phone.file).count { $0.contains("-page-") } == 5)
         #expect(Self.stagedFiles(of: phone.file).count == 5 + 4, "and the assets")
         let before = transport.log.count
@@ -235,13 +241,7 @@ import Testing
         }
         try await tablet.container.sync(timeout: .seconds(600))
         let transport = try await cloud.addDevice("phone", of: "mia")
-        let faults = Faults(transport)
-        var phone = try Device("phone", transport, over: faults, configure: stage(0))
-        for request in 1...60 {
-            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
-        }
-        try await phone.until { $0.activity == .offline }
-        try await phone.kill()
+        var phone = try await killedPhone(transport)
         let folder = Self.stagedFolder(of: phone.file)
         let files = Self.stagedFiles(of: phone.file).filter { !$0.contains("-page-") }
         #expect(files.count == 4)
@@ -254,7 +254,7 @@ import Testing
         #expect(Self.stagedFiles(of: phone.file).isEmpty)
     }
 
-    enum Damage: CaseIterable { case removed, truncated, changed, ofEarlierPages }
+    enum Damage: CaseIterable { case removed, truncated, changed, ofEarlierPages, unreadable }
 
     /// The pages that arrived are fetched again. They are not flushed to the disk, and a power cut may take any of them.
     @Test(arguments: Damage.allCases) func aStagedPageIsLost(_ damage: Damage) async throws {
@@ -263,13 +263,7 @@ import Testing
         try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
         try await tablet.container.sync(timeout: .seconds(600))
         let transport = try await cloud.addDevice("phone", of: "mia")
-        let faults = Faults(transport)
-        var phone = try Device("phone", transport, over: faults, configure: stage(0))
-        for request in 1...60 {
-            faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass)
-        }
-        try await phone.until { $0.activity == .offline }
-        try await phone.kill()
+        var phone = try await killedPhone(transport)
         let pages = Self.stagedFiles(of: phone.file).filter { $0.contains("-page-") }.sorted()
         #expect(pages.count == 5)
         let page = Self.stagedFolder(of: phone.file).appendingPathComponent(pages[2])
@@ -282,6 +276,9 @@ import Testing
         case .ofEarlierPages:
             try FileManager.default.removeItem(at: page)
             try FileManager.default.copyItem(at: Self.stagedFolder(of: phone.file).appendingPathComponent(pages[1]), to: page)
+        case .unreadable:
+            try FileManager.default.removeItem(at: page)
+            try FileManager.default.createDirectory(at: page, withIntermediateDirectories: false)
         }
         let before = transport.log.count { $0 == "changes/zone" }
         phone = try Device("phone", transport, file: phone.file, configure: stage(0))
@@ -290,7 +287,28 @@ import Testing
         #expect(views.all == ["300"], "the import is whole")
         #expect(try phone.dump == tablet.dump)
         #expect(transport.log.count { $0 == "changes/zone" } - before > 8, "the rest, and all pages again")
-        #expect(Self.stagedFiles(of: phone.file).isEmpty)
+        // The folder was never one of the mirror's files.
+        #expect(Self.stagedFiles(of: phone.file) == (damage == .unreadable ? [pages[2]] : []))
+    }
+
+    /// Stores whose names differ in the extension alone share the support folder, and number their pages alike.
+    @Test func storesOfOneNameStageApart() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        var phone = try await killedPhone(transport)
+        let other = phone.file.deletingPathExtension().appendingPathExtension("store")
+        let second = try Device("second", try await cloud.addDevice("second", of: "mia"), file: other, configure: stage(0))
+        try await second.container.sync(timeout: .seconds(600))
+        #expect(try second.dump == tablet.dump)
+        #expect(Self.stagedFiles(of: phone.file).count == 5)
+        let before = transport.log.count { $0 == "changes/zone" }
+        phone = try Device("phone", transport, file: phone.file, configure: stage(0))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
+        #expect(transport.log.count { $0 == "changes/zone" } - before <= 5, "no page was lost")
     }
 
     /// Another program deletes the files: the pages are not fetched again and again without a delay.

@@ -206,7 +206,7 @@ struct PageReader: Sendable {
                 guard isFirst else {
                     throw CloudFailure(
                         .internalError,
-                        "the local store: files of pages in its folder _STAGED are gone, and the pages are fetched again; let no program delete them"
+                        "the local store: files of pages in its folder _STAGED cannot be read, and the pages are fetched again; check the disk, and let no program delete them"
                     )
                 }
                 return dropped

@@ -65,12 +65,11 @@ struct StagedFiles: Sendable {
         return [UInt8](SHA256.hash(data: body))
     }
 
-    /// - Returns: nil without a file, and for one with another content, as after a power cut.
-    /// - Throws: `CocoaError` for a file that cannot be read.
-    func body(ofPage number: Int64, zone: Int64, digest: [UInt8]) throws -> [UInt8]? {
-        let body: Data
-        do { body = try Data(contentsOf: page(number, zone)) } catch CocoaError.fileReadNoSuchFile { return nil }
-        return SHA256.hash(data: body).elementsEqual(digest) ? [UInt8](body) : nil
+    /// - Returns: nil without a file that can be read, and for one with another content, as after a power cut. A new file may cure a damaged
+    ///   place of the disk.
+    func body(ofPage number: Int64, zone: Int64, digest: [UInt8]) -> [UInt8]? {
+        guard let body = try? Data(contentsOf: page(number, zone)), SHA256.hash(data: body).elementsEqual(digest) else { return nil }
+        return [UInt8](body)
     }
 
     // MARK: Assets

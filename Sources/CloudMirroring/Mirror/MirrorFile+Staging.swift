@@ -110,7 +110,7 @@ extension MirrorFile {
         guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
         let (files, zone) = (stagedFiles, chain.zone.number)
         return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic) { digest in
-            guard let body = try files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
+            guard let body = files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
             return body
         }
     }
