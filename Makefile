@@ -159,7 +159,7 @@ sanitize: packages
 			--no-parallel --filter $(SANITIZED) || exit 1; \
 	done
 
-## Coverage-guided fuzzing of requests, schemas, queries, forms, tokens and headers, from the corpus that the tests read, too; what fails goes into
+## Coverage-guided fuzzing of requests, schemas, queries, forms, tokens, headers, sign-in, predicates, push and snapshots, from the corpus that the tests read, too; what fails goes into
 ## it. `make fuzz SECONDS_EACH=3600` looks longer.
 fuzz:
 	@.ci/fuzz $(SCRATCH)-fuzz $(SECONDS_EACH)

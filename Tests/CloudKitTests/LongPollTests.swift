@@ -15,7 +15,7 @@ private let news = PushNotification(
         let transport = RecordingTransport(
             .refused(WireError(.notFound, "no stream here")), .ok(token), .ok(news), .ok(""), .ok(news),
             .failure(CKError(.networkFailure)))
-        var events: [PushEvent] = []
+        var events: [PushStreamEvent] = []
         let error = await failure {
             for try await event in CloudDatabaseClient(transport).pushStream() { events.append(event) }
         }
@@ -32,7 +32,7 @@ private let news = PushNotification(
         // A proxy ends the response before the first heartbeat.
         let transport = RecordingTransport(
             .failure(CKError(.networkFailure)), .ok(token), .ok(news), .failure(CKError(.networkFailure)))
-        var events: [PushEvent] = []
+        var events: [PushStreamEvent] = []
         _ = await failure {
             for try await event in CloudDatabaseClient(transport).pushStream() { events.append(event) }
         }

@@ -75,7 +75,7 @@ private let notification = PushNotification(
         let bytes = [10] + notification.encoded() + [13, 10] + [10] + notification.encoded() + [10]
         for size in [1, 2, 7, 64, bytes.count] {
             var lines = PushLines()
-            var events: [PushEvent] = []
+            var events: [PushStreamEvent] = []
             for start in stride(from: 0, to: bytes.count, by: size) {
                 events += try lines.receive(Array(bytes[start..<min(start + size, bytes.count)]))
             }
@@ -92,7 +92,7 @@ private let notification = PushNotification(
 
     @Test func theStreamDeliversAndEndsWhenTheServerClosesIt() async {
         let transport = RecordingTransport(.pieces(status: 200, [notification.encoded() + [10], [10]], endless: false))
-        var events: [PushEvent] = []
+        var events: [PushStreamEvent] = []
         let error = await failure {
             for try await event in CloudDatabaseClient(transport).pushStream() { events.append(event) }
         }
@@ -111,7 +111,7 @@ private let notification = PushNotification(
     @Test func anIdleStreamTimesOut() async {
         let clock = ManualClock()
         let transport = RecordingTransport(.pieces(status: 200, [[10]], endless: true))
-        var events: [PushEvent] = []
+        var events: [PushStreamEvent] = []
         let error = await failure {
             for try await event in CloudDatabaseClient(transport).pushStream(clock: clock) {
                 events.append(event)

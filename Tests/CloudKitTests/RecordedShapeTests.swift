@@ -140,7 +140,7 @@ import Testing
                 "ckuserid":"_1","fet":{"sid":"garden-changes","zid":"Garden","zoid":"_1","dbs":2}}}
                 """#),
             .failure(CKError(.networkFailure)))
-        var events: [PushEvent] = []
+        var events: [PushStreamEvent] = []
         _ = await failure { for try await event in client(transport).pushStream() { events.append(event) } }
         #expect(events.count == 3)
         guard case .notification(let notification)? = events.last else {

@@ -23,7 +23,7 @@ extension CloudDatabaseClient {
     /// Polls for notifications, for networks that block the push stream. Ends by throwing.
     ///
     /// Source: *CloudKit Web Services Reference*, "Creating APNs Tokens": the web courier.
-    func poll(_ deliver: @escaping @Sendable (PushEvent) -> Void) async throws {
+    func poll(_ deliver: @escaping @Sendable (PushStreamEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .createToken)
         let message = PushTokenRequest(apnsEnvironment: environment, clientID: deviceID)
         var create = TransportRequest(

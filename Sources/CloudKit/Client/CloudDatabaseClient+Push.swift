@@ -16,13 +16,13 @@ extension CloudDatabaseClient {
     /// for it. It receives the notifications of its subscriptions as well. It does not poll.
     ///
     /// - Parameter wishes: Capabilities to request in addition to those of each request.
-    package func pushStream(asking wishes: Set<Capability> = []) -> AsyncThrowingStream<PushEvent, any Error> {
+    package func pushStream(asking wishes: Set<Capability> = []) -> AsyncThrowingStream<PushStreamEvent, any Error> {
         pushStream(asking: wishes, clock: ContinuousClock())
     }
 
     package func pushStream<C: Clock<Duration>>(
         asking wishes: Set<Capability> = [], clock: C
-    ) -> AsyncThrowingStream<PushEvent, any Error> {
+    ) -> AsyncThrowingStream<PushStreamEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task(executorPreference: transport.executor) {
                 do {
@@ -37,7 +37,7 @@ extension CloudDatabaseClient {
     }
 
     private func listen<C: Clock<Duration>>(
-        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushEvent) -> Void
+        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushStreamEvent) -> Void
     ) async throws {
         guard dialect.hasPushStream else { return try await poll(deliver) }
         let hasHeard = Locked(false)
@@ -69,7 +69,7 @@ extension CloudDatabaseClient {
     package static var heartbeatTimeout: Duration { .seconds(3 * Capability.heartbeatSeconds) }
 
     private func hold<C: Clock<Duration>>(
-        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushEvent) -> Void
+        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushStreamEvent) -> Void
     ) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let isPublic = scope == .public

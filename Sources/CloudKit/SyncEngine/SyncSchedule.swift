@@ -157,7 +157,7 @@ extension CKSyncEngine {
     }
 
     /// Opens the push stream, with a subscription that makes the server send on it. `nil` if it fails.
-    fileprivate func pushes() async -> AsyncThrowingStream<PushEvent, any Error>? {
+    fileprivate func pushes() async -> AsyncThrowingStream<PushStreamEvent, any Error>? {
         do {
             let subscriptions = try await database.allSubscriptions()
             let isThere = subscriptions.contains { subscription in

@@ -24,6 +24,22 @@ import Testing
         }
     }
 
+    /// A whole request or response that is added to the wire is fuzzed, too.
+    @Test func eachMessageHasADecoderInTheList() throws {
+        let root = Self.folder.appendingPathComponent("../../../..").standardized
+        let coding = root.appendingPathComponent("Sources/CloudWire/Coding")
+        let list = try String(
+            contentsOf: Self.folder.appendingPathComponent("../FuzzTarget+Messages.swift").standardized, encoding: .utf8)
+        var count = 0
+        for file in try FileManager.default.contentsOfDirectory(at: coding, includingPropertiesForKeys: nil) {
+            for match in try String(contentsOf: file, encoding: .utf8).matches(of: /extension (\w+(Request|Response)): WireMessage/) {
+                count += 1
+                #expect(list.contains("again(\(match.1).self)"), "\(match.1) of \(file.lastPathComponent)")
+            }
+        }
+        #expect(count > 30)
+    }
+
     @Test(arguments: FuzzTarget.allCases, [UInt64(1), 2, 3])
     func changesOfItAreFine(_ target: FuzzTarget, _ seed: UInt64) throws {
         let corpus = try Self.corpus(of: target)

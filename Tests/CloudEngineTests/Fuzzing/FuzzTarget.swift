@@ -23,6 +23,10 @@ enum FuzzTarget: String, CaseIterable {
     case signIn
     /// Predicate formats, which commands and apps take from their users.
     case predicate
+    /// The push stream, in pieces; the first byte is their size.
+    case push
+    /// Heads and bodies of a snapshot's frames.
+    case snapshot
 
     /// - Returns: The defect; nil if bytes are read and written again alike, or rejected.
     func complaint(about bytes: [UInt8]) -> String? {
@@ -35,38 +39,8 @@ enum FuzzTarget: String, CaseIterable {
         case .header: Self.header(bytes)
         case .signIn: Self.signIn(bytes)
         case .predicate: Self.predicate(bytes)
-        }
-    }
-
-    // MARK: Messages
-
-    static let messages: [@Sendable ([UInt8]) -> String?] = [
-        again(ModifyRecordsRequest.self), again(LookupRecordsRequest.self), again(QueryRecordsRequest.self),
-        again(ZonesModifyRequest.self), again(ZonesLookupRequest.self), again(DatabaseChangesRequest.self),
-        again(ZoneChangesRequest.self), again(RecordChangesRequest.self), again(ChangedZonesRequest.self),
-        again(SubscriptionsModifyRequest.self), again(SubscriptionsLookupRequest.self), again(AssetUploadRequest.self),
-        again(RereferenceAssetsRequest.self), again(ShortGUIDsRequest.self), again(DiscoverUsersRequest.self),
-        again(LookupUsersRequest.self), again(PushTokenRequest.self), again(WebAuthTokenRequest.self),
-        again(ModifyRecordsResponse.self), again(ZoneChangesResponse.self), again(DatabaseChangesResponse.self),
-        again(QueryRecordsResponse.self), again(ZonesResponse.self), again(SubscriptionsResponse.self),
-        again(ShortGUIDsResponse.self), again(AssetUploadResponse.self), again(RereferenceAssetsResponse.self),
-        again(UserIdentitiesResponse.self), again(PushNotification.self), again(WireError.self),
-    ]
-
-    private static func request(_ bytes: [UInt8]) -> String? {
-        guard let first = bytes.first else { return nil }
-        return messages[Int(first) % messages.count](Array(bytes.dropFirst()))
-    }
-
-    /// A decoded message is encoded, decoded again, and encoded alike.
-    private static func again<Message: WireMessage>(_ type: Message.Type) -> @Sendable ([UInt8]) -> String? {
-        { bytes in
-            guard let message = try? Message(json: bytes) else { return nil }
-            // Read before the numbers of a group are checked.
-            _ = (message as? ModifyRecordsRequest)?.saveGroup?.isLast
-            let written = message.encoded()
-            guard let read = try? Message(json: written) else { return "\(type) cannot read what it wrote" }
-            return read.encoded() == written ? nil : "\(type) writes something else the second time"
+        case .push: Self.push(bytes)
+        case .snapshot: Self.snapshot(bytes)
         }
     }
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
-
 /// An event of the push stream.
-package enum PushEvent: Equatable, Sendable {
+package enum PushStreamEvent: Equatable, Sendable {
     /// The stream is open and delivers all later changes. Fetch the changes before it.
     case connected
     case notification(PushNotification)
@@ -21,8 +19,8 @@ package struct PushLines {
 
     /// - Returns: An event for each complete line. Empty lines are heartbeats.
     /// - Throws: `WireError` if a line is too long or isn't a notification. The stream is unusable afterwards.
-    package mutating func receive(_ chunk: [UInt8]) throws(WireError) -> [PushEvent] {
-        var events: [PushEvent] = []
+    package mutating func receive(_ chunk: [UInt8]) throws(WireError) -> [PushStreamEvent] {
+        var events: [PushStreamEvent] = []
         var lineStart = chunk.startIndex
         while let lineEnd = chunk[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
             partialLine.append(contentsOf: chunk[lineStart..<lineEnd])

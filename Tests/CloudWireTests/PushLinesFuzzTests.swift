@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudKit
 import CloudWire
 import Testing
 
@@ -25,8 +24,8 @@ import Testing
     }()
 
     /// - Returns: The events up to the first failure, and whether there was one.
-    private static func events(_ pieces: [[UInt8]]) -> (events: [PushEvent], hasFailed: Bool) {
-        var lines = PushLines(), events: [PushEvent] = []
+    private static func events(_ pieces: [[UInt8]]) -> (events: [PushStreamEvent], hasFailed: Bool) {
+        var lines = PushLines(), events: [PushStreamEvent] = []
         for piece in pieces {
             guard let received = try? lines.receive(piece) else { return (events, true) }
             events += received
