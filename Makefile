@@ -3,9 +3,7 @@
 
 # Products stay outside of the clone, so that a fresh clone builds quickly. TARN_BUILD names another place.
 SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
-# Private members of a class are part of its layout, but not of the module's interface: an incremental build that compares interfaces
-# keeps files that were compiled for the former layout. -disable-incremental-imports compiles all files that import a changed module.
-FLAGS := --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
+FLAGS := --explicit-target-dependency-import-check error
 BUILD := swift build --scratch-path $(SCRATCH) $(FLAGS)
 # Debug products of all targets and tests, and of the example. TESTS_BUILT=1 skips it, for lanes that follow each other.
 TESTS_BUILT :=
@@ -39,7 +37,7 @@ SLOW := '^(CloudCollaboration|CloudKitTesting|CloudMirroring|CloudServer|EndToEn
 ONLY :=
 
 # Suites that `make sanitize` runs.
-SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
+SANITIZED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudKit|CloudMirroring|CloudServer|CloudService|CloudWire|ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore|SystemSupport)Tests\.'
 
 # Seeds that `make simulate` runs, from FIRST on; with SEED it runs that one alone and prints what happens.
 SEEDS := 1000
@@ -59,12 +57,13 @@ SECONDS_EACH := 60
 help:
 	@awk '/^## / { text = text (text == "" ? "" : " ") substr($$0, 4); next } /^[a-z-]+:/ { if (text != "") { split($$1, name, ":"); sub(/[.;:] .*/, ".", text); printf "make %-16s %s\n", name[1], text } text = "" } /^$$/ { text = "" }' Makefile
 
-## The server and two devices, on one page. Builds two programs in debug, which is the fastest way to see them.
+## The server and two devices, on one page. Builds two programs in debug, which is the fastest way to see them. OPTIONS go to
+## `tarn demo`.
 demo: packages
-	@test -x $(SCRATCH)/debug/posts || echo "Building the server and the sample app: about 9 minutes on 2 cores the first time, seconds after that."
+	@test -x $(SCRATCH)/debug/posts || echo "Building the server and the sample app: about 10 minutes on 2 cores the first time, seconds after that."
 	@$(BUILD) --product tarn
 	@$(BUILD) --product posts
-	@exec $(SCRATCH)/debug/tarn demo
+	@exec $(SCRATCH)/debug/tarn demo $(OPTIONS)
 
 ## The scenario of the demo, without a page: one line of JSON, and exit code 0 if both devices converge.
 check: build
@@ -148,14 +147,14 @@ examples: packages
 	@$(BUILD) --product tarn
 	@.ci/examples $(SCRATCH)/debug/tarn $(SCRATCH)-examples $(CONFIGURATIONS)
 
-## What handles threads and raw memory, under the thread sanitizer, then under the address sanitizer. Each has products of
-## its own. Leaks are not looked for: the test library itself leaks at its end. One test after the other, for what
+## The server, sync, and what handles threads and raw memory, under the thread sanitizer, then under the address sanitizer. Each has
+## products of its own. Leaks are not looked for: the test library itself leaks at its end. One test after the other, for what
 ## .ci/thread-suppressions says of mutexes.
 sanitize: packages
 	@for kind in thread address; do \
 		echo "$$kind sanitizer"; \
 		ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="suppressions=$(CURDIR)/.ci/thread-suppressions" \
-			swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind -Xswiftc -disable-incremental-imports \
+			swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind \
 			--no-parallel --filter $(SANITIZED) || exit 1; \
 	done
 
