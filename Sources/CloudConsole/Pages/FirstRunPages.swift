@@ -29,18 +29,23 @@ struct FirstRunPages {
         guard isPost else { return page(secret) }
         let (name, password) = (form["account"] ?? "", form["password"] ?? "")
         if let problem = problem(name, password, again: form["again"] ?? "") { return page(secret, name: name, problem: problem) }
-        do {
-            guard try await console.storage.addFirstOperator(named: name, password: password, now: console.service.now) else {
-                console.firstRun.close()
-                return Self.expired
-            }
-        } catch let failure as StorageFailure where failure.code == .nameTaken {
-            return page(
-                secret, name: name,
-                problem: "The account \(name) exists. Choose another name, or run 'tarn user profile \(name) --operator'.")
+        let outcome = try await console.storage.addFirstOperator(
+            named: name, password: password, isClaiming: form["claim"] != nil, now: console.service.now)
+        switch outcome {
+        case .added: break
+        case .operatorExists:
+            console.firstRun.close()
+            return Self.expired
+        case .nameTaken(let isClaimable):
+            let remedy =
+                isClaimable
+                ? "It has devices, and no password. Confirm below that it is the operator's, or choose another name."
+                : "Somebody signs in to it. Choose another name."
+            return page(secret, name: name, problem: "The account \(name) exists. \(remedy)", isClaimable: isClaimable)
         }
         console.firstRun.close()
-        try await console.service.audit("console.first-run", by: .account(name), network: request.network, subject: name)
+        try await console.service.audit(
+            form["claim"] == nil ? "console.first-run" : "console.first-run.claim", by: .account(name), network: request.network, subject: name)
         let result = try await console.service.signIn(name: name, password: password, to: .console(isKept: false), network: request.network)
         switch result {
         case .signedIn(let token): return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])
@@ -54,9 +59,10 @@ struct FirstRunPages {
         return password == again ? nil : "The two passwords differ."
     }
 
-    private func page(_ secret: String, name: String = "", problem: String? = nil) -> ServiceResponse {
+    private func page(_ secret: String, name: String = "", problem: String? = nil, isClaimable: Bool = false) -> ServiceResponse {
         var values: [String: Any] = ["secret": secret, "name": name, "least": PasswordRule.operatorCharactersMin]
         if let problem { values["problem"] = problem }
+        if isClaimable { values["claim"] = true }
         return Page.html(
             "firstrun", values, title: "Make the first operator", status: problem == nil ? 200 : 400, scripts: ["/console-firstrun.js"])
     }

@@ -92,22 +92,33 @@ extension PostgresServerStore: AdministrationStorage {
         return token
     }
 
-    package func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool {
+    package func addFirstOperator(
+        named name: String, password: String, isClaiming: Bool, now: Int64
+    ) async throws -> FirstOperatorOutcome {
         let hash = try await PasswordHash.make(password, passwordParameters)
         return try await naming("a user of this name is there already") { connection in
             // Two processes wait for each other here: of two first operators one is made.
             _ = try connection.next("first operator")
-            guard try !Self.hasOperator(connection) else { return false }
-            guard try connection.account(named: name) == nil else {
-                throw StorageFailure(.nameTaken, "a user of this name is there already")
+            guard try !Self.hasOperator(connection) else { return .operatorExists }
+            var account = try connection.account(named: name)
+            if let account {
+                let signsIn =
+                    try !connection.query("SELECT account FROM accounts WHERE account = $1 AND password IS NOT NULL", [account]).rows.isEmpty
+                    || !connection.query("SELECT account FROM identities WHERE account = $1 LIMIT 1", [account]).rows.isEmpty
+                guard isClaiming, !signsIn else { return .nameTaken(isClaimable: !signsIn) }
+                // Fails for an account that is being removed.
+                _ = try connection.requiredAccount(named: name)
+            } else {
+                account = try connection.makeAccount(named: name, now: now)
             }
-            let account = try connection.makeAccount(named: name, now: now)
             try connection.send(
                 """
                 UPDATE accounts SET salt = $1, password = $2, rounds = $3, block_size = $4, parallelism = $5, operator = true
                 WHERE account = $6
                 """, Self.values(hash) + [account])
-            return true
+            try connection.send("DELETE FROM web_sessions WHERE account = $1", [account])
+            try connection.countRevocation()
+            return .added
         }
     }
 

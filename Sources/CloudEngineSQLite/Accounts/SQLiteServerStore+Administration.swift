@@ -29,15 +29,18 @@ extension SQLiteServerStore: AdministrationStorage {
     package func setPassword(_ password: String, ofUser name: String) async throws {
         let hash = try await PasswordHash.make(password, passwordParameters)
         try await writing { db in
-            let account = try Self.requiredAccount(named: name, db)
-            try db.execute(
-                sql: "UPDATE accounts SET salt = ?, password = ?, rounds = ?, block_size = ?, parallelism = ? WHERE account = ?",
-                arguments: [
-                    hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism, account,
-                ])
-            try db.execute(sql: "DELETE FROM web_sessions WHERE account = ?", arguments: [account])
-            try Self.countRevocation(db)
+            try Self.setPassword(hash, of: try Self.requiredAccount(named: name, db), db)
         }
+    }
+
+    static func setPassword(_ hash: PasswordHash, of account: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE accounts SET salt = ?, password = ?, rounds = ?, block_size = ?, parallelism = ? WHERE account = ?",
+            arguments: [
+                hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize, hash.parameters.parallelism, account,
+            ])
+        try db.execute(sql: "DELETE FROM web_sessions WHERE account = ?", arguments: [account])
+        try Self.countRevocation(db)
     }
 
     /// Changes the profile of a person.

@@ -7,16 +7,20 @@ import CloudStorageSupport
 import GRDB
 
 extension SQLiteServerStore {
-    /// Makes an account with a password that is an operator, in one transaction, unless there is an operator.
-    ///
-    /// - Returns: `false` if there is an operator; nothing changed then.
-    /// - Throws: `StorageFailure` with `.nameTaken`.
-    package func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool {
+    package func addFirstOperator(
+        named name: String, password: String, isClaiming: Bool, now: Int64
+    ) async throws -> FirstOperatorOutcome {
         let hash = try await PasswordHash.make(password, passwordParameters)
         return try await writing { db in
-            guard try !Self.hasOperator(db) else { return false }
-            guard try Self.account(named: name, db) == nil else {
-                throw StorageFailure(.nameTaken, "a user of this name is there already")
+            guard try !Self.hasOperator(db) else { return .operatorExists }
+            if let account = try Self.account(named: name, db) {
+                let isClaimable =
+                    try !Self.isBeingRemoved(account, db) && Self.identities(of: account, db).isEmpty
+                    && db.row("SELECT 1 FROM accounts WHERE account = ? AND password IS NOT NULL", [account]) == nil
+                guard isClaiming, isClaimable else { return .nameTaken(isClaimable: isClaimable) }
+                try Self.setPassword(hash, of: account, db)
+                try db.execute(sql: "UPDATE accounts SET operator = 1 WHERE account = ?", arguments: [account])
+                return .added
             }
             try db.execute(
                 sql: """
@@ -27,7 +31,7 @@ extension SQLiteServerStore {
                     try Self.newAccountNumber(db), name, now, hash.salt, hash.hash, hash.parameters.rounds, hash.parameters.blockSize,
                     hash.parameters.parallelism,
                 ])
-            return true
+            return .added
         }
     }
 

@@ -36,11 +36,11 @@ package protocol AdministrationStorage: AuditStorage {
     func endSessions(ofUser name: String, id: String?) async throws
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
-    /// Makes an account with a password that is an operator, unless there is an operator.
+    /// Makes an operator with a password, in one transaction, unless there is an operator.
     ///
-    /// - Returns: `false` if there is an operator; nothing changed then.
-    /// - Throws: `StorageFailure` with `.nameTaken`.
-    func addFirstOperator(named name: String, password: String, now: Int64) async throws -> Bool
+    /// - Parameter isClaiming: Whether an account of that name becomes the operator, if nobody can sign in to it.
+    func addFirstOperator(named name: String, password: String, isClaiming: Bool, now: Int64) async throws -> FirstOperatorOutcome
+    /// Sets the password, and ends all web sessions of the account.
     func setPassword(_ password: String, ofUser name: String) async throws
     /// Bytes of the user's private database in each container, 0 for any number; nil for the default of the server's
     /// limits say.
@@ -249,4 +249,15 @@ extension CloudService {
     package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
         try await accounts.profile(ofAccount: account)
     }
+}
+
+/// Whether a server got its first operator. Nothing changed in cases other than `added`.
+package enum FirstOperatorOutcome: Hashable, Sendable {
+    case added
+    /// The server has an operator.
+    case operatorExists
+    /// An account of that name exists.
+    ///
+    /// - Parameter isClaimable: Whether nobody can sign in to it: it has neither a password nor an identity at a provider, only devices.
+    case nameTaken(isClaimable: Bool)
 }

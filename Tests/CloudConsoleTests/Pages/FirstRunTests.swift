@@ -110,6 +110,34 @@ import Testing
         #expect(await submit(secret).status == 303)
     }
 
+    /// The notes of a first app belong to an account that a command made, with devices and no password.
+    @Test func anAccountWithoutAPasswordBecomesTheOperatorOnConfirmation() async throws {
+        let token = try await village.store.addUser(name: "me", deviceLabel: "phone", now: 0)
+        let secret = try await secret()
+        let asked = await submit(secret, ["account": "me"])
+        #expect(asked.status == 400)
+        #expect(asked.text.contains("name=\"claim\""))
+        #expect(try await operators().isEmpty)
+        #expect(await submit(secret, ["account": "me", "claim": "on"]).status == 303)
+        #expect(try await operators() == ["me"])
+        #expect(await visitor.get("/console").text.contains("me"))
+        #expect(try await village.store.account(forToken: token) != nil)
+        #expect(try await village.store.profiles().count == 1)
+        let events = try await village.store.auditEvents(before: nil, limit: 10).map { "\($0.event.actor) \($0.event.action)" }
+        #expect(events.contains("me console.first-run.claim"))
+    }
+
+    @Test func anAccountThatSomebodySignsInToCannotBeClaimed() async throws {
+        _ = try await village.villager("mia")
+        try await village.store.setPassword("another horse battery", ofUser: "mia")
+        let secret = try await secret()
+        let refused = await submit(secret, ["account": "mia", "claim": "on"])
+        #expect(refused.status == 400)
+        #expect(!refused.text.contains("name=\"claim\""))
+        #expect(try await operators().isEmpty)
+        #expect(try await village.store.account(named: "mia", password: "another horse battery") != nil)
+    }
+
     @Test func wrongSetupLinksAreThrottledAndTheValidOneIsNot() async throws {
         let secret = try await secret()
         for _ in 0..<10 { #expect(await visitor.get("/console/first-run?secret=guess").status == 403) }

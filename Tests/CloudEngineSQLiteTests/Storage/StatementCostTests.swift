@@ -30,7 +30,7 @@ import Testing
         let folder = TemporaryFolder()
         let recording = StatementRecording(URL(fileURLWithPath: folder.path))
         let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
-        #expect(try await store.addFirstOperator(named: "a", password: "correct horse", now: 0))
+        #expect(try await store.addFirstOperator(named: "a", password: "correct horse", isClaiming: false, now: 0) == .added)
         for number in 0..<200 { _ = try await store.addUser(name: "user\(number)", deviceLabel: "d", now: 0) }
         let before = recording.steps
         #expect(try await store.hasOperator())
