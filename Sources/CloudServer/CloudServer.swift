@@ -31,7 +31,8 @@ package enum CloudServer {
         let responder = ServiceResponder(
             service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
             hostRule: hostRule, logger: logger, speaksTLS: identity != nil)
-        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds, judge: responder.judge)
+        let counts = ConnectionCounts(atMost: service.engine.limits.connectionsPerNetwork) { $0.isLoopback || proxies.contains($0) }
+        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds, judge: responder.judge, counts: counts)
         return Application(
             responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,

@@ -35,7 +35,9 @@ private final class EventLoopExecutor: TaskExecutor {
 }
 
 extension HTTPServerBuilder {
-    static func onEventLoops(idleSeconds: Int, judge: HeadRefusalHandler.Judge) -> HTTPServerBuilder {
-        HTTPServerBuilder { ConnectionsOnTheirLoops(base: GuardedChannel(idleSeconds: idleSeconds, judge: judge, responder: $0)) }
+    static func onEventLoops(idleSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts) -> HTTPServerBuilder {
+        HTTPServerBuilder {
+            ConnectionsOnTheirLoops(base: GuardedChannel(idleSeconds: idleSeconds, judge: judge, counts: counts, responder: $0))
+        }
     }
 }

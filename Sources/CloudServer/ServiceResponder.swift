@@ -73,7 +73,7 @@ package struct ServiceResponder: HTTPResponder {
             metrics.count(endpoint: page.endpoint, status: page.status, took: duration)
             // The log has page requests that sign in or change data, not those that read.
             if request.method != .get { log(page, took: duration, in: headers["traceparent"].flatMap(TraceParent.init)) }
-            return response(to: page, incoming, unread: unread(reader, headers))
+            return await response(to: page, incoming, unread: unread(reader, headers), context)
         }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
@@ -88,7 +88,7 @@ package struct ServiceResponder: HTTPResponder {
                 path: path, client: ClientKind(userAgent: headers["user-agent"])))
         // Closes the listener with its connection. Otherwise it would queue notifications until the next write failed.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
-        return response(to: answer, incoming, unread: unread(reader, headers))
+        return await response(to: answer, incoming, unread: unread(reader, headers), context)
     }
 
     /// The reader of the request's body, if the service left part of it unread.
@@ -143,7 +143,9 @@ package struct ServiceResponder: HTTPResponder {
             HeaderNames.rateLimitRemaining, HeaderNames.rateLimitReset,
         ].compactMap { text in HTTPFields.Element.Name(text).map { (text, $0) } })
 
-    private func response(to answer: ServiceResponse, _ request: ServiceRequest, unread: BodyReader?) -> Response {
+    private func response(
+        to answer: ServiceResponse, _ request: ServiceRequest, unread: BodyReader?, _ context: ServiceContext
+    ) async -> Response {
         var headers = HTTPFields()
         headers.reserveCapacity(answer.headers.count + SecurityHeaders.countMax)
         for (name, value) in answer.headers {
@@ -155,7 +157,7 @@ package struct ServiceResponder: HTTPResponder {
         if Gzip.applies(to: answer, path: request.path) {
             headers[.vary] = [headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
             if Gzip.isAccepted(request.header("accept-encoding")), case .bytes(let bytes) = answer.body,
-                let compressed = Gzip.compressed(bytes)
+                let compressed = await Gzip.compressedOffTheLoop(bytes)
             {
                 headers[.contentEncoding] = "gzip"
                 answer.body = .bytes(compressed)
@@ -164,34 +166,56 @@ package struct ServiceResponder: HTTPResponder {
         let body: ResponseBody =
             switch answer.body {
             case .bytes(let bytes):
-                if let unread {
-                    ResponseBody(contentLength: bytes.count) { writer in
-                        try await writer.write(ByteBuffer(bytes: bytes))
-                        try await writer.finish(nil)
-                        await unread.skip()
-                    }
+                if unread != nil || answer.lease != nil || bytes.count > Self.pieceBytes {
+                    self.body(of: bytes, answer.lease, unread: unread, context)
                 } else {
                     ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
                 }
-            case .file(let reader, let range): Self.body(of: reader, range)
+            case .file(let reader, let range): self.body(of: reader, range, context)
             case .events(let listener): Self.body(of: listener)
             }
         return Response(status: .init(code: answer.status), headers: headers, body: body)
     }
 
+    /// Bytes of a response that are handed to the connection at once. It takes more when most of them were sent.
+    private static let pieceBytes = 1 << 16
     private static let fileBytes = 1 << 18
 
-    private static func body(of reader: any AssetReader, _ range: Range<Int64>) -> ResponseBody {
+    /// Time that a client has to receive a part of a response. Otherwise the response, or its file, would be held for any time.
+    private func patience(_ bytes: Int) -> TimeAmount? {
+        pace.bytesPerSecond == 0 ? nil : .seconds(Int64(max(1, pace.graceSeconds, bytes / (4 * pace.bytesPerSecond))))
+    }
+
+    private func send(_ bytes: Int, _ context: ServiceContext, _ write: () async throws -> Void) async throws {
+        guard let patience = patience(bytes) else { return try await write() }
+        try await context.closing(after: patience, unless: write)
+    }
+
+    private func body(
+        of bytes: [UInt8], _ lease: RequestMemory.Lease?, unread: BodyReader?, _ context: ServiceContext
+    ) -> ResponseBody {
+        ResponseBody(contentLength: bytes.count) { writer in
+            defer { lease?.end() }
+            for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+                let piece = ByteBuffer(bytes: bytes[start..<min(bytes.count, start + Self.pieceBytes)])
+                try await send(Self.pieceBytes, context) { try await writer.write(piece) }
+            }
+            try await send(Self.pieceBytes, context) { try await writer.finish(nil) }
+            await unread?.skip()
+        }
+    }
+
+    private func body(of reader: any AssetReader, _ range: Range<Int64>, _ context: ServiceContext) -> ResponseBody {
         ResponseBody(contentLength: Int(range.count)) { writer in
             var offset = range.lowerBound
             while offset < range.upperBound {
-                let bytes = try await reader.read(at: offset, count: min(fileBytes, Int(range.upperBound - offset)))
+                let bytes = try await reader.read(at: offset, count: min(Self.fileBytes, Int(range.upperBound - offset)))
                 // The file was truncated. The client detects it, because the connection ends before `Content-Length` bytes.
                 guard !bytes.isEmpty else { throw StorageFailure(.corrupt, "a file became shorter") }
-                try await writer.write(ByteBuffer(bytes: bytes))
+                try await send(bytes.count, context) { try await writer.write(ByteBuffer(bytes: bytes)) }
                 offset += Int64(bytes.count)
             }
-            try await writer.finish(nil)
+            try await send(Self.fileBytes, context) { try await writer.finish(nil) }
         }
     }
 

@@ -43,6 +43,7 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
+    let streams: StreamCounts
     package let admission: AdmissionGate
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
@@ -71,9 +72,13 @@ package struct CloudService: Sendable {
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
+        streams = StreamCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
+
+    /// Bytes of memory that requests and unsent responses take now.
+    package var requestMemoryInUse: Int { memory.bytes }
 
     /// Extensions of the documented protocol that a request asks for. Unknown names are skipped.
     func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
@@ -141,6 +146,7 @@ package struct CloudService: Sendable {
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
         if request.path == OpenAPIDocument.path, request.method == "GET" {
+            try takeBudget(of: .network("\(request.network) documents"))
             return .json(OpenAPIDocument.bytes, endpoint: "openapi")
         }
         if request.path == "/ready" { return try await respondWhetherReady() }

@@ -24,6 +24,8 @@ package struct ServiceResponse: Sendable {
     /// A storage failure, for the log; never part of the response.
     package var failure: StorageFailure?
     package var requestUUID: String
+    /// Memory that the body takes until it is sent. The carrier ends it.
+    package var lease: RequestMemory.Lease?
 
     package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: Body, endpoint: String) {
         self.status = status

@@ -80,9 +80,9 @@ extension FileUploads {
         do {
             appended = try await file.append(pieces, at: size, bytesMax: bytesMax)
         } catch {
-            // One that became too large is removed; one that another request goes on with is that one's matter.
-            let isRemoved = (error as? WireError)?.code == .quotaExceeded
-            if isRemoved || !(error is WireError), let size = isRemoved ? 0 : try? await file.size() {
+            // One that another request goes on with is that one's matter. Of one that became too large, nothing is left.
+            let code = (error as? WireError)?.code
+            if code != .conflict, let size = code == .quotaExceeded ? 0 : try? await file.size() {
                 try? await note(size, ofUpload: id, in: partition)
             }
             throw error

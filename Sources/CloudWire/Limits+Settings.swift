@@ -23,6 +23,9 @@ extension Limits {
     /// In alphabetical order. All other limits follow from formats, or clients rely on them.
     package static let settings: [Setting] = [
         Setting("anonymousBodyBytes", \.anonymousBodyBytes, "bytes of one request of an anonymous client", most: messageBytes),
+        Setting(
+            "anonymousStreamsPerNetwork", \.anonymousStreamsPerNetwork,
+            "push streams of one network without a signed-in user; 0 for no limit", least: 0, most: 1_000_000),
         Setting("answerBytes", \.answerBytes, "bytes of stored responses to retried requests in one database", most: 1 << 30),
         Setting("assetBytes", \.assetBytesNumber, "bytes of one file", most: 1 << 40),
         Setting("assetDownloadSeconds", \.assetDownloadSeconds, "seconds for which the download address of a file is valid", most: 604_800),
@@ -39,12 +42,16 @@ extension Limits {
         Setting(
             "concurrentRequests", \.concurrentRequests, "requests that run concurrently, half of them of one user; 0 for no limit",
             least: 0, most: 10_000),
+        Setting(
+            "connectionsPerNetwork", \.connectionsPerNetwork,
+            "open connections of one network; 0 for no limit, which this machine and trusted gateways have", least: 0, most: 1_000_000),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
         Setting("elementsPerList", \.elementsPerList, "elements of one list of a record", most: 1_000_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, "filters of one query", most: 1000),
         Setting("historyDays", \.historyDays, "days for which earlier versions of records are stored; 0 stores none", least: 0, most: 3650),
         Setting("idleSeconds", \.idleSeconds, "seconds after which a connection without a request is closed", most: 86_400),
+        Setting("openUploads", \.openUploads, "uploads of one database that have no complete file", most: 1_000_000),
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
         Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
         Setting("queryBytesPerPage", \.queryBytesPerPage, "bytes scanned for one page of a query", least: 1_000_000, most: 1 << 30),

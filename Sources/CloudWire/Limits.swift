@@ -23,6 +23,8 @@ package struct Limits: Hashable, Sendable {
     package var snapshotStreamsPerUser = 4
     package var snapshotStreams = 64
     package var assetTokensPerRequest = 200
+    /// Uploads of one database that were begun and have no complete file.
+    package var openUploads = 4000
     /// Bytes of one record without assets.
     package var recordBytes = 1_000_000
     /// Bytes of the records of one modify request, without assets.
@@ -116,7 +118,11 @@ package struct Limits: Hashable, Sendable {
     package var participantsPerShare = 100
     /// Idle timeout of a connection, in seconds: no request is in flight, or a body stopped arriving.
     package var idleSeconds = 75
-    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum.
+    /// Open connections of one network, that of this machine and of trusted gateways apart; 0 means no limit.
+    package var connectionsPerNetwork = 2000
+    /// Held push streams of one network without a signed-in user; 0 means no limit.
+    package var anonymousStreamsPerNetwork = 200
+    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum. A response is sent four times as fast.
     package var bodyBytesPerSecond = 500
     package var bodyGraceSeconds = 30
     /// Seconds that a stopping server gives to requests in flight.

@@ -100,7 +100,134 @@ import Testing
         #expect(try await village.store.read(partition) { try $0.unusedUploadBytes() } <= 20_000)
     }
 
+    /// A connection that breaks leaves what arrived on the disk.
+    @Test func interruptedPartsCountForTheQuota() async throws {
+        var limits = Limits()
+        limits.userBytes = 20_000
+        let village = try Village(limits: limits)
+        let mia = try await village.villager("mia")
+        var statuses: [Int] = []
+        for _ in 0..<5 {
+            guard let path = try? await address(mia) else {
+                statuses.append(413)
+                continue
+            }
+            let pieces = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                continuation.yield([UInt8](repeating: 1, count: 9000))
+                continuation.finish(throwing: WireError(.badRequest, "the body is truncated or isn't valid HTTP"))
+            }
+            let request = ServiceRequest(
+                method: "PATCH", path: path, headers: ["upload-offset": "0", "upload-complete": "?0"], body: .stream(pieces),
+                baseURL: "http://tarn.example")
+            statuses.append(await village.service.respond(to: request).status)
+        }
+        let partition = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
+        #expect(try await village.store.read(partition) { try $0.unusedUploadBytes() } == 18_000)
+        #expect(statuses.suffix(2).allSatisfy { $0 == 413 })
+    }
+
+    @Test func uploadsWithoutAFileAreLimited() async throws {
+        var limits = Limits()
+        limits.openUploads = 3
+        let village = try Village(limits: limits)
+        let mia = try await village.villager("mia")
+        for _ in 0..<3 { _ = try await address(mia) }
+        await #expect(throws: WireError.self) { try await address(mia) }
+    }
+
+    // MARK: Names
+
+    /// The name of a person in a container is stored with the first request about them: its time would tell who has an account.
+    @Test func nothingIsStoredForAPersonWhoIsNotDiscoverable() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        _ = try await village.store.addUser(name: "bo", deviceLabel: "d", now: 0)
+        try await village.store.updateProfile(ofUser: "bo") { $0.emailAddress = "bo@example.org" }
+        let request = DiscoverUsersRequest(lookupInfos: [.emailAddress("bo@example.org")])
+        let account = try #require(try await village.store.account(named: "bo"))
+        #expect(try await mia.ask(.public, .discoverUsers, request, UserIdentitiesResponse.self).users.isEmpty)
+        #expect(try await village.store.containers(ofAccount: account).isEmpty)
+        try await village.store.updateProfile(ofUser: "bo") { $0.isDiscoverable = true }
+        #expect(try await mia.ask(.public, .discoverUsers, request, UserIdentitiesResponse.self).users.count == 1)
+        #expect(try await village.store.containers(ofAccount: account).count == 1)
+    }
+
+    @Test func aRequestBeyondTheRateLimitStoresNoName() async throws {
+        var limits = Limits()
+        limits.requestsPerMinute = 1
+        let village = try Village(limits: limits)
+        let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        for number in 0..<3 {
+            _ = await send(village, "GET", "/database/1/iCloud.org.c\(number)/development/private/zones/list", token: token)
+        }
+        let account = try #require(try await village.store.account(named: "mia"))
+        #expect(try await village.store.containers(ofAccount: account) == ["iCloud.org.c0"])
+    }
+
+    // MARK: Schemas
+
+    @Test func aTypeThatGrowsByUseHasALimitOfFields() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        func isSaved(_ type: String, _ fields: Range<Int>) async throws -> Bool {
+            let record = Record(
+                recordName: "\(type)\(fields.lowerBound)", recordType: type,
+                fields: Dictionary(uniqueKeysWithValues: fields.map { ("f\($0)", Field(.int64(1))) }))
+            let request = ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: mia.zone())
+            let results = try await mia.ask(.private, .modifyRecords, request, ModifyRecordsResponse.self).results
+            return results.allSatisfy { if case .failure = $0 { false } else { true } }
+        }
+        for start in stride(from: 0, to: 1000, by: 250) { #expect(try await isSaved("Wide", start..<start + 250)) }
+        #expect(try await !isSaved("Wide", 1000..<1001))
+        #expect(try await isSaved("Wide", 0..<10), "known fields are accepted")
+        #expect(try await isSaved("Other", 0..<10))
+    }
+
+    // MARK: Sessions
+
+    @Test func aDeviceHasALimitOfWebSessions() async throws {
+        let village = try Village()
+        _ = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: 0)
+        let account = try #require(try await village.store.account(named: "mia"))
+        for number in 0..<WebSession.countMax + 3 {
+            let session = WebSession(
+                account: account, use: .container(Village.container), environment: .development, isKept: false, started: Int64(number))
+            try await village.store.startSession(session, id: [UInt8(number)], now: 0)
+        }
+        #expect(try await village.store.session(id: [2], now: 0) == nil)
+        #expect(try await village.store.session(id: [3], now: 0) != nil)
+        #expect(try await village.store.session(id: [UInt8(WebSession.countMax + 2)], now: 0) != nil)
+    }
+
     // MARK: Subscriptions
+
+    private func create(_ count: Int, ofBytes bytes: Int, _ mia: Village.Villager) async throws -> [WireError.Code] {
+        var codes: [WireError.Code] = []
+        for number in 0..<count {
+            let texts = (0..<bytes / 250).map { "\($0) \(number)" + String(repeating: "x", count: 240) }
+            let values = FieldValue.list(texts.map { .string($0) }, of: .string)
+            let query = Query(recordType: "Plant", filters: [QueryFilter(.field("name"), .isIn, values)])
+            let part = QuerySubscription(query: query, firesOn: [.create], firesOnce: false, zoneID: nil)
+            let request = SubscriptionsModifyRequest(operations: [
+                .create(Subscription(subscriptionID: "s\(number)", kind: .query(part), notification: .silent))
+            ])
+            let response = try await mia.ask(.private, .modifySubscriptions, request, SubscriptionsResponse.self)
+            if case .failure(_, let error)? = response.subscriptions.first { codes.append(error.code) }
+        }
+        return codes
+    }
+
+    @Test func subscriptionsCountForTheQuota() async throws {
+        var limits = Limits()
+        limits.userBytes = 100_000
+        let village = try Village(limits: limits)
+        let mia = try await village.villager("mia")
+        let save = ModifyRecordsRequest(
+            operations: [RecordOperation(.create, Record(recordName: "p", recordType: "Plant", fields: ["name": Field(.string("x"))]))],
+            zoneID: mia.zone())
+        _ = try await mia.ask(.private, .modifyRecords, save, ModifyRecordsResponse.self)
+        #expect(try await create(4, ofBytes: 50_000, mia) == [.quotaExceeded, .quotaExceeded, .quotaExceeded])
+    }
 
     @Test func aSubscriptionHasALimitOfBytes() async throws {
         let village = try Village()

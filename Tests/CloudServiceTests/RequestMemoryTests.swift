@@ -10,7 +10,7 @@ import Testing
     private let memory = RequestMemory(bytesMax: 1000)
 
     @Test func reservedMemoryIsReleased() throws {
-        let lease = memory.lease(for: "mia")
+        let lease = memory.lease(for: .account("mia"))
         try lease.take(100)
         try lease.take(50)
         #expect(memory.bytes == 150)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func allTogetherHoldNoMoreThanThereIs() throws {
-        let leases = (0..<5).map { memory.lease(for: "sender \($0)") }
+        let leases = (0..<5).map { memory.lease(for: .account("\($0)")) }
         for lease in leases.prefix(4) { try lease.take(250) }
         #expect(throws: WireError.self) { try leases[4].take(1) }
         #expect(memory.bytes == 1000)
@@ -31,7 +31,8 @@ import Testing
 
     /// One request may be longer than a sender's part; a second one is rejected.
     @Test func oneSenderLeavesRoomForOthers() throws {
-        let (long, second, other) = (memory.lease(for: "mia"), memory.lease(for: "mia"), memory.lease(for: "bo"))
+        let (long, second) = (memory.lease(for: .account("mia")), memory.lease(for: .account("mia")))
+        let other = memory.lease(for: .account("bo"))
         try long.take(700)
         #expect(throws: WireError.self) { try second.take(1) }
         try other.take(200)
@@ -39,6 +40,23 @@ import Testing
         try second.take(200)
         #expect(throws: WireError.self) { try second.take(51) }
         #expect(memory.bytes == 400)
+    }
+
+    @Test func anonymousSendersLeaveRoomForAccounts() throws {
+        let leases = (0..<3).map { memory.lease(for: .network("\($0)")) }
+        for lease in leases.prefix(2) { try lease.take(250) }
+        #expect(throws: WireError.self) { try leases[2].take(1) }
+        try memory.lease(for: .account("mia")).take(250)
+        leases[0].end()
+        try leases[2].take(250)
+    }
+
+    @Test func aLeaseEndsWithItsLastReference() throws {
+        do {
+            let lease = memory.lease(for: .account("mia"))
+            try lease.take(100)
+        }
+        #expect(memory.bytes == 0)
     }
 
     @Test(arguments: [("", 0), ("{}", 1), (#"{"a":[1,2,3],"b":{"c":","}}"#, 7), ("[[[[", 4)])

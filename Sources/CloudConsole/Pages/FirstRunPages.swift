@@ -45,7 +45,8 @@ struct FirstRunPages {
         }
         console.firstRun.close()
         try await console.service.audit(
-            form["claim"] == nil ? "console.first-run" : "console.first-run.claim", by: .account(name), network: request.network, subject: name)
+            form["claim"] == nil ? "console.first-run" : "console.first-run.claim", by: .account(name), network: request.network,
+            subject: name)
         let result = try await console.service.signIn(name: name, password: password, to: .console(isKept: false), network: request.network)
         switch result {
         case .signedIn(let token): return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])

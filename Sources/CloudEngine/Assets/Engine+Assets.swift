@@ -16,6 +16,12 @@ extension Engine {
             throw WireError(.accessDenied, "the participant may only read")
         }
         guard try uploadBytesLeft(of: call.partition, in: unit) != 0 else { throw Self.quotaExceeded }
+        let open = try unit.openUploadCount()
+        guard open + request.items.count <= limits.openUploads else {
+            throw WireError(
+                .quotaExceeded, "a database has at most \(limits.openUploads) uploads without a complete file",
+                retryAfter: Double(limits.assetUploadSeconds), nativeCode: .limitExceeded)
+        }
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetUploadSeconds)
         var uploads: [StoredUpload] = []
         let results: [AssetUploadResult] = request.items.map { item in

@@ -31,6 +31,8 @@ struct CheckedFilter {
     let isNegated: Bool
     /// The values of a test for equality; empty for other tests.
     private let options: ValueSet
+    /// Bytes of the values that are compared with those of each record.
+    private let valueBytes: Int
 
     /// - Parameters:
     ///   - caller: Record name of the user that the condition belongs to.
@@ -58,6 +60,13 @@ struct CheckedFilter {
             case .equals(let value): ValueSet([value])
             case .isOneOf(let values): ValueSet(values)
             default: ValueSet([])
+            }
+        valueBytes =
+            switch test {
+            case .equalsList(let values), .containsAny(let values), .containsAll(let values):
+                values.reduce(0) { $0 + RecordSize.bytes(of: $1) }
+            case .begins(let prefix), .memberBegins(let prefix): prefix.utf8.count
+            default: 0
             }
     }
 
@@ -142,6 +151,7 @@ struct CheckedFilter {
 
     func matches(_ subject: FilterSubject) -> Bool {
         subject.charge(values: valueCount)
+        subject.charge(bytes: valueBytes)
         return holds(subject) != isNegated
     }
 

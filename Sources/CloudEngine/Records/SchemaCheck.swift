@@ -9,6 +9,13 @@ struct SchemaCheck {
     private var unknownTypes: Set<String> = []
     private(set) var added: [String: [String: FieldSchema]] = [:]
     private let growsByUse: Bool
+    /// Types of the stored schema; 0 unless the request may add one.
+    private var typeCount = 0
+    private var addedTypes: Int { added.keys.count { unknownTypes.contains($0) } }
+
+    /// Of a type, and of a schema, that grow by use: every save reads its type. An import of a schema has no such limit.
+    static let fieldsPerTypeMax = 1000
+    static let typesMax = 1000
     /// Whether the records are everybody's, so that nothing in them can be encrypted.
     private let isPublic: Bool
 
@@ -24,6 +31,7 @@ struct SchemaCheck {
                 unknownTypes.insert(recordType)
             }
         }
+        if growsByUse, !unknownTypes.isEmpty { typeCount = try view.recordTypes().count }
     }
 
     /// Compares the values of a record with the schema, converts whole numbers to the type of the schema, and
@@ -76,6 +84,16 @@ struct SchemaCheck {
         }
         record.fields = fields
         if unknownTypes.contains(recordType) || !new.isEmpty {
+            let count = (known[recordType]?.count ?? 0) + (added[recordType] ?? [:]).merging(new) { old, _ in old }.count
+            guard count <= Self.fieldsPerTypeMax else {
+                throw WireError(
+                    .badRequest, "type '\(recordType)' has at most \(Self.fieldsPerTypeMax) fields in the development schema",
+                    nativeCode: .limitExceeded)
+            }
+            guard !unknownTypes.contains(recordType) || added[recordType] != nil || typeCount + addedTypes < Self.typesMax else {
+                throw WireError(
+                    .badRequest, "the development schema has at most \(Self.typesMax) record types", nativeCode: .limitExceeded)
+            }
             added[recordType, default: [:]].merge(new) { old, _ in old }
         }
     }

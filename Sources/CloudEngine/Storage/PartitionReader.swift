@@ -81,6 +81,8 @@ package protocol PartitionReader {
     func asset(checksum: String) throws -> StoredAsset?
     /// Bytes of the uploads of the last day that no record refers to, those that arrive in parts as far as they are.
     func unusedUploadBytes() throws -> Int64
+    /// Uploads that were begun and have no complete file.
+    func openUploadCount() throws -> Int
     /// How many fields in a zone refer to assets; those that none refers to are left out.
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int]
 

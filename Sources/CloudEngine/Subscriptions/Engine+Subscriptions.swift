@@ -55,6 +55,7 @@ extension Engine {
             if known.contains(subscription.subscriptionID), try unit.subscription(id: subscription.subscriptionID) == subscription {
                 return .subscription(subscription)
             }
+            try checkRoom(for: subscription, in: unit, call)
             try unit.save(subscription)
             return .subscription(subscription)
         case .update(let subscription):
@@ -62,6 +63,7 @@ extension Engine {
             guard try unit.subscription(id: subscription.subscriptionID) != nil else {
                 throw WireError(.notFound, "subscription not found")
             }
+            try checkRoom(for: subscription, in: unit, call)
             try unit.save(subscription)
             return .subscription(subscription)
         case .delete(let id):
@@ -69,6 +71,18 @@ extension Engine {
             try unit.removeSubscription(id: id)
             return .deleted(subscriptionID: id)
         }
+    }
+
+    /// Subscriptions of a database take 16 times as much as one may at most, and a new one fits into the quota.
+    private func checkRoom(for subscription: Subscription, in unit: any PartitionWriter, _ call: Call) throws {
+        let others = try unit.subscriptions().filter { $0.subscriptionID != subscription.subscriptionID }
+        let bytes = others.reduce(subscription.encoded().count) { $0 + $1.encoded().count }
+        guard bytes <= 16 * limits.subscriptionBytes else {
+            throw WireError(
+                .quotaExceeded, "the subscriptions of a database have at most \(16 * limits.subscriptionBytes) bytes",
+                nativeCode: .limitExceeded)
+        }
+        if let left = try bytesLeft(of: call.partition, in: unit), left < bytes { throw Self.quotaExceeded }
     }
 
     /// Source: *CloudKit Web Services Reference*, "Subscription Dictionary": which kinds a database supports.

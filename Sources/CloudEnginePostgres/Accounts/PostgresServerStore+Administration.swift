@@ -103,7 +103,8 @@ extension PostgresServerStore: AdministrationStorage {
             var account = try connection.account(named: name)
             if let account {
                 let signsIn =
-                    try !connection.query("SELECT account FROM accounts WHERE account = $1 AND password IS NOT NULL", [account]).rows.isEmpty
+                    try !connection.query("SELECT account FROM accounts WHERE account = $1 AND password IS NOT NULL", [account]).rows
+                    .isEmpty
                     || !connection.query("SELECT account FROM identities WHERE account = $1 LIMIT 1", [account]).rows.isEmpty
                 guard isClaiming, !signsIn else { return .nameTaken(isClaimable: !signsIn) }
                 // Fails for an account that is being removed.

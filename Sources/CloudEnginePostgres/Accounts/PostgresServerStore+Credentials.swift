@@ -124,6 +124,14 @@ extension PostgresServerStore {
                     hash, session.account, session.use.text, session.environment.rawValue, session.isKept, session.started,
                     Self.deviceID(of: session.device),
                 ])
+            let ended = try connection.query(
+                """
+                DELETE FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2 AND id_hash NOT IN (
+                    SELECT id_hash FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2
+                    ORDER BY started DESC, id_hash LIMIT $3)
+                """, [session.account, Self.deviceID(of: session.device), WebSession.countMax]
+            ).count
+            if ended > 0 { try connection.countRevocation() }
         }
     }
 

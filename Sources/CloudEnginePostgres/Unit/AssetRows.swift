@@ -72,6 +72,10 @@ extension PostgresUnit {
         ).first.map { $0[0] } ?? 0
     }
 
+    func openUploadCount() throws -> Int {
+        try rows("SELECT count(*) FROM uploads WHERE part = $1 AND checksum IS NULL", [part], from: .uploads).first.map { $0[0] } ?? 0
+    }
+
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
         guard !checksums.isEmpty else { return [:] }
         let found = try rows(

@@ -130,6 +130,12 @@ extension SQLiteServerStore {
                     hash, session.account, session.use.text, session.environment.rawValue, session.isKept,
                     session.started, Self.deviceID(of: session.device),
                 ])
+            try db.execute(
+                sql: """
+                    DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2 AND id_hash NOT IN (
+                        SELECT id_hash FROM web_sessions WHERE account = ?1 AND device IS ?2 ORDER BY started DESC, id_hash LIMIT ?3)
+                    """, arguments: [session.account, Self.deviceID(of: session.device), WebSession.countMax])
+            if db.changesCount > 0 { try Self.countRevocation(db) }
         }
     }
 

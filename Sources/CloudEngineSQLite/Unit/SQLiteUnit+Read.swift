@@ -187,6 +187,11 @@ extension SQLiteUnit {
         ).first.map { $0[0] } ?? 0
     }
 
+    func openUploadCount() throws -> Int {
+        guard let part else { return 0 }
+        return try rows("SELECT count(*) FROM uploads WHERE part = ? AND checksum IS NULL", [part]).first.map { $0[0] } ?? 0
+    }
+
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
         guard let part else { return [:] }
         var links: [String: Int] = [:]

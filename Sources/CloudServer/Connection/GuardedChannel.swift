@@ -17,25 +17,33 @@ struct GuardedChannel: ServerChildChannel {
 
     private let base: HTTP1Channel
     private let judge: HeadRefusalHandler.Judge
+    private let counts: ConnectionCounts
 
     /// - Parameters:
     ///   - idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
     ///   - judge: Refuses requests by their heads.
-    init(idleSeconds: Int, judge: HeadRefusalHandler.Judge, responder: @escaping HTTPChannelHandler.Responder) {
+    ///   - counts: Refuses connections of networks that have too many.
+    init(idleSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts, responder: @escaping HTTPChannelHandler.Responder) {
         self.judge = judge
+        self.counts = counts
         base = HTTP1Channel(
             responder: responder,
             configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler()], idleTimeout: .seconds(Int64(idleSeconds))))
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
-        channel.setOption(.recvAllocator, value: Self.reading).flatMap { [base] in base.setup(channel: channel, logger: logger) }
+        let address = NetworkAddress(channel.remoteAddress)
+        let isWithinLimit = counts.add(address)
+        if isWithinLimit { channel.closeFuture.whenComplete { [counts] _ in counts.remove(address) } }
+        return channel.setOption(.recvAllocator, value: Self.reading).flatMap { [base] in base.setup(channel: channel, logger: logger) }
             .flatMapThrowing { [judge] value in
                 let connection = AcceptedConnection(value)
                 let pipeline = channel.pipeline.syncOperations
                 // Before the conversion to the types that Hummingbird reads, which a refused request does not need.
                 let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 try pipeline.addHandler(HeadRefusalHandler(judge: judge), position: .after(decoder.handler))
+                // After the set-up, whose failure would be one of the listening socket.
+                if !isWithinLimit { channel.close(promise: nil) }
                 return connection
             }
     }

@@ -3,6 +3,7 @@
 
 import CZlib
 import CloudService
+import Dispatch
 
 /// Compression of responses for clients that accept gzip.
 ///
@@ -51,6 +52,20 @@ package enum Gzip {
             }
         }
         return any ?? false
+    }
+
+    /// Bytes of the longest body that is compressed on the event loop, which takes a millisecond.
+    private static let bytesOnTheLoop = 65_536
+
+    /// One for the process: compression takes one processor at most.
+    private static let queue = DispatchQueue(label: "tarn.compression", qos: .userInitiated)
+
+    /// Compresses long bodies on a thread of its own, so that other connections of the loop do not wait.
+    static func compressedOffTheLoop(_ bytes: [UInt8]) async -> [UInt8]? {
+        if bytes.count <= bytesOnTheLoop { return compressed(bytes) }
+        return await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: compressed(bytes)) }
+        }
     }
 
     /// Returns the bytes in gzip format, at most ``ratioMax`` times smaller.

@@ -35,6 +35,9 @@ struct NetworkAddress: Hashable, Sendable {
 
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
+    /// Whether the address is one of this machine.
+    var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes == Array(repeating: 0, count: 15) + [1] }
+
     /// The prefix that shares one rate limit: the whole IPv4 address, or the /64 of an IPv6 address, within which a client can
     /// choose any address.
     var network: String { bytes.prefix(8).map { String($0) }.joined(separator: ".") }
@@ -72,7 +75,7 @@ package struct TrustedProxies: Hashable, Sendable {
         }
     }
 
-    private func contains(_ address: NetworkAddress) -> Bool { networks.contains { $0.contains(address) } }
+    func contains(_ address: NetworkAddress) -> Bool { networks.contains { $0.contains(address) } }
 
     /// Returns the client's address: the peer or, if the peer is a trusted proxy, the last untrusted address of the headers.
     ///

@@ -22,6 +22,14 @@ package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     /// Calls `body` when the connection closes; immediately if it is closed.
     func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 
+    /// Closes the connection unless `body` ends in time. `body` fails then, since it writes to the connection.
+    func closing(after duration: TimeAmount, unless body: () async throws -> Void) async throws {
+        let channel = channel
+        let deadline = channel.eventLoop.scheduleTask(in: duration) { channel.close(promise: nil) }
+        defer { deadline.cancel() }
+        try await body()
+    }
+
     /// Closes the input side. The response is still sent.
     func stopReading() { channel.close(mode: .input, promise: nil) }
 

@@ -29,11 +29,11 @@ extension CloudService {
         // GET asks for the caller's address book, and this server has none.
         guard exchange.method != "GET" else { return response(UserIdentitiesResponse(users: []), exchange) }
         let infos = try DiscoverUsersRequest(json: exchange.body).lookupInfos
-        return response(UserIdentitiesResponse(users: try await discover(infos, exchange.call)), exchange)
+        return response(UserIdentitiesResponse(users: try await discover(infos, exchange)), exchange)
     }
 
     func lookupUsers(_ exchange: Exchange) async throws -> ServiceResponse {
-        let identities = try await discover(try LookupUsersRequest(json: exchange.body).users, exchange.call)
+        let identities = try await discover(try LookupUsersRequest(json: exchange.body).users, exchange)
         return response(UserDictionariesResponse(users: identities.map(Self.dictionary)), exchange)
     }
 
@@ -73,28 +73,24 @@ extension CloudService {
     }
 
     private func own(_ call: Call, _ credentials: Credentials) async throws -> UserIdentity {
-        let account: Int64? =
-            switch credentials.proof {
-            case .device(let device): device.account
-            case .session(let session, _): session.account
-            case .none, .serverKey: nil
-            }
         var identity = UserIdentity(userRecordName: call.caller.userRecordName)
-        if let account, let profile = try await accounts.profile(ofAccount: account) { identity.name = profile.name }
+        if let account = credentials.account, let profile = try await accounts.profile(ofAccount: account) { identity.name = profile.name }
         return identity
     }
 
     /// Users that match and agreed to be found; the caller always does.
-    private func discover(_ infos: [LookupInfo], _ call: Call) async throws -> [UserIdentity] {
+    private func discover(_ infos: [LookupInfo], _ exchange: Exchange) async throws -> [UserIdentity] {
+        let caller = exchange.credentials.account
         try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
         var found: [UserIdentity] = []
         for info in infos {
-            let container = call.partition.containerIdentifier
+            let container = exchange.call.partition.containerIdentifier
             guard let account = try await accounts.account(matching: info, containerIdentifier: container),
                 let profile = try await accounts.profile(ofAccount: account)
             else { continue }
+            // The first request about a person in a container stores a name: the time it takes would tell of one who is not discoverable.
+            guard profile.isDiscoverable || account == caller else { continue }
             let name = try await userRecordName(of: account, in: container)
-            guard profile.isDiscoverable || name == call.caller.userRecordName else { continue }
             found.append(UserIdentity(userRecordName: name, name: profile.name, lookupInfo: info))
         }
         return found

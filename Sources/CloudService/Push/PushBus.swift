@@ -82,6 +82,15 @@ package struct PushListener: Sendable {
         self.close = close
     }
 
+    /// The same listener, which ends a place when it is closed.
+    func holding(_ place: StreamCounts.Place) -> PushListener {
+        let close = close
+        return PushListener(events: events) {
+            place.end()
+            close()
+        }
+    }
+
     /// The same listener, closed at the first notification for which `mayRead` returns `false`.
     func guarded(_ mayRead: @escaping @Sendable () async -> Bool) -> PushListener {
         let (events, close) = (events, close)

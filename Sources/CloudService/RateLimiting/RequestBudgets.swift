@@ -163,7 +163,7 @@ final class RequestBudgets: Sendable {
         }
     }
 
-    enum Sender: Hashable {
+    enum Sender: Hashable, Sendable {
         /// An account, or a server-to-server key.
         case account(String)
         case network(String)

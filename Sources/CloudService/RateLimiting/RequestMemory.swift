@@ -5,22 +5,33 @@ import CloudEngine
 import CloudWire
 import Synchronization
 
-/// Memory that requests take, from the announcement of their bodies until they are answered. It is decided before anything is read, and
-/// again before anything is decoded.
+/// Memory that requests take: bodies as they arrive, decoded values, and long responses until they are sent.
 ///
-/// Invariant: all leases together hold at most ``bytesMax``. A sender with a lease gets no more than
-/// ``bytesPerSender``, so that one cannot take the room of all.
-final class RequestMemory: Sendable {
+/// Invariant: all leases together hold at most ``bytesMax``, and those of anonymous senders at most ``bytesOfAnonymous``. A sender with a
+/// lease gets no more than ``bytesPerSender``, so that one cannot take the room of all. Exceptions are responses to changes that were made.
+package final class RequestMemory: Sendable {
     /// Bytes of a decoded value of a JSON text at most, except for a few kinds of objects.
     static let bytesPerValue = 128
+    /// Bytes of the longest response that takes no lease. The limit of connections bounds shorter ones.
+    static let unleasedBytesMax = 65_536
 
     private struct Table {
         var bytes = 0
-        var senders: [String: Int] = [:]
+        var bytesOfAnonymous = 0
+        var senders: [RequestBudgets.Sender: Int] = [:]
+
+        mutating func add(_ count: Int, for sender: RequestBudgets.Sender) {
+            bytes += count
+            if case .network = sender { bytesOfAnonymous += count }
+            let held = senders[sender, default: 0] + count
+            senders[sender] = held > 0 ? held : nil
+        }
     }
 
     let bytesMax: Int
     var bytesPerSender: Int { bytesMax / 4 }
+    /// Of all anonymous senders together: any number of networks leaves room for accounts.
+    var bytesOfAnonymous: Int { bytesMax / 2 }
     private let table = Mutex(Table())
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
@@ -28,51 +39,55 @@ final class RequestMemory: Sendable {
     /// Bytes that requests take now.
     var bytes: Int { table.withLock { $0.bytes } }
 
-    func lease(for sender: String) -> Lease { Lease(self, sender) }
+    func lease(for sender: RequestBudgets.Sender) -> Lease { Lease(self, sender) }
 
-    fileprivate func take(_ bytes: Int, for sender: String) -> Bool {
+    /// - Parameter own: Bytes of the lease that takes more. One alone may be longer than a sender's part.
+    fileprivate func take(_ count: Int, beside own: Int, for sender: RequestBudgets.Sender) -> Bool {
         table.withLock { table in
             let held = table.senders[sender, default: 0]
-            guard table.bytes + bytes <= bytesMax, held == 0 || held + bytes <= bytesPerSender else { return false }
-            table.bytes += bytes
-            table.senders[sender] = held + bytes
+            guard table.bytes + count <= bytesMax, held == own || held + count <= bytesPerSender else { return false }
+            if case .network = sender, table.bytesOfAnonymous + count > bytesOfAnonymous { return false }
+            table.add(count, for: sender)
             return true
         }
     }
 
-    fileprivate func giveBack(_ bytes: Int, of sender: String) {
-        table.withLock { table in
-            table.bytes -= bytes
-            let held = table.senders[sender, default: 0] - bytes
-            table.senders[sender] = held > 0 ? held : nil
-        }
-    }
+    /// - Parameter count: Bytes; fewer than 0 are given back.
+    fileprivate func add(_ count: Int, for sender: RequestBudgets.Sender) { table.withLock { $0.add(count, for: sender) } }
 
-    /// What one request takes.
-    final class Lease: Sendable {
+    /// What one request takes, or its response. It ends with its last reference at the latest.
+    package final class Lease: Sendable {
         private let memory: RequestMemory
-        private let sender: String
+        private let sender: RequestBudgets.Sender
         private let bytes = Mutex(0)
 
-        fileprivate init(_ memory: RequestMemory, _ sender: String) {
+        fileprivate init(_ memory: RequestMemory, _ sender: RequestBudgets.Sender) {
             self.memory = memory
             self.sender = sender
         }
 
+        deinit { end() }
+
         /// - Throws: `WireError` with `.tryAgainLater` without room. Bytes that were taken before are held until ``end()``.
         func take(_ count: Int) throws(WireError) {
-            guard memory.take(count, for: sender) else {
+            guard memory.take(count, beside: bytes.withLock { $0 }, for: sender) else {
                 throw WireError(.tryAgainLater, "the server has no room for the request now", retryAfter: 1)
             }
             bytes.withLock { $0 += count }
         }
 
-        func end() {
+        /// Of bytes that are there already, and cannot be dropped.
+        func takeBeyondTheLimit(_ count: Int) {
+            memory.add(count, for: sender)
+            bytes.withLock { $0 += count }
+        }
+
+        package func end() {
             let held = bytes.withLock { bytes in
                 defer { bytes = 0 }
                 return bytes
             }
-            if held > 0 { memory.giveBack(held, of: sender) }
+            if held > 0 { memory.add(-held, for: sender) }
         }
     }
 }
@@ -88,8 +103,11 @@ extension ServicePath.Operation {
 extension CloudService {
     /// Reads a whole body and makes sure that it can be decoded in the memory there is.
     ///
+    /// A body takes memory as it arrives: one that is only announced takes none. It has a time limit, so that bytes that arrived are not held
+    /// for as long as a slow sender likes.
+    ///
     /// - Throws: `WireError` with `.quotaExceeded` for more than `limit` bytes, `.badRequest` for more values than
-    ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room.
+    ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room, and for a body that takes too long.
     func collect(_ request: ServiceRequest, atMost limit: Int, _ lease: RequestMemory.Lease) async throws -> [UInt8] {
         func tooLarge() -> WireError {
             WireError(.quotaExceeded, "a request of this kind has at most \(limit) bytes", nativeCode: .limitExceeded)
@@ -103,12 +121,16 @@ extension CloudService {
             try lease.take(bytes.count)
             body = bytes
         case .stream(let pieces):
-            if let announced { try lease.take(max(announced, 0)) }
             var bytes: [UInt8] = []
+            // Pages of the memory are taken as they are written to.
             bytes.reserveCapacity(max(announced ?? 0, 0))
+            let start = ContinuousClock.now
             for try await piece in pieces {
                 guard bytes.count + piece.count <= limit else { throw tooLarge() }
-                if announced == nil { try lease.take(piece.count) }
+                guard ContinuousClock.now - start <= Self.patience(with: limit) else {
+                    throw WireError(.tryAgainLater, "the body arrives too slowly", retryAfter: 1)
+                }
+                try lease.take(piece.count)
                 bytes.append(contentsOf: piece)
             }
             body = bytes
@@ -127,6 +149,9 @@ extension CloudService {
         try lease.take(values * RequestMemory.bytesPerValue)
         return body
     }
+
+    /// The time that a body may take to arrive: two minutes, and a second for each 20,000 bytes that it may have.
+    private static func patience(with bytesMax: Int) -> Duration { .seconds(120 + bytesMax / 20_000) }
 
     /// Elements at most of lists that aren't values of records.
     private static let otherElementsMax = 10_000

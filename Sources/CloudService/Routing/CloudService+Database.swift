@@ -13,16 +13,45 @@ extension CloudService {
         try profile.check(path.operation)
         try profile.checkAuthorization(request.header(HeaderNames.authorization))
         let signed = try SignedRequest(request)
-        if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
-        // A token identifies a sender on any network; an unknown token is rejected before the body is read.
-        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
-        defer { lease.end() }
-        let signedBody: [UInt8]? =
-            signed == nil ? nil : try await collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
+        var signedBody: [UInt8]?, signedLease: RequestMemory.Lease?
+        defer { signedLease?.end() }
+        if let signed {
+            let key = try await knownKey(signed, path.containerIdentifier, path.environment).key
+            let lease = memory.lease(for: .account("key \(key.id)"))
+            signedLease = lease
+            // The signature is of the body.
+            signedBody = try await collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
+        }
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
             environment: path.environment, repetition: path.operation.repetition)
-        return try await rotating(credentials, request) { try await respond(to: request, path, credentials, signedBody: signedBody, lease) }
+        let sender = credentials.sender(from: request.network)
+        let lease = signedLease ?? memory.lease(for: sender)
+        defer { lease.end() }
+        let response = try await rotating(credentials, request) {
+            try await respond(to: request, path, credentials, signedBody: signedBody, lease)
+        }
+        return leased(response, to: sender, path.operation, request)
+    }
+
+    /// Returns a response that counts as memory of its sender until it is sent: a client that reads slowly, or does not read, holds it.
+    ///
+    /// - Returns: An error instead of data that can be requested again, if there is no room for it.
+    private func leased(
+        _ response: ServiceResponse, to sender: RequestBudgets.Sender, _ operation: ServicePath.Operation, _ request: ServiceRequest
+    ) -> ServiceResponse {
+        guard case .bytes(let bytes) = response.body, bytes.count > RequestMemory.unleasedBytesMax else { return response }
+        let lease = memory.lease(for: sender)
+        var response = response
+        do {
+            try lease.take(bytes.count)
+        } catch {
+            guard operation.repetition != .harmless else { return self.response(to: error, uuid: request.requestUUID) }
+            // The change is made: its response has about the size of its request.
+            lease.takeBeyondTheLimit(bytes.count)
+        }
+        response.lease = lease
+        return response
     }
 
     private func respond(
@@ -31,12 +60,13 @@ extension CloudService {
         var budget: RequestBudget?
         var response: ServiceResponse
         do {
+            // First: the first request to a container stores the account's name there.
+            budget = budgets.take(credentials.sender(from: request.network), now: surroundings.now())
+            if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try await checkContainer(path.containerIdentifier, path.environment, credentials)
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
-            budget = budgets.take(credentials.sender(from: request.network), now: call.now)
-            if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"

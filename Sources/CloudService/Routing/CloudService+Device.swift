@@ -43,16 +43,25 @@ extension CloudService {
             let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
             let audiences = (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : [])
             let credential = credentials.reference(hash: accounts.sha256)
+            // Streams of a signed-in user are limited by the hub.
+            var place: StreamCounts.Place?
+            if !call.caller.isSignedIn {
+                guard let free = streams.place(for: request.network) else {
+                    throw WireError(.throttled, "too many push streams of one network", retryAfter: 60)
+                }
+                place = free
+            }
             var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
             // Revocations end the stream within a second; nothing is sent in between.
             if let credential, let audience = audiences.first {
                 listener = listener.guarded { await self.mayListen(audience, credential) }
             }
+            if let place { listener = listener.holding(place) }
             return ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
-            let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
+            let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request, credentials)))
             guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
@@ -63,14 +72,14 @@ extension CloudService {
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
             }
-            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
+            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request, credentials)))
             return .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
     }
 
-    private func tokenRequest(_ request: ServiceRequest) async throws -> [UInt8] {
-        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
+    private func tokenRequest(_ request: ServiceRequest, _ credentials: Credentials) async throws -> [UInt8] {
+        let lease = memory.lease(for: credentials.sender(from: request.network))
         defer { lease.end() }
         return try await collect(request, atMost: Self.tokenRequestBytesMax, lease)
     }

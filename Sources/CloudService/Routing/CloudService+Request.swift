@@ -11,8 +11,14 @@ extension CloudService {
     /// A stream is one of them: the task of its connection, which goes on for days, would keep the memory of the calls that open it.
     package static func endsWithItsClient(_ request: ServiceRequest) -> Bool {
         request.path.hasPrefix(CourierAddress.prefix) || request.path.hasSuffix("/\(DevicePath.Operation.pushStream.rawValue)")
-            || [ServicePath.Operation.queryRecords, .zoneSnapshot].contains { request.path.hasSuffix("/\($0.rawValue)") }
+            || longOperations.contains { request.path.hasSuffix($0) }
     }
+
+    /// Ends of the paths of operations that read records of any number.
+    private static let longOperations = [
+        ServicePath.Operation.queryRecords, .zoneSnapshot, .zoneChanges, .databaseChanges, .recordChanges, .changedZones, .listZones,
+        .lookupRecords,
+    ].map { "/\($0.rawValue)" }
 
     /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
     func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {

@@ -13,8 +13,10 @@ final class RawConnection: Sendable {
     private static let queue = DispatchQueue(label: "raw", attributes: .concurrent, target: .global())
     private let descriptor: Int32
 
-    init(port: Int) throws {
+    /// - Parameter receiveBytes: The size of the kernel's buffer for bytes that were not read; nil for its default.
+    init(port: Int, receiveBytes: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var receiveBytes { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size)) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// A body that is announced and doesn't come holds its room until its connection ends.
+    /// A body that was received in part holds its room until its connection ends.
     @Test func aRequestBeyondTheRequestMemoryIsRejectedWithRetryAfter() async throws {
         var limits = Limits()
         limits.requestMemoryBytes = 1_000_000
@@ -69,7 +69,7 @@ import Testing
                 if tries.isMultiple(of: 50) {
                     raw?.reset()
                     raw = try RawConnection(port: server.port)
-                    await raw?.send(head + "Content-Length: 999999\r\n\r\n{")
+                    await raw?.send(head + "Content-Length: 999999\r\n\r\n" + String(repeating: " ", count: 999_990))
                 }
                 tries += 1
                 answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8))
@@ -80,6 +80,52 @@ import Testing
             raw = nil
             while answer.status == 503 { answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8)) }
             #expect(answer.status == 200)
+        }
+    }
+
+    /// Announced lengths reserve nothing: a network could name any, and send a byte now and then.
+    @Test func announcedBytesTakeNoMemory() async throws {
+        var limits = Limits()
+        limits.requestMemoryBytes = 1_000_000
+        try await LiveServer.run(limits: limits) { server in
+            let mia = try await server.addUser("mia"), bo = try await server.addUser("bo")
+            let head =
+                "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
+            let slow = try (0..<4).map { _ in try RawConnection(port: server.port) }
+            for connection in slow { await connection.send(head + "Content-Length: 900000\r\n\r\n{") }
+            let long = Array(("{" + String(repeating: " ", count: 200_000) + "}").utf8)
+            for _ in 0..<50 {
+                #expect(try await server.send("POST", "\(LiveServer.database)/zones/list", token: bo, body: long).status == 200)
+            }
+            withExtendedLifetime(slow) {}
+        }
+    }
+
+    /// A client that asks for long responses and does not read them.
+    @Test func anUnreadResponseTakesMemoryUntilItsConnectionIsClosed() async throws {
+        var limits = Limits()
+        limits.requestMemoryBytes = 20_000_000
+        // A second for each part of a response.
+        (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (1, 1_000_000)
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            for number in 0..<4 {
+                let fields = ["t": Field(.string(String(repeating: "x", count: 900_000)))]
+                let record = Record(recordName: "r\(number)", recordType: "T", fields: fields)
+                let message = ModifyRecordsRequest(
+                    operations: [RecordOperation(kind: .create, record: record)], zoneID: LiveServer.garden)
+                #expect(try await server.post(.modifyRecords, message, token: token).status == 200)
+            }
+            let body = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: LiveServer.garden)]).encoded()
+            let head =
+                "POST \(LiveServer.database)/changes/zone HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(token)\r\n"
+            let connection = try RawConnection(port: server.port, receiveBytes: 4096)
+            await connection.send(head + "Content-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self))
+            while server.service.requestMemoryInUse < 3_000_000 { await Task.yield() }
+            // The connection is closed before it received everything.
+            while server.service.requestMemoryInUse > 0 { await Task.yield() }
+            #expect(try await connection.readToEnd().utf8.count < 3_500_000)
         }
     }
 }

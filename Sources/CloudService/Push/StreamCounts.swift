@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Synchronization
+
+/// Held push streams without a signed-in user, by network.
+final class StreamCounts: Sendable {
+    private let most: Int
+    private let counts = Mutex<[String: Int]>([:])
+
+    /// - Parameter most: Of one network; 0 means no limit.
+    init(atMost most: Int) { self.most = most }
+
+    /// Streams that are held now.
+    var count: Int { counts.withLock { $0.values.reduce(0, +) } }
+
+    /// - Returns: Nil if the network has as many streams as it may.
+    func place(for network: String) -> Place? {
+        let isFree = counts.withLock { counts in
+            let count = counts[network, default: 0]
+            guard most == 0 || count < most else { return false }
+            counts[network] = count + 1
+            return true
+        }
+        return isFree ? Place(self, network) : nil
+    }
+
+    private func remove(_ network: String) {
+        counts.withLock { counts in
+            let count = counts[network, default: 0] - 1
+            counts[network] = count > 0 ? count : nil
+        }
+    }
+
+    /// The count of one stream. It ends with its last reference at the latest.
+    final class Place: Sendable {
+        private let counts: StreamCounts
+        private let network: String
+        private let isHeld = Mutex(true)
+
+        fileprivate init(_ counts: StreamCounts, _ network: String) {
+            self.counts = counts
+            self.network = network
+        }
+
+        deinit { end() }
+
+        func end() {
+            let wasHeld = isHeld.withLock { isHeld in
+                defer { isHeld = false }
+                return isHeld
+            }
+            if wasHeld { counts.remove(network) }
+        }
+    }
+}
