@@ -41,15 +41,6 @@ struct Credentials: Sendable {
         }
     }
 
-    /// The account of a device or a session.
-    var account: Int64? {
-        switch proof {
-        case .device(let device): device.account
-        case .session(let session, _): session.account
-        case .none, .serverKey: nil
-        }
-    }
-
     /// Key of scheduling.
     func requester(from network: String) -> String {
         switch sender(from: network) {

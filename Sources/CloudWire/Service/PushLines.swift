@@ -11,7 +11,7 @@ package enum PushStreamEvent: Equatable, Sendable {
 
 /// Splits the push stream into lines, from pieces of any size.
 package struct PushLines {
-    static let lineBytesMax = 65_536
+    package static let lineBytesMax = 65_536
 
     private var partialLine: [UInt8] = []
 
