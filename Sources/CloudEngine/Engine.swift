@@ -36,6 +36,8 @@ package struct Outcome<Response: Sendable>: Sendable {
     package var rounds: [SubscriptionRound] = []
     /// Whether listeners of the public database are notified.
     package var changesPublicDatabase = false
+    /// Keys of deleted zones whose contents are to be removed by further units of work.
+    package var zonesToEmpty: [Int64] = []
 
     package init(_ response: Response, notifications: [PushNotification] = [], news: [ShareNews] = []) {
         self.response = response

@@ -292,6 +292,17 @@ extension PostgresServerStore: EngineStorage {
         }
     }
 
+    package func zonesToEmpty(limit: Int) async throws -> [ZoneToEmpty] {
+        try await reading { connection in
+            try connection.query(
+                """
+                SELECT p.container, p.environment, p.scope, p.owner, z.zone, z.at FROM zones z JOIN partitions p ON p.part = z.part
+                WHERE z.deleted AND EXISTS (SELECT 1 FROM records r WHERE r.part = z.part AND r.zone = z.zone) LIMIT $1
+                """, [limit]
+            ).rows.map { ZoneToEmpty(partition: try PartitionRows.partition($0), key: $0[4], time: $0[5]) }
+        }
+    }
+
     package func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)] {
         try await reading { connection in
             try connection.query(

@@ -175,7 +175,12 @@ package final class InProcessCloud: Sendable {
             partition: Partition(containerIdentifier: containerIdentifier, environment: .development, owner: owner),
             caller: Caller(userRecordName: owner, deviceID: "", kind: .operator), now: clock.milliseconds, baseURL: "",
             makeIdentifier: { Hex.text(random.next(16)) })
-        _ = try await store.write(call.partition) { try engine.deleteZone(ZoneID(zoneName: zoneName), because: reason, in: $0, call) }
+        let outcome = try await store.write(call.partition) {
+            try engine.deleteZone(ZoneID(zoneName: zoneName), because: reason, in: $0, call)
+        }
+        for key in outcome.zonesToEmpty {
+            try await store.empty(ZoneToEmpty(partition: call.partition, key: key, time: call.now))
+        }
     }
 
     private func recordName(of user: String, _ containerIdentifier: String) async throws -> String {

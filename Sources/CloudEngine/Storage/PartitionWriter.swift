@@ -12,8 +12,11 @@ package protocol PartitionWriter: PartitionReader {
 
     /// Stores a zone under its name, in place of the one that has the name.
     func save(_ zone: StoredZone, at now: Int64) throws
-    /// Removes the records, remembered deletions and links of a zone.
-    func removeContents(ofZone key: Int64, at now: Int64) throws
+    /// Removes records, remembered deletions, links and index entries of a deleted zone, of each kind no more than `count`: one unit of work
+    /// delays all others.
+    ///
+    /// - Returns: `false` if some are left.
+    func removeContents(ofZone key: Int64, atMost count: Int, at now: Int64) throws -> Bool
 
     /// Stores records, deleted ones included, in place of those with the same names.
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws

@@ -248,14 +248,25 @@ extension PostgresUnit {
         expires(after: now)
     }
 
-    func keepContents(ofZone zone: Int64, at now: Int64) throws {
+    /// - Parameter last: The greatest name of the records; nil for all of the zone.
+    func keepContents(ofZone zone: Int64, upTo last: String?, at now: Int64) throws {
+        guard try historyTerm() != nil else { return }
+        if let last {
+            try run(Self.version + " AND name <= $4 ON CONFLICT DO NOTHING", [part, zone, now, last], changing: .history)
+        } else {
+            try run(Self.version + " ON CONFLICT DO NOTHING", [part, zone, now], changing: .history)
+        }
+    }
+
+    /// Keeps the files of a zone's first assets, in the order in which their links are removed.
+    func keepAssets(ofZone zone: Int64, atMost count: Int, at now: Int64) throws {
         guard let term = try historyTerm() else { return }
-        try run(Self.version + " ON CONFLICT DO NOTHING", [part, zone, now], changing: .history)
         try run(
             """
-            INSERT INTO kept_assets (part, checksum, until) SELECT part, checksum, $3 FROM asset_links WHERE part = $1 AND zone = $2
+            INSERT INTO kept_assets (part, checksum, until)
+            SELECT part, checksum, $3 FROM asset_links WHERE part = $1 AND zone = $2 ORDER BY checksum LIMIT $4
             ON CONFLICT (part, checksum) DO UPDATE SET until = excluded.until
-            """, [part, zone, now + term.milliseconds], changing: .history)
+            """, [part, zone, now + term.milliseconds, count], changing: .history)
     }
 
     /// Keeps the file of an asset that records no longer refer to, for those that they were.

@@ -64,15 +64,34 @@ extension PostgresUnit {
         if zone.isDeleted { expires(after: now) }
     }
 
-    func removeContents(ofZone key: Int64, at now: Int64) throws {
-        try keepContents(ofZone: key, at: now)
-        for (table, cached) in [
-            ("records", .records), ("asset_links", .assetLinks), ("index_entries", .indexEntries), ("record_references", .references),
-            ("client_tokens", .clientTokens),
-        ] as [(String, PostgresTable)] {
-            try run("DELETE FROM \(table) WHERE part = $1 AND zone = $2", [part, key], changing: cached)
-        }
+    func removeContents(ofZone key: Int64, atMost count: Int, at now: Int64) throws -> Bool {
         expires(after: now)
+        let last: String? = try rows(
+            "SELECT name FROM records WHERE part = $1 AND zone = $2 ORDER BY name LIMIT 1 OFFSET $3", [part, key, count - 1], from: .records
+        ).first.map { $0[0] }
+        try keepContents(ofZone: key, upTo: last, at: now)
+        if let last {
+            try run("DELETE FROM records WHERE part = $1 AND zone = $2 AND name <= $3", [part, key, last], changing: .records)
+            return false
+        }
+        try run("DELETE FROM records WHERE part = $1 AND zone = $2", [part, key], changing: .records)
+        try keepAssets(ofZone: key, atMost: count, at: now)
+        for (table, columns, cached) in [
+            ("asset_links", "checksum", .assetLinks), ("index_entries", "number, key, name", .indexEntries),
+            ("record_references", "target, action, source", .references), ("client_tokens", "user_name, device", .clientTokens),
+        ] as [(String, String, PostgresTable)] {
+            let removed = try written(
+                """
+                DELETE FROM \(table) WHERE part = $1 AND zone = $2 AND (\(columns)) IN (
+                    SELECT \(columns) FROM \(table) WHERE part = $1 AND zone = $2 ORDER BY \(columns) LIMIT $3) RETURNING 1
+                """, [part, key, count], changing: cached)
+            if removed.count == count { return false }
+        }
+        return true
+    }
+
+    func hasRecords(inZone zone: Int64) throws -> Bool {
+        try !rows("SELECT 1 FROM records WHERE part = $1 AND zone = $2 LIMIT 1", [part, zone], from: .records).isEmpty
     }
 
     func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]? {

@@ -252,6 +252,22 @@ extension SQLiteServerStore {
         }
     }
 
+    package func zonesToEmpty(limit: Int) async throws -> [ZoneToEmpty] {
+        try await reading { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT p.container, p.environment, p.scope, p.owner, z.zone, z.at FROM zones z JOIN partitions p ON p.part = z.part
+                    WHERE z.deleted = 1 AND EXISTS (SELECT 1 FROM records r WHERE r.part = z.part AND r.zone = z.zone) LIMIT ?
+                    """, arguments: [limit]
+            ).compactMap { row in
+                guard let environment = CloudEnvironment(rawValue: row[1]), let scope = DatabaseScope(rawValue: row[2]) else { return nil }
+                let partition = Partition(containerIdentifier: row[0], environment: environment, scope: scope, owner: row[3])
+                return ZoneToEmpty(partition: partition, key: row[4], time: row[5])
+            }
+        }
+    }
+
     package func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)] {
         try await reading { db in
             try Row.fetchAll(

@@ -67,18 +67,24 @@ extension SQLiteUnit {
         }
     }
 
-    func keepContents(ofZone zone: Int64, at now: Int64) throws {
+    /// - Parameter last: The greatest name of the records; nil for all of the zone.
+    func keepContents(ofZone zone: Int64, upTo last: String?, at now: Int64) throws {
+        guard try historyTerm() != nil else { return }
+        let sql = """
+            INSERT INTO record_versions (part, zone, name, at, replaced, body)
+            SELECT part, zone, name, at, ?, body FROM records WHERE part = ? AND zone = ? AND deleted = 0
+            """
+        if let last { try run(sql + " AND name <= ?", [now, writtenPart, zone, last]) } else { try run(sql, [now, writtenPart, zone]) }
+    }
+
+    /// Keeps the files of a zone's first assets, in the order in which their links are removed.
+    func keepAssets(ofZone zone: Int64, atMost count: Int, at now: Int64) throws {
         guard let term = try historyTerm() else { return }
         try run(
             """
-            INSERT INTO record_versions (part, zone, name, at, replaced, body)
-            SELECT part, zone, name, at, ?, body FROM records WHERE part = ? AND zone = ? AND deleted = 0
-            """, [now, writtenPart, zone])
-        try run(
-            """
             INSERT OR REPLACE INTO kept_assets (part, checksum, until)
-            SELECT part, checksum, ? FROM asset_links WHERE part = ? AND zone = ?
-            """, [now + term.milliseconds, writtenPart, zone])
+            SELECT part, checksum, ? FROM asset_links WHERE part = ? AND zone = ? ORDER BY checksum LIMIT ?
+            """, [now + term.milliseconds, writtenPart, zone, count])
     }
 
     /// Keeps the file of an asset that records no longer refer to, for those that they were.

@@ -187,6 +187,11 @@ extension SQLiteUnit {
         ).first.map { $0[0] } ?? 0
     }
 
+    func hasRecords(inZone zone: Int64) throws -> Bool {
+        guard let part else { return false }
+        return try row("SELECT 1 FROM records WHERE part = ? AND zone = ? LIMIT 1", [part, zone]) != nil
+    }
+
     func openUploadCount() throws -> Int {
         guard let part else { return 0 }
         return try rows("SELECT count(*) FROM uploads WHERE part = ? AND checksum IS NULL", [part]).first.map { $0[0] } ?? 0

@@ -51,13 +51,30 @@ extension SQLiteUnit {
             ])
     }
 
-    func removeContents(ofZone key: Int64, at now: Int64) throws {
-        try keepContents(ofZone: key, at: now)
+    func removeContents(ofZone key: Int64, atMost count: Int, at now: Int64) throws -> Bool {
+        let last: String? = try rows(
+            "SELECT name FROM records WHERE part = ? AND zone = ? ORDER BY name LIMIT 1 OFFSET ?", [writtenPart, key, count - 1]
+        ).first.map { $0[0] }
+        if let last {
+            try keepContents(ofZone: key, upTo: last, at: now)
+            try run("DELETE FROM records WHERE part = ? AND zone = ? AND name <= ?", [writtenPart, key, last])
+            return false
+        }
+        try keepContents(ofZone: key, upTo: nil, at: now)
         try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
-        try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
-        try run("DELETE FROM index_entries WHERE part = ? AND zone = ?", [writtenPart, key])
-        try run("DELETE FROM record_references WHERE part = ? AND zone = ?", [writtenPart, key])
-        try run("DELETE FROM client_tokens WHERE part = ? AND zone = ?", [writtenPart, key])
+        try keepAssets(ofZone: key, atMost: count, at: now)
+        for (table, columns) in [
+            ("asset_links", "checksum"), ("index_entries", "number, key, name"), ("record_references", "target, action, source"),
+            ("client_tokens", "user, device"),
+        ] {
+            try run(
+                """
+                DELETE FROM \(table) WHERE (part, zone, \(columns)) IN (
+                    SELECT part, zone, \(columns) FROM \(table) WHERE part = ? AND zone = ? ORDER BY \(columns) LIMIT ?)
+                """, [writtenPart, key, count])
+            if db.changesCount == count { return false }
+        }
+        return true
     }
 
     func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]? {

@@ -94,6 +94,7 @@ extension CloudService {
             let fired = await evaluate(outcome.rounds)
             await tell(outcome.notifications + fired, outcome.news, call)
             if outcome.changesPublicDatabase { tellEverybody(call) }
+            await empty(outcome.zonesToEmpty, call)
         }
         guard let answer = stored ?? outcome.map({ encode($0.response) }) else {
             preconditionFailure("a request has an outcome or a stored response")

@@ -33,8 +33,25 @@ package protocol EngineStorage: SharingStorage {
     /// Partitions of a container and environment that were ever written to.
     func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition]
 
+    /// Deleted zones that have records: the server ended before they were removed.
+    func zonesToEmpty(limit: Int) async throws -> [ZoneToEmpty]
+
     /// Deletes zones, records and subscriptions of all partitions of a container and environment, and raises their epochs.
     func erase(containerIdentifier: String, environment: CloudEnvironment) async throws
+}
+
+/// A deleted zone with records.
+package struct ZoneToEmpty: Hashable, Sendable {
+    package var partition: Partition
+    package var key: Int64
+    /// When it was deleted, in milliseconds since 1970 UTC.
+    package var time: Int64
+
+    package init(partition: Partition, key: Int64, time: Int64) {
+        self.partition = partition
+        self.key = key
+        self.time = time
+    }
 }
 
 /// What of sharing stands outside partitions.
@@ -45,6 +62,16 @@ package protocol SharingStorage: Sendable {
 }
 
 extension EngineStorage {
+    /// Removes the contents of a deleted zone, in units of work that others do not wait for.
+    package func empty(_ zone: ZoneToEmpty, _ terms: WorkTerms = .maintenance) async throws {
+        var isEmpty = false
+        while !isEmpty {
+            isEmpty = try await write(zone.partition, terms) {
+                try $0.removeContents(ofZone: zone.key, atMost: Engine.rowsPerUnit, at: zone.time)
+            }
+        }
+    }
+
     /// Reads for the server itself.
     package func read<Value: Sendable>(
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value

@@ -30,6 +30,22 @@ extension CloudService {
         return response
     }
 
+    /// Removes the contents of zones that a request deleted, in units that others do not wait for. A failure leaves them to
+    /// ``emptyDeletedZones()``.
+    func empty(_ zones: [Int64], _ call: Call) async {
+        let terms = WorkTerms(requester: call.requester, milliseconds: engine.limits.writeMilliseconds, isBackground: true)
+        for zone in zones { try? await storage.empty(ZoneToEmpty(partition: call.partition, key: zone, time: call.now), terms) }
+    }
+
+    /// Removes the contents of deleted zones that a server left behind that ended too early. To be called at start and now and then.
+    package func emptyDeletedZones() async throws {
+        while true {
+            let zones = try await storage.zonesToEmpty(limit: 100)
+            if zones.isEmpty { return }
+            for zone in zones { try await storage.empty(zone) }
+        }
+    }
+
     // MARK: Change feeds
 
     func databaseChanges(_ exchange: Exchange) async throws -> ServiceResponse {

@@ -106,6 +106,7 @@ struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             do {
                 try await service.deliverPendingNews()
+                try await service.emptyDeletedZones()
                 try await store.removeExpired(now: now())
                 try await store.removeAuditEvents(before: now() - auditMilliseconds)
             } catch {

@@ -55,7 +55,10 @@ struct ZoneCommand: AsyncParsableCommand {
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {
-                    _ = try await store.write(call.partition) { try engine.deleteZone(zoneID, because: reason, in: $0, call) }
+                    let outcome = try await store.write(call.partition) { try engine.deleteZone(zoneID, because: reason, in: $0, call) }
+                    for key in outcome.zonesToEmpty {
+                        try await store.empty(ZoneToEmpty(partition: call.partition, key: key, time: call.now))
+                    }
                 } catch let error as WireError {
                     throw await place.zoneError(zone, error, in: store)
                 }

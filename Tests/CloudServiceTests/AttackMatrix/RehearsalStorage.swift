@@ -65,6 +65,8 @@ final class RehearsalStorage: EngineStorage {
         try await store.partitions(containerIdentifier: containerIdentifier, environment: environment)
     }
 
+    func zonesToEmpty(limit: Int) async throws -> [ZoneToEmpty] { try await store.zonesToEmpty(limit: limit) }
+
     func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
         try await store.erase(containerIdentifier: containerIdentifier, environment: environment)
     }
