@@ -41,7 +41,9 @@ import Testing
         return try #require(try await village.store.read(partition) { try $0.zone(named: zone.zoneName)?.key })
     }
 
-    private func hasRecords(_ key: Int64) async throws -> Bool { try await village.store.read(partition) { try $0.hasRecords(inZone: key) } }
+    private func hasRecords(_ key: Int64) async throws -> Bool {
+        try await village.store.read(partition) { try $0.hasRecords(inZone: key) }
+    }
 
     @Test func aDeletionRemovesAllRecords() async throws {
         let key = try await key()

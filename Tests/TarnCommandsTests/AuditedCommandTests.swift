@@ -48,12 +48,15 @@ import Testing
         #expect(await CommandRun("user", "profile", "bo", "--operator", "--data", folder.path).status != 0)
         _ = await CommandRun(
             "record", "put", "n1", "title=1", "--type", "Note", "--container", "iCloud.org.example.notes", "--data", folder.path)
-        _ = await CommandRun("backup", folder.path + "-copy", "--data", folder.path)
-        try? FileManager.default.removeItem(atPath: folder.path + "-copy")
+        let copy = ScratchFolder("tarn-audit-copy")
+        #expect(await CommandRun("backup", "--output", copy.path + "/copy", "--data", folder.path).status == 0)
+        #expect(await CommandRun("user", "list", "--data", folder.path).status == 0)
+        #expect(await CommandRun("user", "sessions", "mia", "--data", folder.path).status == 0)
         let actions = try await Self.actions(folder.path)
         #expect(actions.count { $0.hasPrefix("user.add") } == 1)
         #expect(actions.count { $0.hasPrefix("user.profile") } == 0)
         #expect(actions.count { $0.hasPrefix("record.") } == 1)
+        #expect(actions.suffix(3) == ["backup server", "user.list server", "user.sessions mia"], "looks into data")
     }
 
     @Test func aTransactionThatFailsLeavesTheLineToTheNext() async throws {

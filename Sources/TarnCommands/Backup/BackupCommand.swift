@@ -33,7 +33,7 @@ struct BackupCommand: AsyncParsableCommand {
                 "'tarn backup' copies a data folder, and the data is in the database \(database.shown): copy that with pg_dump, and then the folder \(place.folder) with the files of assets."
             )
         }
-        let count = try await place.withStore(mustExist: true, needsFiles: true) { store in
+        let count = try await place.withStore(mustExist: true, audited: CommandAudit("backup", "server"), needsFiles: true) { store in
             guard let store = store as? SQLiteServerStore else { preconditionFailure("data without a database is in a folder") }
             return try await copy(store)
         }

@@ -16,7 +16,9 @@ extension UserCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let accesses = try await options.withStore(mustExist: true, name: name) { try await $0.accesses(ofUser: name) }
+            let accesses = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sessions", name)) {
+                try await $0.accesses(ofUser: name)
+            }
             var table = Table(
                 ("KIND", "kind"), ("ID", "id"), ("LABEL", "label"), ("SINCE", "since"), ("LAST USE", "lastUse"), ("NETWORK", "network"),
                 ("PLATFORM", "platform"))

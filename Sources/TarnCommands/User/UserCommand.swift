@@ -79,7 +79,7 @@ struct UserCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let users = try await options.withStore(mustExist: true) { try await $0.users() }
+            let users = try await options.withStore(mustExist: true, audited: CommandAudit("user.list", "server")) { try await $0.users() }
             var table = Table(("USER", "name"), ("DEVICES", "devices"))
             for user in users { table.add(.text(user.name), .list(user.devices)) }
             output.print(table, ifEmpty: "No users yet: 'tarn user add NAME' makes one.")

@@ -23,7 +23,7 @@ struct ZoneCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let zones = try await options.withStore(mustExist: true, name: place.user) { store in
+            let zones = try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.list", place.user)) { store in
                 try await store.read(try await place.partition(in: store)) { try $0.zones().filter { !$0.isDefault } }
             }
             var table = Table(("ZONE", "zone"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"))
