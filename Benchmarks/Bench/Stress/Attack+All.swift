@@ -4,7 +4,7 @@
 import Foundation
 
 extension Attack {
-    static let all: [Attack] = bodies + connections + queries + writes + credentials + uploads + floods
+    static let all: [Attack] = bodies + connections + queries + writes + credentials + uploads + floods + weights
 
     static func post(_ sender: Sender, _ operation: String, _ body: String, isAnonymous: Bool = false, scope: String = "private")
         -> [UInt8]
