@@ -8,8 +8,8 @@ extension Attack {
     private static let longText = String(repeating: "t", count: 900_000)
 
     private static func zoneRequest(_ sender: Sender, _ verb: String) -> [UInt8] {
-        post(
-            sender, "zones/modify", #"{"operations":[{"operationType":"\#(verb)","zone":{"zoneID":{"zoneName":"Heavy-\#(sender.thread)"}}}]}"#)
+        let zone = #"{"zoneID":{"zoneName":"Heavy-\#(sender.thread)"}}"#
+        return post(sender, "zones/modify", #"{"operations":[{"operationType":"\#(verb)","zone":\#(zone)}]}"#)
     }
 
     private static func fill(_ sender: Sender, _ start: Int) -> [UInt8] {
