@@ -36,7 +36,7 @@ package struct Outcome<Response: Sendable>: Sendable {
     package var rounds: [SubscriptionRound] = []
     /// Whether listeners of the public database are notified.
     package var changesPublicDatabase = false
-    /// Keys of deleted zones whose contents are to be removed by further units of work.
+    /// Keys of deleted zones with contents for further units of work to remove.
     package var zonesToEmpty: [Int64] = []
 
     package init(_ response: Response, notifications: [PushNotification] = [], news: [ShareNews] = []) {

@@ -177,11 +177,11 @@ package struct ServiceResponder: HTTPResponder {
         return Response(status: .init(code: answer.status), headers: headers, body: body)
     }
 
-    /// Bytes of a response that are handed to the connection at once. It takes more when most of them were sent.
+    /// Bytes of a response between two waits for backpressure.
     private static let pieceBytes = 1 << 16
     private static let fileBytes = 1 << 18
 
-    /// Time that a client has to receive a part of a response. Otherwise the response, or its file, would be held for any time.
+    /// Time in which a client must receive a part of a response.
     private func patience(_ bytes: Int) -> TimeAmount? {
         pace.bytesPerSecond == 0 ? nil : .seconds(Int64(max(1, pace.graceSeconds, bytes / (4 * pace.bytesPerSecond))))
     }

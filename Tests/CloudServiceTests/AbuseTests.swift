@@ -137,7 +137,7 @@ import Testing
 
     // MARK: Names
 
-    /// The name of a person in a container is stored with the first request about them: its time would tell who has an account.
+    /// Storing a name takes time, which would reveal accounts.
     @Test func nothingIsStoredForAPersonWhoIsNotDiscoverable() async throws {
         let village = try Village()
         let mia = try await village.villager("mia")

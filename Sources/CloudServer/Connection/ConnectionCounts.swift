@@ -6,7 +6,7 @@ import Synchronization
 
 /// Open connections by network, so that one network cannot take all descriptors.
 ///
-/// Connections from this machine and from trusted gateways are not counted: they carry requests of any number of clients.
+/// Connections from this machine and from trusted gateways are not counted: they carry requests of many clients.
 final class ConnectionCounts: Sendable {
     private let most: Int
     private let isUncounted: @Sendable (NetworkAddress) -> Bool

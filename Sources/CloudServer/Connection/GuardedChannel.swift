@@ -42,7 +42,7 @@ struct GuardedChannel: ServerChildChannel {
                 // Before the conversion to the types that Hummingbird reads, which a refused request does not need.
                 let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 try pipeline.addHandler(HeadRefusalHandler(judge: judge), position: .after(decoder.handler))
-                // After the set-up, whose failure would be one of the listening socket.
+                // After the set-up: a failed set-up would be an error of the listening socket.
                 if !isWithinLimit { channel.close(promise: nil) }
                 return connection
             }

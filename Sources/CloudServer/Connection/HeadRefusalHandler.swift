@@ -50,7 +50,7 @@ final class HeadRefusalHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case stopped
     }
 
-    /// An admitted request whose response is not complete.
+    /// An admitted request with an incomplete response.
     private enum Admitted {
         case uncounted, arriving, inService
     }

@@ -43,7 +43,7 @@ struct NetworkAddress: Hashable, Sendable {
     var network: String { bytes.prefix(8).map { String($0) }.joined(separator: ".") }
 }
 
-/// Reverse proxies whose `X-Forwarded-For` the server trusts.
+/// Reverse proxies with a trusted `X-Forwarded-For`.
 package struct TrustedProxies: Hashable, Sendable {
     private struct Network: Hashable, Sendable {
         var start: [UInt8]

@@ -38,7 +38,7 @@ package protocol AdministrationStorage: AuditStorage {
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     /// Makes an operator with a password, in one transaction, unless there is an operator.
     ///
-    /// - Parameter isClaiming: Whether an account of that name becomes the operator, if nobody can sign in to it.
+    /// - Parameter isClaiming: `true` makes an existing account of the name the operator, if nobody can sign in to it.
     func addFirstOperator(named name: String, password: String, isClaiming: Bool, now: Int64) async throws -> FirstOperatorOutcome
     /// Sets the password, and ends all web sessions of the account.
     func setPassword(_ password: String, ofUser name: String) async throws

@@ -88,7 +88,7 @@ extension CloudService {
             guard let account = try await accounts.account(matching: info, containerIdentifier: container),
                 let profile = try await accounts.profile(ofAccount: account)
             else { continue }
-            // The first request about a person in a container stores a name: the time it takes would tell of one who is not discoverable.
+            // Storing the name takes time, which would reveal a person who is not discoverable.
             guard profile.isDiscoverable || account == caller else { continue }
             let name = try await userRecordName(of: account, in: container)
             found.append(UserIdentity(userRecordName: name, name: profile.name, lookupInfo: info))

@@ -27,7 +27,7 @@ extension CloudService {
     /// Hours for which a consent can be given.
     package static let consentHours = [1, 8, 24, 72, 168]
 
-    /// Gives a consent, for a person who is signed in to the page of consents. It ends with the device whose token began the page's session.
+    /// Gives a consent, for a person who is signed in to the page of consents. It ends with the device that began the page's session.
     ///
     /// - Parameters:
     ///   - session: Of the page.

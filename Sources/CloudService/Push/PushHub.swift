@@ -9,7 +9,7 @@ import Synchronization
 /// A device that is slow holds one notification for each subscription: news of the same subscription takes the place
 /// of the pending one. That loses no change, since a notification only announces changes.
 package final class PushHub: FollowingPushBus {
-    /// Listeners of one user at most; one more closes the oldest, whose device then listens again.
+    /// Listeners of one user at most; one more closes the oldest, and its device listens again.
     static let listenersPerAudience = 64
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000

@@ -227,7 +227,7 @@ package struct AdmissionController: Sendable {
     /// Refuses requests that have waited too long. Called at ``deadline``.
     package mutating func expire(at now: Duration) -> Decisions { refuseExpired(at: now) }
 
-    /// Forgets a waiting request whose client disconnected.
+    /// Forgets a waiting request after its client disconnected.
     ///
     /// - Returns: `false` if it does not wait any more.
     package mutating func cancel(_ ticket: Ticket, of requester: String, at now: Duration) -> Bool {

@@ -8,7 +8,7 @@ import Synchronization
 /// Memory that requests take: bodies as they arrive, decoded values, and long responses until they are sent.
 ///
 /// Invariant: all leases together hold at most ``bytesMax``, and those of anonymous senders at most ``bytesOfAnonymous``. A sender with a
-/// lease gets no more than ``bytesPerSender``, so that one cannot take the room of all. Exceptions are responses to changes that were made.
+/// lease gets no more than ``bytesPerSender``, so that one cannot take the room of all. Responses to changes may exceed it.
 package final class RequestMemory: Sendable {
     /// Bytes of a decoded value of a JSON text at most, except for a few kinds of objects.
     static let bytesPerValue = 128
@@ -76,7 +76,7 @@ package final class RequestMemory: Sendable {
             bytes.withLock { $0 += count }
         }
 
-        /// Of bytes that are there already, and cannot be dropped.
+        /// For bytes that cannot be dropped.
         func takeBeyondTheLimit(_ count: Int) {
             memory.add(count, for: sender)
             bytes.withLock { $0 += count }
@@ -103,8 +103,7 @@ extension ServicePath.Operation {
 extension CloudService {
     /// Reads a whole body and makes sure that it can be decoded in the memory there is.
     ///
-    /// A body takes memory as it arrives: one that is only announced takes none. It has a time limit, so that bytes that arrived are not held
-    /// for as long as a slow sender likes.
+    /// A body takes memory as it arrives, not when its length is announced. A time limit ends slow bodies.
     ///
     /// - Throws: `WireError` with `.quotaExceeded` for more than `limit` bytes, `.badRequest` for more values than
     ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room, and for a body that takes too long.

@@ -36,7 +36,7 @@ extension CloudService {
 
     /// Returns a response that counts as memory of its sender until it is sent: a client that reads slowly, or does not read, holds it.
     ///
-    /// - Returns: An error instead of data that can be requested again, if there is no room for it.
+    /// - Returns: Without memory, an error in place of data that the client can request again.
     private func leased(
         _ response: ServiceResponse, to sender: RequestBudgets.Sender, _ operation: ServicePath.Operation, _ request: ServiceRequest
     ) -> ServiceResponse {

@@ -68,7 +68,7 @@ extension FuzzTarget {
 
     // MARK: Snapshots
 
-    /// The head of a frame, and its body. What is announced of a body is what it has.
+    /// The head of a frame, and its body, with the announced token.
     static func snapshot(_ bytes: [UInt8]) -> String? {
         if let head = SnapshotFrame.head(bytes[...]), SnapshotFrame.head(length: head.length, digest: head.digest) != bytes.prefix(36) {
             return "a head is another after it was written"
