@@ -78,8 +78,11 @@ enum Page {
     }
 
     static func problem(_ text: String, status: Int) -> ServiceResponse {
-        html("problem", ["lines": text.split(separator: "\n").map(String.init)], title: "The request failed", status: status)
+        html("problem", values(ofProblem: text), title: "The request failed", status: status)
     }
+
+    /// Values of the template `problem`, which has a paragraph for each line.
+    static func values(ofProblem text: String) -> [String: Any] { ["lines": text.split(separator: "\n").map(String.init)] }
 }
 
 /// The page at the address of a share, for people without the app.

@@ -7,7 +7,12 @@ import CloudWire
 
 /// The frame around each page: its menu, the operator's name and the container's address.
 extension ConsolePages {
-    /// A page with the menu and the operator's name.
+    /// A problem on a page with the person's name, Sign out and, for an operator, the menu.
+    func problem(_ text: String, status: Int, _ visit: Visit) -> ServiceResponse {
+        page("problem", Page.values(ofProblem: text), title: "The request failed", visit, status: status)
+    }
+
+    /// A page with the menu and the operator's name. A person who isn't an operator has no menu.
     func page(
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
         environment: CloudEnvironment = .development, scripts: [String] = [], status: Int = 200
@@ -44,7 +49,7 @@ extension ConsolePages {
         }
         return Page.html(
             template, values, title: title, status: status,
-            menu: menu.map { item -> [String: Any] in
+            menu: (visit.profile.isOperator ? menu : []).map { item -> [String: Any] in
                 let isAbove = item.address != "/console" && visit.request.path.hasPrefix(item.address + "/")
                 return [
                     "name": item.name, "address": item.address, "key": item.key, "isHere": visit.request.path == item.address || isAbove,

@@ -53,10 +53,12 @@ struct ConsolePages {
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return signInPage(status: request.method == "GET" ? 200 : 403)
         }
-        guard visit.profile.isOperator else {
+        // A person who isn't an operator ends their session with the page's own button.
+        guard visit.profile.isOperator || visit.path == ["signout"] else {
             try await audit(visit, outcome: .refused)
-            return Page.problem(
-                "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
+            let text = "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'."
+            if PageRequests.isOne(request) { throw WireError(.accessDenied, text) }
+            return problem(text, status: 403, visit)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
         if visit.isPost, !ConstantTime.areEqual(visit.fields["form"] ?? "", visit.form) {
