@@ -49,13 +49,23 @@ struct ConsentPages {
             default: return Page.problem("This page does not exist.", status: 404)
             }
         } catch let error as WireError {
-            return Page.problem(error.reason, status: error.code.httpStatus)
+            return Page.problem(error)
         } catch {
             return Page.problem("The server could not carry out the request. Try again later.", status: 500)
         }
     }
 
+    /// Takes the request out of the budget of its account, or of its network without one.
     private func visit(_ request: ServiceRequest) async throws -> Visit? {
+        guard let visit = try await session(of: request) else {
+            try service.takeBudget(ofPagesFrom: request.network)
+            return nil
+        }
+        try service.takeBudget(ofAccount: visit.session.account)
+        return visit
+    }
+
+    private func session(of request: ServiceRequest) async throws -> Visit? {
         guard let token = request.cookie(Self.cookie) else { return nil }
         do {
             let (id, session, next) = try await service.session(ofToken: token)

@@ -105,10 +105,11 @@ package struct Console: PageResponder {
         }
         switch (request.method, request.path) {
         case ("GET", "/"): return Page.redirect("/console")
-        case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
+        case (_, "/signin"): return await anonymous(request) { await SignInPages(console: self).respond(to: request) }
         case (_, ConsentPages.path): return await ConsentPages(console: self).respond(to: request)
-        case ("GET", ProviderPages.beginPath): return await ProviderPages(console: self).begin(request)
-        case ("GET", CloudService.providerCallbackPath): return await ProviderPages(console: self).finish(request)
+        case ("GET", ProviderPages.beginPath): return await anonymous(request) { await ProviderPages(console: self).begin(request) }
+        case ("GET", CloudService.providerCallbackPath):
+            return await anonymous(request) { await ProviderPages(console: self).finish(request) }
         default: break
         }
         if request.path.hasPrefix("/share/") { return SharePage.respond(to: request) }
@@ -116,7 +117,7 @@ package struct Console: PageResponder {
         do {
             return try await ConsolePages(console: self).respond(to: request)
         } catch let error as WireError {
-            return Page.problem(error.reason, status: error.code.httpStatus)
+            return Page.problem(error)
         } catch let refused as SchemaRefused {
             return Page.problem(refused.reasons.joined(separator: "\n"), status: 409)
         } catch let failure as StorageFailure {
@@ -125,5 +126,15 @@ package struct Console: PageResponder {
         } catch {
             return Page.problem("the request could not be carried out", status: 500)
         }
+    }
+
+    /// A page for browsers without a session: it counts against the budget of their network.
+    private func anonymous(_ request: ServiceRequest, _ respond: () async -> ServiceResponse) async -> ServiceResponse {
+        do throws(WireError) {
+            try service.takeBudget(ofPagesFrom: request.network)
+        } catch {
+            return Page.problem(error)
+        }
+        return await respond()
     }
 }

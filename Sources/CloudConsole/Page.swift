@@ -81,6 +81,17 @@ enum Page {
         html("problem", values(ofProblem: text), title: "The request failed", status: status)
     }
 
+    /// A small page for a request that failed, with the seconds to wait if there are any.
+    static func problem(_ error: WireError) -> ServiceResponse {
+        guard let seconds = error.retryAfter.map({ Int($0.rounded(.up)) }) else {
+            return problem(error.reason, status: error.code.httpStatus)
+        }
+        let text = error.code == .throttled ? "Too many requests. Load the page again in \(seconds) seconds." : error.reason
+        var response = problem(text, status: error.code.httpStatus)
+        response.headers.append((HeaderNames.retryAfter, String(seconds)))
+        return response
+    }
+
     /// Values of the template `problem`, which has a paragraph for each line.
     static func values(ofProblem text: String) -> [String: Any] { ["lines": text.split(separator: "\n").map(String.init)] }
 }

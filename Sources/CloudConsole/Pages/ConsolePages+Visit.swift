@@ -24,15 +24,31 @@ extension ConsolePages {
         guard found.session.use == (key == nil ? .console : .operatorKey),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
+        // Requests of the protocol take theirs when they are answered, as JSON.
+        if !PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: found.session.account) }
         let isPost = request.method == "POST"
-        let body = isPost ? try await request.form(atMost: Self.formBytesMax) : []
-        let isForm = isPost && !PageRequests.isOne(request)
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
+        // A person who isn't an operator sends the form of Sign out; the bytes of any other are not read.
+        let bytesMax = profile.isOperator ? Self.formBytesMax : path == ["signout"] ? Self.smallFormBytesMax : 0
+        let body = isPost && bytesMax > 0 ? try await request.form(atMost: bytesMax) : []
+        let isForm = isPost && !PageRequests.isOne(request)
+        let fields = try QueryItems(form: isForm ? body : [], atMost: itemsMax(ofForm: path))
         return Visit(
             account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
-            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: isForm ? body : []),
-            body: body, isPost: isPost, isByKey: key != nil, consent: try await consent(request), path: path,
+            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: fields, body: body, isPost: isPost,
+            isByKey: key != nil, consent: try await consent(request), path: path,
             headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+    }
+
+    /// Items that the form of a page may have: a record's has the controls of each field's elements, and a type's the boxes of each field.
+    private func itemsMax(ofForm path: [String]) -> Int {
+        guard path.first == "c", path.count > 4 else { return Self.formItemsMax }
+        let fields = console.service.engine.limits.fieldsPerRecord
+        switch path[3] {
+        case "records": return Self.formItemsMax + fields * FieldForm.controlsMax
+        case "types": return Self.formItemsMax + fields * 4
+        default: return Self.formItemsMax
+        }
     }
 
     /// The consent of the cookie; nil if it has expired or was ended.

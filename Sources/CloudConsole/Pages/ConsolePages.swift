@@ -11,6 +11,10 @@ struct ConsolePages {
     static let cookie = PageCookie(name: "tarn_console", path: "/console")
     /// Bytes of a form. A record of the largest size has three bytes for each of its own, and the controls' names.
     static let formBytesMax = 6_000_000
+    /// Bytes of a form without texts of a person: that of Sign out.
+    static let smallFormBytesMax = 16_384
+    /// Items of a form, except for those that have controls for each field of a record or type.
+    static let formItemsMax = 2000
 
     let console: Console
 
@@ -46,9 +50,13 @@ struct ConsolePages {
     }
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
-        if request.path == "/console/signin" { return Page.ofSignIn(try await signIn(request)) }
-        if request.path == FirstRun.path { return Page.ofSignIn(try await FirstRunPages(pages: self).respond(to: request)) }
+        if request.path == "/console/signin" || request.path == FirstRun.path {
+            try console.service.takeBudget(ofPagesFrom: request.network)
+            guard request.path == FirstRun.path else { return Page.ofSignIn(try await signIn(request)) }
+            return Page.ofSignIn(try await FirstRunPages(pages: self).respond(to: request))
+        }
         guard let visit = try await visit(request) else {
+            try console.service.takeBudget(ofPagesFrom: request.network)
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return signInPage(status: request.method == "GET" ? 200 : 403)

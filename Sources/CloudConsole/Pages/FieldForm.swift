@@ -46,6 +46,8 @@ struct FieldForm {
     /// Elements of a list that one page edits. Longer lists are shown only.
     static let elementsMax = 500
     private static let newRowsMax = 200
+    /// Controls of one field: up to two for each element, the fingerprint, the box for no value, and the number of stored elements.
+    static let controlsMax = 2 * (elementsMax + newRowsMax) + 3
 
     let name: String
     let control: Control

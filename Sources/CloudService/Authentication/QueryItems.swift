@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
 import SystemSupport
 
 /// The items of an address after its `?`.
@@ -20,6 +21,16 @@ package struct QueryItems: Hashable, Sendable {
     /// Reads the body of a form that a browser sent: as above, but a plus is a space.
     package init(form: [UInt8]) {
         self.init(String(decoding: form.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self))
+    }
+
+    /// Reads the body of a form, unless it has too many items. They are counted before one of them is decoded.
+    ///
+    /// - Throws: `WireError` with `.quotaExceeded`.
+    package init(form: [UInt8], atMost itemsMax: Int) throws(WireError) {
+        guard form.count(where: { $0 == UInt8(ascii: "&") }) < itemsMax else {
+            throw WireError(.quotaExceeded, "The form has more than \(itemsMax) items.")
+        }
+        self.init(form: form)
     }
 
     package subscript(name: String) -> String? { items[name] }

@@ -211,11 +211,19 @@ extension CloudService {
         return budget
     }
 
-    /// Takes a request of the console's API out of the account's budget, which it shares with all other endpoints.
+    /// Takes a request of the console's API or pages out of the account's budget, which they share with all other endpoints.
     ///
     /// - Throws: `WireError` with `.throttled` if none is left.
     package func takeBudget(ofAccount account: Int64) throws(WireError) {
         try takeBudget(of: .account("\(WorkTerms.accountPrefix)\(account)"))
+    }
+
+    /// Takes a request for a page out of the budget that the anonymous browsers of a network share. Operations have another one, so that
+    /// an anonymous app doesn't keep an operator from signing in.
+    ///
+    /// - Throws: `WireError` with `.throttled` if none is left.
+    package func takeBudget(ofPagesFrom network: String) throws(WireError) {
+        try takeBudget(of: .network("\(network) pages"))
     }
 }
 
