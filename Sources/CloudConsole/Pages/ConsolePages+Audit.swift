@@ -7,7 +7,7 @@ import CloudWire
 
 /// Events of the pages in the audit log, and the page that lists them.
 extension ConsolePages {
-    /// Appends what the operator does to the audit log: the page and the form's button, and the account or container concerned.
+    /// Appends the operator's act to the audit log: the page and the form's button, and the account, container and credential concerned.
     func audit(_ visit: Visit, outcome: AuditEvent.Outcome = .done) async throws {
         let isInContainer = visit.path.first == "c" && visit.path.count > 3
         let page = isInContainer ? visit.path[3] : visit.path.first ?? "overview"
@@ -18,9 +18,11 @@ extension ConsolePages {
             isInContainer
             ? "\(visit.path[1]) \(visit.path[2])" + ConsentPage.auditText(consent)
             : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
+        let isOfCredentials = page == "users" || page == "tokens"
+        let credential = visit.isPost && isOfCredentials ? visit.fields["id"].flatMap { $0.isEmpty ? nil : ", \($0)" } ?? "" : ""
         try await console.service.audit(
-            "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
-            outcome: outcome)
+            "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
+            subject: subject + credential, outcome: outcome)
     }
 
     /// Events a page of the audit log shows.

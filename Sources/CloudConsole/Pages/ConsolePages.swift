@@ -43,6 +43,10 @@ struct ConsolePages {
         /// `true` for pages that show the contents of databases.
         var looksIntoData: Bool { path.first == "c" && path.count > 3 && ["records", "zones", "subscriptions"].contains(path[3]) }
 
+        /// `true` for pages whose display is in the audit log: records, accounts with their networks and devices, and requests. The log's
+        /// page polls `log.json`, which isn't.
+        var isLook: Bool { looksIntoData || path.first == "users" || path.first == "log" }
+
         /// The consent, if it is for a container and environment.
         func consent(for container: String, _ environment: CloudEnvironment) -> Consent? {
             consent.flatMap { $0.containerIdentifier == container && $0.environment == environment ? $0 : nil }
@@ -74,7 +78,7 @@ struct ConsolePages {
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
         // Before it is carried out: an act whose event could not be stored does not happen.
-        if visit.isPost || visit.looksIntoData { try await audit(visit) }
+        if visit.isPost || visit.isLook { try await audit(visit) }
         switch visit.path.first {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)

@@ -19,11 +19,15 @@ struct UserPages {
         }
         guard visit.isPost else { return try await page(profile) }
         let fields = visit.fields
-        if let access = fields["revoke"] {
-            try await revoke(access, of: account)
-            return Page.redirect("/console/users/\(QueryItems.encode(account))")
-        }
         switch fields["do"] {
+        case "revoke":
+            try await storage.removeDevice(id: fields["id"] ?? "", ofUser: account)
+            await pages.console.service.endRevokedListeners()
+            return Page.redirect("/console/users/\(QueryItems.encode(account))")
+        case "end-session":
+            try await storage.endSessions(ofUser: account, id: fields["id"] ?? "")
+            await pages.console.service.endRevokedListeners()
+            return Page.redirect("/console/users/\(QueryItems.encode(account))")
         case "password":
             let password = fields["password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: profile.isOperator) {
@@ -61,32 +65,20 @@ struct UserPages {
         return Page.redirect("/console/users")
     }
 
-    /// - Parameter access: `device ID` or `session ID`, as the buttons of the list say.
-    private func revoke(_ access: String, of account: String) async throws {
-        let words = access.split(separator: " ", maxSplits: 1)
-        guard words.count == 2 else { throw WireError(.badRequest, "The form names neither a device nor a session.") }
-        switch words[0] {
-        case "device": try await storage.removeDevice(id: String(words[1]), ofUser: account)
-        case "session": try await storage.endSessions(ofUser: account, id: String(words[1]))
-        default: throw WireError(.badRequest, "The form names neither a device nor a session.")
-        }
-        await pages.console.service.endRevokedListeners()
-    }
-
     private static func row(_ access: AccountAccess) -> [String: Any] {
         var row: [String: Any] = [
             "began": FieldText.date(access.began), "lastUse": access.lastUse.map { FieldText.date($0.time) } ?? "not yet",
-            "network": access.lastUse?.network ?? "", "platform": access.lastUse?.platform ?? "",
+            "network": access.lastUse?.network ?? "", "platform": access.lastUse?.platform ?? "", "id": access.id,
         ]
         switch access.kind {
         case .device(let label, let expires):
             row["kind"] = "device"
             row["label"] = label + (expires.map { ", until \(FieldText.date($0))" } ?? "")
-            row["value"] = "device \(access.id)"
+            (row["do"], row["button"]) = ("revoke", "Revoke")
         case .session(let use, _):
             row["kind"] = "session"
             row["label"] = use.summary + (use.until.map { ", until \(FieldText.date($0))" } ?? "")
-            row["value"] = "session \(access.id)"
+            (row["do"], row["button"]) = ("end-session", "End")
         }
         return row
     }

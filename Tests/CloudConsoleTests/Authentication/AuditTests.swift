@@ -44,13 +44,47 @@ import Testing
         let words = try await Self.events(village).dropFirst().map(Self.words)
         #expect(
             words == [
-                "mia console.records.look \(place) done", "mia console.users.post bo done", "mia console.users.password bo done",
-                "mia console.users.password bo refused", "mia console.api.zones.list \(place) private done",
+                "mia console.users.look server done", "mia console.records.look \(place) done", "mia console.users.post bo done",
+                "mia console.users.password bo done", "mia console.users.password bo refused",
+                "mia console.api.zones.list \(place) private done",
             ])
         for word in words {
             #expect(!word.contains("battery"))
             #expect(!word.contains("p<1>"))
         }
+    }
+
+    @Test func looksIntoAccountsAndRequestsAreListedAndPollingIsNot() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        for page in [
+            "/console/users/mia", "/console/log", "/console/log.json", "/console/log.json?after=1", "/console/log/kept", "/console/status",
+            "/console/settings",
+        ] {
+            _ = await visitor.get(page)
+        }
+        #expect(
+            try await Self.events(village).dropFirst().map(Self.words) == [
+                "mia console.users.look mia done", "mia console.log.look server done", "mia console.log.look kept done",
+            ])
+    }
+
+    @Test func revokedCredentialsAreNamedByTheirIdentifiers() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        _ = try await village.villager("bo")
+        try await village.store.setPassword("battery staple", ofUser: "bo")
+        let place = SignInPlace(containerIdentifier: Village.container, environment: .development, isKept: false)
+        _ = try await village.service.signIn(name: "bo", password: "battery staple", to: place, network: "")
+        let accesses = try await village.store.accesses(ofUser: "bo")
+        let device = try #require(accesses.first { if case .device = $0.kind { true } else { false } }).id
+        let session = try #require(accesses.first { if case .session = $0.kind { true } else { false } }).id
+        let page = await visitor.get("/console/users/bo").text
+        #expect(page.contains("value=\"\(device)\"><button class=\"danger\" name=\"do\" value=\"revoke\""))
+        #expect(page.contains("value=\"\(session)\"><button class=\"danger\" name=\"do\" value=\"end-session\""))
+        #expect(await visitor.post("/console/users/bo", ["do": "end-session", "id": session]).status == 303)
+        #expect(await visitor.post("/console/users/bo", ["do": "revoke", "id": device]).status == 303)
+        #expect(try await village.store.accesses(ofUser: "bo").isEmpty)
+        let words = try await Self.events(village).suffix(2).map(Self.words)
+        #expect(words == ["mia console.users.end-session bo, \(session) done", "mia console.users.revoke bo, \(device) done"])
     }
 
     @Test func guessedPasswordsDoNotFillTheAuditLog() async throws {
