@@ -7,8 +7,8 @@ import CloudWire
 
 /// The pages of a server: sign-in for web apps, consents, the operator's console, and `/cloudkit.js`.
 ///
-/// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, and
-/// the link of the first run.
+/// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, the
+/// link of the first run, and the times at which operators entered their passwords.
 package struct Console: PageResponder {
     /// The pages that one address serves.
     package enum Part: Sendable {
@@ -27,6 +27,7 @@ package struct Console: PageResponder {
     let log = RequestLog()
     let firstRun = FirstRun()
     let history = ServerHistory()
+    let confirmations = Confirmations()
     /// Milliseconds since 1970 UTC.
     let started: Int64
     let settings: [(name: String, value: String)]

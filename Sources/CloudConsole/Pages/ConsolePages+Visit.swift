@@ -34,8 +34,9 @@ extension ConsolePages {
         let isForm = isPost && !PageRequests.isOne(request)
         let fields = try QueryItems(form: isForm ? body : [], atMost: itemsMax(ofForm: path))
         return Visit(
-            account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
-            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: fields, body: body, isPost: isPost,
+            account: found.session.account, session: found.id, started: found.session.started, profile: profile,
+            form: console.service.formCode(of: Hex.text(found.id)), request: request,
+            query: QueryItems(request.query.replacing("+", with: " ")), fields: fields, body: body, isPost: isPost,
             isByKey: key != nil, consent: try await consent(request), path: path,
             headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }

@@ -21,6 +21,10 @@ struct ConsolePages {
     /// A signed-in operator and where the page is.
     struct Visit: Sendable {
         var account: Int64
+        /// Identifier of the session.
+        var session: [UInt8]
+        /// When the session began, in milliseconds since 1970 UTC.
+        var started: Int64
         var profile: AccountProfile
         /// In every form of the pages, so that no other page can send them.
         var form: String
@@ -77,6 +81,7 @@ struct ConsolePages {
             try await audit(visit, outcome: .refused)
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
+        if let page = try await ConfirmationPage(pages: self, visit: visit).respond() { return page }
         // Before it is carried out: an act whose event could not be stored does not happen.
         if visit.isPost || visit.isLook { try await audit(visit) }
         switch visit.path.first {

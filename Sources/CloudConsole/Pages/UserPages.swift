@@ -36,8 +36,17 @@ struct UserPages {
             try await storage.setPassword(password, ofUser: account)
         case "profile":
             let isSelf = account == visit.profile.accountName
+            let isGrant = fields["operator"] != nil && !profile.isOperator
             if let email = fields["email"], !email.isEmpty, email.lowercased() != profile.emailAddress, !ContactAddress.isEmail(email) {
                 throw WireError(.badRequest, ContactAddress.emailRule)
+            }
+            if isGrant, try await pages.console.service.hasPassword(accountName: account) {
+                // A hash does not tell whether the present password follows the rule of operators.
+                let password = fields["operator-password"] ?? ""
+                if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
+                    throw WireError(.badRequest, "Set a new password for an operator with the flag. \(problem)")
+                }
+                try await storage.setPassword(password, ofUser: account)
             }
             try await storage.updateProfile(ofUser: account) { profile in
                 profile.name.givenName = fields["given"].flatMap { $0.isEmpty ? nil : $0 }
@@ -97,6 +106,9 @@ struct UserPages {
                 ]
             },
         ]
+        if !profile.isOperator, try await pages.console.service.hasPassword(accountName: account) {
+            values["asksPassword"] = ["least": PasswordRule.operatorCharactersMin]
+        }
         if let quota = usage.lazy.compactMap(\.quota).first { values["quota"] = String(quota) }
         if let secret { values["secret"] = secret }
         return pages.page("user", values, title: account, visit)

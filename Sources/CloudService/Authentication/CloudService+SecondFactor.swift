@@ -65,6 +65,13 @@ extension CloudService {
         try await audit("second-factor.off", by: .account(subject), network: network, subject: subject)
     }
 
+    /// Checks a code of an account that is signed in already.
+    ///
+    /// - Throws: `WireError` as ``confirmSecondFactor(ofAccount:code:network:)``.
+    package func confirmCode(_ code: String, ofAccount account: Int64, network: String) async throws {
+        try await check(code, ofAccount: account, try await auditSubject(ofAccount: account), action: "code.confirm", network: network)
+    }
+
     private func check(_ code: String, ofAccount account: Int64, _ subject: String, action: String, network: String) async throws {
         try await counted(ofAccount: account, subject, action: action, network: network) {
             try await accounts.useSecondFactor(code, ofAccount: account, now: surroundings.now()) ? () : nil

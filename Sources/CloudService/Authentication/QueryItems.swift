@@ -33,6 +33,9 @@ package struct QueryItems: Hashable, Sendable {
         self.init(form: form)
     }
 
+    /// By name.
+    package var all: [(name: String, value: String)] { items.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+
     package subscript(name: String) -> String? { items[name] }
 
     package static func decode(_ text: some StringProtocol) -> String? {
