@@ -88,8 +88,8 @@ package struct Console: PageResponder {
         case .console:
             if Self.servicePaths.contains(where: request.path.hasPrefix) || Self.isPushStream(request.path) { return nil }
             let isFile = request.method == "GET" && WebFile(rawValue: String(request.path.dropFirst())) != nil
-            guard isConsole || isFile else { return Page.problem("this address has the console only", status: 404) }
-            return await page(for: request) ?? Page.problem("the page does not exist", status: 404)
+            guard isConsole || isFile else { return Page.problem("This address has the console only.", status: 404) }
+            return await page(for: request) ?? Page.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -117,15 +117,8 @@ package struct Console: PageResponder {
         guard request.path == "/console" || request.path.hasPrefix("/console/") else { return nil }
         do {
             return try await ConsolePages(console: self).respond(to: request)
-        } catch let error as WireError {
-            return Page.problem(error)
-        } catch let refused as SchemaRefused {
-            return Page.problem(refused.reasons.joined(separator: "\n"), status: 409)
-        } catch let failure as StorageFailure {
-            let isOwn = failure.code == .nameTaken || failure.code == .unknownName
-            return Page.problem(isOwn ? failure.what : "the server could not read or write its data", status: isOwn ? 409 : 500)
         } catch {
-            return Page.problem("the request could not be carried out", status: 500)
+            return Page.problem(error)
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudService
 import CloudWire
 import Mustache
@@ -78,18 +79,43 @@ enum Page {
     }
 
     static func problem(_ text: String, status: Int) -> ServiceResponse {
-        html("problem", values(ofProblem: text), title: "The request failed", status: status)
+        html("problem", values(ofProblem: text), title: title(ofStatus: status), status: status)
     }
 
     /// A small page for a request that failed, with the seconds to wait if there are any.
-    static func problem(_ error: WireError) -> ServiceResponse {
-        guard let seconds = error.retryAfter.map({ Int($0.rounded(.up)) }) else {
-            return problem(error.reason, status: error.code.httpStatus)
-        }
-        let text = error.code == .throttled ? "Too many requests. Load the page again in \(seconds) seconds." : error.reason
-        var response = problem(text, status: error.code.httpStatus)
-        response.headers.append((HeaderNames.retryAfter, String(seconds)))
+    static func problem(_ error: any Error) -> ServiceResponse {
+        let failure = failure(error)
+        var response = problem(failure.text, status: failure.status)
+        if let seconds = failure.retryAfter { response.headers.append((HeaderNames.retryAfter, String(seconds))) }
         return response
+    }
+
+    /// The text for a person, the status, and the seconds to wait before a retry.
+    static func failure(_ error: any Error) -> (text: String, status: Int, retryAfter: Int?) {
+        switch error {
+        case let error as WireError:
+            guard let seconds = error.retryAfter.map({ Int($0.rounded(.up)) }) else { return (error.reason, error.code.httpStatus, nil) }
+            let text = error.code == .throttled ? "Too many requests. Load the page again in \(seconds) seconds." : error.reason
+            return (text, error.code.httpStatus, seconds)
+        case let refused as SchemaRefused: return (refused.reasons.joined(separator: "\n"), 409, nil)
+        case let failure as StorageFailure where failure.isOfRequest: return (failure.sentence, 409, nil)
+        case is StorageFailure: return ("The server could not read or write its data.", 500, nil)
+        default: return ("The request could not be carried out.", 500, nil)
+        }
+    }
+
+    static func title(ofStatus status: Int) -> String {
+        switch status {
+        case 400: "Not valid"
+        case 401, 421: "Not signed in"
+        case 403: "Not allowed"
+        case 404: "Not found"
+        case 409, 412: "Conflict"
+        case 413: "Too large"
+        case 429: "Too many requests"
+        case 503: "Try again later"
+        default: "The request failed"
+        }
     }
 
     /// Values of the template `problem`, which has a paragraph for each line.
@@ -103,4 +129,11 @@ enum SharePage {
         let guid = String(request.path.dropFirst("/share/".count).prefix(100))
         return Page.html("share", ["guid": guid], title: "Shared with you")
     }
+}
+
+extension StorageFailure {
+    /// `true` for a request that named what does not exist, or what exists already.
+    var isOfRequest: Bool { code == .nameTaken || code == .unknownName }
+
+    var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
 }

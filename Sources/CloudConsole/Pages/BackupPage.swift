@@ -12,7 +12,7 @@ struct BackupPage {
         guard let backups = pages.console.backups else { return pages.page("backups", [:], title: "Backups", visit) }
         if visit.isPost, visit.fields["do"] == "make" {
             guard backups.begin(now: pages.console.service.now) else {
-                return Page.problem("A backup is being made already.", status: 409)
+                return pages.problem("A backup is being made already.", status: 409, visit)
             }
             return Page.redirect("/console/backups")
         }

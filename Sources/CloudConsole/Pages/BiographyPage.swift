@@ -22,7 +22,7 @@ struct BiographyPage {
     func respond() async throws -> ServiceResponse {
         let path = parent.pathComponents
         guard path.count == 5, path[4] == "history", let scope = DatabaseScope(rawValue: path[1]) else {
-            return Page.problem("This page does not exist.", status: 404)
+            return parent.problem("This page does not exist.", status: 404)
         }
         let (zone, name) = (path[2], path[3])
         let record = RecordPages.address(parent.base, scope, zone, name)

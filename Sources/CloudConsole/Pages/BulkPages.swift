@@ -19,7 +19,7 @@ struct BulkPages {
 
     private var form: QueryItems { parent.visit.fields }
 
-    private struct Selected {
+    struct Selected {
         let index: Int
         let name: String
         let tag: String
@@ -27,9 +27,7 @@ struct BulkPages {
 
     func respond() async throws -> ServiceResponse {
         let (query, _) = try await list.query()
-        let selected = (0..<Self.recordsMax).compactMap { index in
-            form["x.\(index)"].map { Selected(index: index, name: $0, tag: form["t.\(index)"] ?? "") }
-        }
+        let selected = Self.selected(form)
         guard !selected.isEmpty else { throw WireError(.badRequest, "Select at least one record.") }
         let field = try change(query)
         guard form["confirmed"] != nil else { return confirmation(selected, query) }
@@ -46,6 +44,12 @@ struct BulkPages {
                 "done": "\(done) of \(operations.count) records \(verb).", "problems": problems,
                 "next": "\(parent.base)/records?\(RecordQuery.text(query.items))",
             ], title: "Records \(verb)")
+    }
+
+    static func selected(_ form: QueryItems) -> [Selected] {
+        (0..<recordsMax).compactMap { index in
+            form["x.\(index)"].map { Selected(index: index, name: $0, tag: form["t.\(index)"] ?? "") }
+        }
     }
 
     /// - Returns: The field to set; nil for a deletion.

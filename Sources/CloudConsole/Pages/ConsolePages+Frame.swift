@@ -9,7 +9,14 @@ import CloudWire
 extension ConsolePages {
     /// A problem on a page with the person's name, Sign out and, for an operator, the menu.
     func problem(_ text: String, status: Int, _ visit: Visit) -> ServiceResponse {
-        page("problem", Page.values(ofProblem: text), title: "The request failed", visit, status: status)
+        page("problem", Page.values(ofProblem: text), title: Page.title(ofStatus: status), visit, status: status)
+    }
+
+    func problem(_ error: any Error, _ visit: Visit) -> ServiceResponse {
+        let failure = Page.failure(error)
+        var response = problem(failure.text, status: failure.status, visit)
+        if let seconds = failure.retryAfter { response.headers.append((HeaderNames.retryAfter, String(seconds))) }
+        return response
     }
 
     /// A page with the menu and the operator's name. A person who isn't an operator has no menu.

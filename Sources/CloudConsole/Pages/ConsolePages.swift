@@ -77,9 +77,18 @@ struct ConsolePages {
             return problem(text, status: 403, visit)
         }
         if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
+        do {
+            return try await respond(to: visit)
+        } catch {
+            return problem(error, visit)
+        }
+    }
+
+    /// A page of a session.
+    private func respond(to visit: Visit) async throws -> ServiceResponse {
         if visit.isPost, !ConstantTime.areEqual(visit.fields["form"] ?? "", visit.form) {
             try await audit(visit, outcome: .refused)
-            return Page.problem("The form is of another session. Load the page again.", status: 403)
+            return problem("The form is of another session. Load the page again.", status: 403, visit)
         }
         if let page = try await ConfirmationPage(pages: self, visit: visit).respond() { return page }
         // Before it is carried out: an act whose event could not be stored does not happen.
@@ -99,7 +108,7 @@ struct ConsolePages {
             return page("log", values, title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
-        default: return Page.problem("This page does not exist.", status: 404)
+        default: return problem("This page does not exist.", status: 404, visit)
         }
     }
 

@@ -23,7 +23,7 @@ extension ContainerPages {
     func types() async throws -> ServiceResponse {
         let schema = try await schemas.export(environment).completed
         guard let name = pathComponents.dropFirst().first else { return try await allTypes(schema) }
-        guard let type = schema.types[name] else { return Page.problem("This record type does not exist.", status: 404) }
+        guard let type = schema.types[name] else { return problem("This record type does not exist.", status: 404) }
         guard visit.isPost else { return typePage(name, type, schema) }
         guard isOpen else { throw WireError(.badRequest, "Production takes its schema from development.") }
         do {
@@ -100,7 +100,7 @@ extension ContainerPages {
         case "remove-field", "remove-type": return try await remove(name, type, schema)
         default: isThere = try await schemas.changeType(name) { Self.edit(&$0, roles: $1, form) }
         }
-        guard isThere else { return Page.problem("This record type does not exist.", status: 404) }
+        guard isThere else { return problem("This record type does not exist.", status: 404) }
         return Page.redirect(address + (form["do"] == "add-field" ? "?saved=field" : "?saved=indexes"))
     }
 

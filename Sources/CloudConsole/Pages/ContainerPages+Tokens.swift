@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudService
 import CloudWire
 
@@ -13,7 +14,17 @@ extension ContainerPages {
     func tokens() async throws -> ServiceResponse {
         let storage = pages.console.storage
         var values: [String: Any] = [:]
-        if visit.isPost { values["secret"] = try await changeTokens(storage) }
+        var status = 200
+        if visit.isPost {
+            do {
+                values["secret"] = try await changeTokens(storage)
+            } catch let error as WireError where error.code == .badRequest {
+                (values["problem"], status) = (error.reason, error.code.httpStatus)
+            } catch let failure as StorageFailure where failure.isOfRequest {
+                (values["problem"], status) = (failure.sentence, 409)
+            }
+            if status != 200 { values.merge(typedToken) { $1 } }
+        }
         values["tokens"] = try await storage.apiTokens().filter {
             $0.containerIdentifier == container && $0.environment == environment
         }.map { token -> [String: Any] in
@@ -26,7 +37,19 @@ extension ContainerPages {
         values["keys"] = try await storage.serverKeys().filter {
             $0.key.containerIdentifier == container && $0.key.environment == environment
         }.map { ["id": $0.key.id, "label": $0.label, "expires": expiry($0.key.expires)] as [String: Any] }
-        return page("tokens", values, title: "Tokens and keys")
+        return page("tokens", values, title: "Tokens and keys", status: status)
+    }
+
+    /// The submitted texts of a form for a token or a key. None of them is secret: a key's is its public half.
+    private var typedToken: [String: Any] {
+        let isKey = ["add-key", "rotate-key"].contains(visit.fields["do"] ?? "")
+        let names =
+            isKey
+            ? ["label": "keyLabel", "days": "keyDays", "id": "keyID", "pem": "pem"]
+            : ["label": "tokenLabel", "origins": "tokenOrigins", "days": "tokenDays", "callback": "tokenCallback"]
+        var typed: [String: Any] = [:]
+        for (field, value) in names { typed[value] = visit.fields[field] ?? "" }
+        return typed
     }
 
     /// - Returns: A token or an identifier to show once.

@@ -26,7 +26,7 @@ struct ContainerPages {
     func respond() async throws -> ServiceResponse {
         guard visit.path.count >= 4, PathSegments.isContainerIdentifier(visit.path[1]),
             let environment = CloudEnvironment(rawValue: visit.path[2])
-        else { return Page.problem("This page does not exist.", status: 404) }
+        else { return problem("This page does not exist.", status: 404) }
         var target = self
         target.container = visit.path[1]
         target.environment = environment
@@ -40,13 +40,15 @@ struct ContainerPages {
         case "consent": return try await ConsentPage(parent: target).respond()
         case "subscriptions": return try await SubscriptionPages(parent: target).respond()
         case "zones": return try await ZonePages(parent: target).respond()
-        default: return Page.problem("This page does not exist.", status: 404)
+        default: return problem("This page does not exist.", status: 404)
         }
     }
 
     func page(_ template: String, _ values: [String: Any], title: String, scripts: [String] = [], status: Int = 200) -> ServiceResponse {
         pages.page(template, values, title: title, visit, container: container, environment: environment, scripts: scripts, status: status)
     }
+
+    func problem(_ text: String, status: Int) -> ServiceResponse { pages.problem(text, status: status, visit) }
 
     /// A page with a script that sends requests through `/cloudkit.js`.
     func page(_ template: String, _ values: [String: Any], title: String, askingScript script: String) -> ServiceResponse {

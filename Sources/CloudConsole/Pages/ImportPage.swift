@@ -16,7 +16,7 @@ struct ImportPage {
 
     func respond() async throws -> ServiceResponse {
         let (query, _) = try await list.query()
-        guard query.type != nil else { return Page.problem("Create a record type first.", status: 404) }
+        guard query.type != nil else { return parent.problem("Create a record type first.", status: 404) }
         guard parent.visit.isPost else { return page(query) }
         do {
             let records = try records(query)

@@ -21,7 +21,9 @@ struct ReachPage {
     private var server: String { parent.pages.console.serviceAddress ?? parent.visit.request.baseURL }
 
     func respond() async throws -> ServiceResponse {
-        guard parent.pathComponents.count == 1, !parent.visit.isPost else { return Page.problem("This page does not exist.", status: 404) }
+        guard parent.pathComponents.count == 1, !parent.visit.isPost else {
+            return parent.problem("This page does not exist.", status: 404)
+        }
         let uses = parent.pages.console.history.lastUses(of: container).sorted {
             ($1.value, Self.name($0.key)) < ($0.value, Self.name($1.key))
         }

@@ -25,14 +25,18 @@ struct RecordPages {
     func respond() async throws -> ServiceResponse {
         switch (parent.pathComponents.count, parent.pathComponents.dropFirst().first) {
         case (1, _):
-            if parent.visit.isPost { return try await BulkPages(parent: parent, list: self).respond() }
-            return try await list()
+            guard parent.visit.isPost else { return try await list() }
+            do {
+                return try await BulkPages(parent: parent, list: self).respond()
+            } catch let error as WireError where error.code == .badRequest {
+                return try await list(bulkProblem: error.reason)
+            }
         case (2, "export.json"?): return try await ExportPages(parent: parent, list: self).json()
         case (2, "export.csv"?): return try await ExportPages(parent: parent, list: self).csv()
         case (2, "import"?): return try await ImportPage(parent: parent, list: self).respond()
         case (5, _): return try await BiographyPage(parent: parent).respond()
         case (3, _), (4, _): return try await RecordPage(parent: parent).respond()
-        default: return Page.problem("This page does not exist.", status: 404)
+        default: return parent.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -106,7 +110,8 @@ struct RecordPages {
 
     // MARK: List
 
-    private func list() async throws -> ServiceResponse {
+    /// - Parameter bulkProblem: Of the form for the selected records. The page keeps the selection and the texts.
+    private func list(bulkProblem: String? = nil) async throws -> ServiceResponse {
         let places = try await places()
         let (query, types) = try await query(places)
         var values = form(query, places, types)
@@ -131,7 +136,13 @@ struct RecordPages {
                 }
             }
         }
-        var page = parent.page("records", values, title: "Records", scripts: ["/console-list.js"])
+        if let bulkProblem {
+            values["bulkProblem"] = bulkProblem
+            values["to"] = parent.visit.fields["to"] ?? ""
+            if parent.visit.fields["none"] != nil { values["none"] = true }
+        }
+        var page = parent.page(
+            "records", values, title: "Records", scripts: ["/console-list.js"], status: bulkProblem == nil ? 200 : 400)
         if let secondsToRefresh { page.headers.append(("Refresh", String(Int(secondsToRefresh.rounded(.up))))) }
         return page
     }
@@ -175,7 +186,7 @@ struct RecordPages {
             "choices": query.fields.keys.sorted().map { ["name": $0, "isOn": query.columns.contains($0)] as [String: Any] },
             "editable": query.fields.sorted { $0.key < $1.key }.filter { FieldText.isEditable($0.value.type) && !$0.value.isEncrypted }.map
             {
-                ["name": $0.key, "type": $0.value.type] as [String: Any]
+                ["name": $0.key, "type": $0.value.type, "isSet": parent.visit.fields["set"] == $0.key] as [String: Any]
             },
         ]
     }
@@ -222,9 +233,11 @@ struct RecordPages {
 
     private func fill(_ values: inout [String: Any], _ query: RecordQuery) async throws {
         let batch = try await batch(query, from: query.marker, limit: Self.pageRecords)
+        let selected = BulkPages.selected(parent.visit.fields)
         values["records"] = batch.records.enumerated().map { index, record -> [String: Any] in
             [
                 "index": index, "name": record.recordName, "tag": record.recordChangeTag ?? "",
+                "isSelected": selected.contains { $0.name == record.recordName },
                 "address": Self.address(parent.base, query.scope, query.zone, record.recordName),
                 "modified": FieldText.date(record.modified?.timestamp),
                 "cells": query.columns.map { cell(record.fields[$0]?.value, query) },
@@ -233,7 +246,7 @@ struct RecordPages {
         values["shown"] = batch.records.count
         if let next = batch.next { values["more"] = "\(parent.base)/records?\(RecordQuery.text(query.next(next)))" }
         if let previous = query.previous { values["previous"] = "\(parent.base)/records?\(RecordQuery.text(previous))" }
-        values["listAddress"] = "\(parent.base)/records?\(RecordQuery.text(query.items))"
+        values["listAddress"] = "\(parent.base)/records?\(RecordQuery.text(query.pageItems))"
         if query.isOfFeed { values["isOfFeed"] = true }
         let body: [UInt8] =
             query.isOfFeed

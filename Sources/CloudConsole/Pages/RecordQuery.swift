@@ -145,6 +145,12 @@ struct RecordQuery {
         items.map { "\($0)=\(QueryItems.encode($1))" }.joined(separator: "&")
     }
 
+    /// Items of this page.
+    var pageItems: [(String, String)] {
+        guard let marker else { return items }
+        return items + [("marker", marker), ("back", back.joined(separator: "~"))]
+    }
+
     /// Items of the page after this one.
     func next(_ next: String) -> [(String, String)] {
         items + [("marker", next), ("back", (back + [marker ?? ""]).suffix(Self.pagesBackMax).joined(separator: "~"))]

@@ -11,7 +11,7 @@ struct RequestArchivePage {
     let visit: ConsolePages.Visit
 
     func respond() async throws -> ServiceResponse {
-        guard let archive = pages.console.requestArchive else { return Page.problem("This server keeps no requests.", status: 404) }
+        guard let archive = pages.console.requestArchive else { return pages.problem("This server keeps no requests.", status: 404, visit) }
         let text = visit.query["q"] ?? ""
         let notes = try await archive.notes(matching: text, before: visit.query["before"], limit: Self.requestsPerPage)
         var values: [String: Any] = [

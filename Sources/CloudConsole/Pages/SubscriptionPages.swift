@@ -10,7 +10,7 @@ struct SubscriptionPages {
     let parent: ContainerPages
 
     func respond() async throws -> ServiceResponse {
-        guard parent.pathComponents.count == 1 else { return Page.problem("This page does not exist.", status: 404) }
+        guard parent.pathComponents.count == 1 else { return parent.problem("This page does not exist.", status: 404) }
         var rows: [[String: Any]] = []
         var sent: String?
         for scope in DatabaseScope.allCases {

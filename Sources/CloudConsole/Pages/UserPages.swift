@@ -15,47 +15,40 @@ struct UserPages {
     func respond() async throws -> ServiceResponse {
         guard let account = visit.path.dropFirst().first else { return try await all() }
         guard let profile = try await storage.profiles().first(where: { $0.accountName == account }) else {
-            return Page.problem("This account does not exist.", status: 404)
+            return pages.problem("This account does not exist.", status: 404, visit)
         }
         guard visit.isPost else { return try await page(profile) }
-        let fields = visit.fields
-        switch fields["do"] {
+        do {
+            return try await change(profile)
+        } catch let error as WireError where error.code == .badRequest {
+            return try await page(profile, problem: error.reason, status: error.code.httpStatus)
+        } catch let failure as StorageFailure where failure.isOfRequest {
+            return try await page(profile, problem: failure.sentence, status: 409)
+        }
+    }
+
+    private static let saved = [
+        "password": "The password was set.", "profile": "The profile was saved.", "quota": "The quota was set.",
+        "revoke": "The device was revoked.", "end-session": "The session was ended.",
+    ]
+
+    private func change(_ profile: AccountProfile) async throws -> ServiceResponse {
+        let (fields, account) = (visit.fields, profile.accountName)
+        let verb = fields["do"] ?? ""
+        switch verb {
         case "revoke":
             try await storage.removeDevice(id: fields["id"] ?? "", ofUser: account)
             await pages.console.service.endRevokedListeners()
-            return Page.redirect("/console/users/\(QueryItems.encode(account))")
         case "end-session":
             try await storage.endSessions(ofUser: account, id: fields["id"] ?? "")
             await pages.console.service.endRevokedListeners()
-            return Page.redirect("/console/users/\(QueryItems.encode(account))")
         case "password":
             let password = fields["password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: profile.isOperator) {
                 throw WireError(.badRequest, problem)
             }
             try await storage.setPassword(password, ofUser: account)
-        case "profile":
-            let isSelf = account == visit.profile.accountName
-            let isGrant = fields["operator"] != nil && !profile.isOperator
-            if let email = fields["email"], !email.isEmpty, email.lowercased() != profile.emailAddress, !ContactAddress.isEmail(email) {
-                throw WireError(.badRequest, ContactAddress.emailRule)
-            }
-            if isGrant, try await pages.console.service.hasPassword(accountName: account) {
-                // A hash does not tell whether the present password follows the rule of operators.
-                let password = fields["operator-password"] ?? ""
-                if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
-                    throw WireError(.badRequest, "Set a new password for an operator with the flag. \(problem)")
-                }
-                try await storage.setPassword(password, ofUser: account)
-            }
-            try await storage.updateProfile(ofUser: account) { profile in
-                profile.name.givenName = fields["given"].flatMap { $0.isEmpty ? nil : $0 }
-                profile.name.familyName = fields["family"].flatMap { $0.isEmpty ? nil : $0 }
-                profile.emailAddress = fields["email"].flatMap { $0.isEmpty ? nil : $0 }
-                profile.isDiscoverable = fields["discoverable"] != nil
-                // Operators cannot revoke their own role: one has to remain.
-                profile.isOperator = fields["operator"] != nil || isSelf
-            }
+        case "profile": try await changeProfile(profile)
         case "device":
             let label = fields["device"] ?? ""
             guard (1...64).contains(label.count) else { throw WireError(.badRequest, "A label has 1 to 64 characters.") }
@@ -68,10 +61,34 @@ struct UserPages {
                 throw WireError(.badRequest, "A quota is a number of bytes, 0 for no limit, or empty for the server's default.")
             }
             try await storage.setQuota(bytes, ofUser: account)
-            return Page.redirect("/console/users/\(QueryItems.encode(account))")
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
-        return Page.redirect("/console/users")
+        return Page.redirect("/console/users/\(QueryItems.encode(account))?saved=\(verb)")
+    }
+
+    private func changeProfile(_ profile: AccountProfile) async throws {
+        let (fields, account) = (visit.fields, profile.accountName)
+        let isSelf = account == visit.profile.accountName
+        let isGrant = fields["operator"] != nil && !profile.isOperator
+        if let email = fields["email"], !email.isEmpty, email.lowercased() != profile.emailAddress, !ContactAddress.isEmail(email) {
+            throw WireError(.badRequest, ContactAddress.emailRule)
+        }
+        if isGrant, try await pages.console.service.hasPassword(accountName: account) {
+            // A hash does not tell whether the present password follows the rule of operators.
+            let password = fields["operator-password"] ?? ""
+            if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
+                throw WireError(.badRequest, "Set a new password for an operator with the flag. \(problem)")
+            }
+            try await storage.setPassword(password, ofUser: account)
+        }
+        try await storage.updateProfile(ofUser: account) { profile in
+            profile.name.givenName = fields["given"].flatMap { $0.isEmpty ? nil : $0 }
+            profile.name.familyName = fields["family"].flatMap { $0.isEmpty ? nil : $0 }
+            profile.emailAddress = fields["email"].flatMap { $0.isEmpty ? nil : $0 }
+            profile.isDiscoverable = fields["discoverable"] != nil
+            // Operators cannot revoke their own role: one has to remain.
+            profile.isOperator = fields["operator"] != nil || isSelf
+        }
     }
 
     private static func row(_ access: AccountAccess) -> [String: Any] {
@@ -92,7 +109,10 @@ struct UserPages {
         return row
     }
 
-    private func page(_ profile: AccountProfile, secret: String? = nil) async throws -> ServiceResponse {
+    /// - Parameter problem: Of the submitted form, whose texts the page keeps, except for passwords.
+    private func page(
+        _ profile: AccountProfile, secret: String? = nil, problem: String? = nil, status: Int = 200
+    ) async throws -> ServiceResponse {
         let account = profile.accountName
         let usage = try await storage.usage().filter { $0.userName == account }
         let accesses = try await storage.accesses(ofUser: account)
@@ -111,18 +131,47 @@ struct UserPages {
         }
         if let quota = usage.lazy.compactMap(\.quota).first { values["quota"] = String(quota) }
         if let secret { values["secret"] = secret }
-        return pages.page("user", values, title: account, visit)
+        if let saved = visit.query["saved"], !visit.isPost, let text = Self.saved[saved] { values["saved"] = text }
+        if let problem {
+            values["problem"] = problem
+            values.merge(typed) { $1 }
+        }
+        return pages.page("user", values, title: account, visit, status: status)
     }
 
-    private func all() async throws -> ServiceResponse {
-        var values: [String: Any] = [:]
-        if visit.isPost {
-            let name = visit.fields["account"] ?? ""
-            guard AccountName.isValid(name) else { throw WireError(.badRequest, AccountName.rule) }
-            values["secret"] = try await storage.addUser(
-                name: name, deviceLabel: "first device", now: pages.console.service.now)
-            values["made"] = "The account \(name) was made."
+    /// The submitted texts and boxes of the page's forms.
+    private var typed: [String: Any] {
+        let fields = visit.fields
+        switch fields["do"] {
+        case "profile":
+            return [
+                "given": fields["given"] ?? "", "family": fields["family"] ?? "", "email": fields["email"] ?? "",
+                "discoverable": fields["discoverable"] != nil, "operator": fields["operator"] != nil,
+            ]
+        case "device": return ["device": fields["device"] ?? ""]
+        case "quota": return ["quota": fields["quota"] ?? ""]
+        default: return [:]
         }
+    }
+
+    // MARK: List
+
+    private func all() async throws -> ServiceResponse {
+        guard visit.isPost else { return try await list([:]) }
+        let name = visit.fields["account"] ?? ""
+        do {
+            guard AccountName.isValid(name) else { throw WireError(.badRequest, AccountName.rule) }
+            let secret = try await storage.addUser(name: name, deviceLabel: "first device", now: pages.console.service.now)
+            return try await list(["secret": secret, "made": "The account \(name) was made."])
+        } catch let error as WireError where error.code == .badRequest {
+            return try await list(["problem": error.reason, "typed": name], status: error.code.httpStatus)
+        } catch let failure as StorageFailure where failure.isOfRequest {
+            return try await list(["problem": failure.sentence, "typed": name], status: 409)
+        }
+    }
+
+    private func list(_ values: [String: Any], status: Int = 200) async throws -> ServiceResponse {
+        var values = values
         let usage = Dictionary(grouping: try await storage.usage()) { $0.userName ?? "" }
         let devices = Dictionary(try await storage.users().map { ($0.name, $0.devices) }) { first, _ in first }
         values["users"] = try await storage.profiles().map { profile -> [String: Any] in
@@ -135,6 +184,6 @@ struct UserPages {
                 "operator": profile.isOperator ? "yes" : "no",
             ]
         }
-        return pages.page("users", values, title: "Users", visit)
+        return pages.page("users", values, title: "Users", visit, status: status)
     }
 }

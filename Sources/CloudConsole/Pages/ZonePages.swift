@@ -20,14 +20,14 @@ struct ZonePages {
         let path = parent.pathComponents
         guard path.count > 1 else { return try await list() }
         guard path.count == 3 || path.count == 4, let scope = DatabaseScope(rawValue: path[1]) else {
-            return Page.problem("This page does not exist.", status: 404)
+            return parent.problem("This page does not exist.", status: 404)
         }
         switch path.dropFirst(3).first {
         case nil: return try await changes(scope, path[2])
         case "shares"?: return try await shares(scope, path[2])
         case "delete"? where scope == .private: return try await delete(path[2])
         case "restore"? where scope == .private: return try await restore(path[2])
-        default: return Page.problem("This page does not exist.", status: 404)
+        default: return parent.problem("This page does not exist.", status: 404)
         }
     }
 
