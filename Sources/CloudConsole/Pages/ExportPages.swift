@@ -5,11 +5,42 @@ import CloudEngine
 import CloudService
 import CloudWire
 
-/// The records of a list as a file, as many as ``recordsMax``.
-struct ExportPages {
+/// Counts the records and bytes of an export, so that it ends at a maximum and says so.
+struct ExportMeter {
     static let recordsMax = 10_000
     /// Bytes after which no further page is read.
     static let bytesMax = 50_000_000
+
+    private var records = 0
+    /// Whether the list has records that the export lacks.
+    private(set) var isCut = false
+
+    /// - Parameter count: Records of the next page.
+    /// - Returns: How many of them belong to the export.
+    mutating func take(_ count: Int) -> Int {
+        let taken = min(count, Self.recordsMax - records)
+        if taken < count { isCut = true }
+        records += taken
+        return taken
+    }
+
+    /// Returns `true` if another page is read.
+    ///
+    /// - Parameters:
+    ///   - bytes: Size of the file so far.
+    ///   - hasMore: Whether the list has another page.
+    mutating func goesOn(bytes: Int, hasMore: Bool) -> Bool {
+        guard hasMore, records < Self.recordsMax, bytes < Self.bytesMax else {
+            if hasMore { isCut = true }
+            return false
+        }
+        return true
+    }
+}
+
+/// The records of a list as a file, as many as ``ExportMeter`` allows. The header ``cutHeader`` marks a file that lacks some.
+struct ExportPages {
+    static let cutHeader = "X-Tarn-Export"
 
     let parent: ContainerPages
     let list: RecordPages
@@ -19,13 +50,13 @@ struct ExportPages {
         let query = try await query()
         var bytes = Array(#"{"records":["#.utf8)
         var count = 0
-        try await each(query) { record in
+        let isCut = try await each(query) { record in
             bytes += Array((count == 0 ? "\n" : ",\n").utf8) + record.encoded()
             count += 1
             return bytes.count
         }
         bytes += Array("\n]}\n".utf8)
-        return file(bytes, "json", "application/json", query)
+        return file(bytes, "json", "application/json", query, isCut: isCut)
     }
 
     /// One line a record, with the fields of the type in alphabetical order.
@@ -33,41 +64,41 @@ struct ExportPages {
         let query = try await query()
         let names = query.fields.keys.sorted()
         var text = CSVText.line(["recordName"] + names.map(CSVText.guarded)) + "\r\n"
-        try await each(query) { record in
+        let isCut = try await each(query) { record in
             let cells = names.map { record.fields[$0]?.value.map(FieldText.cell) }
             text +=
                 CSVText.line([CSVText.guarded(record.recordName)]) + cells.map { "," + ($0.map { CSVText.line([$0]) } ?? "") }.joined()
                 + "\r\n"
             return text.utf8.count
         }
-        return file(Array(text.utf8), "csv", "text/csv; charset=utf-8", query)
+        return file(Array(text.utf8), "csv", "text/csv; charset=utf-8", query, isCut: isCut)
     }
 
     private func query() async throws -> RecordQuery { try await list.query().0 }
 
     /// - Parameter add: Returns the bytes of the file so far.
-    private func each(_ query: RecordQuery, _ add: (Record) -> Int) async throws {
-        var (count, marker): (Int, String?) = (0, nil)
+    /// - Returns: Whether the list has more records.
+    private func each(_ query: RecordQuery, _ add: (Record) -> Int) async throws -> Bool {
+        var (meter, bytes, marker): (ExportMeter, Int, String?) = (ExportMeter(), 0, nil)
         repeat {
             let batch = try await list.batch(query, from: marker, limit: 200)
-            var bytes = 0
-            for record in batch.records.prefix(Self.recordsMax - count) { bytes = add(record) }
-            count += batch.records.count
+            for record in batch.records.prefix(meter.take(batch.records.count)) { bytes = add(record) }
             marker = batch.next
-            if count >= Self.recordsMax || bytes >= Self.bytesMax { return }
-        } while marker != nil
+        } while meter.goesOn(bytes: bytes, hasMore: marker != nil)
+        return meter.isCut
     }
 
-    private func file(_ bytes: [UInt8], _ kind: String, _ type: String, _ query: RecordQuery) -> ServiceResponse {
+    private func file(_ bytes: [UInt8], _ kind: String, _ type: String, _ query: RecordQuery, isCut: Bool) -> ServiceResponse {
         // Letters and digits only: the name stands in a header.
         let name = (query.type ?? "records").unicodeScalars.filter {
             $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "_"
         }
-        return ServiceResponse(
-            headers: [
-                (HeaderNames.contentType, type),
-                ("Content-Disposition", "attachment; filename=\"\(String(String.UnicodeScalarView(name))).\(kind)\""),
-            ] + Page.policy + parent.visit.headers, body: .bytes(bytes), endpoint: "console")
+        var headers: [(name: String, value: String)] = [
+            (HeaderNames.contentType, type),
+            ("Content-Disposition", "attachment; filename=\"\(String(String.UnicodeScalarView(name))).\(kind)\""),
+        ]
+        if isCut { headers.append((Self.cutHeader, "truncated")) }
+        return ServiceResponse(headers: headers + Page.policy + parent.visit.headers, body: .bytes(bytes), endpoint: "console")
     }
 }
 

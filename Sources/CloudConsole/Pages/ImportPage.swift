@@ -53,11 +53,31 @@ struct ImportPage {
     }
 
     private static func records(json text: String) throws -> [Record] {
-        try LookupRecordsResponse(json: Array(text.utf8)).results.map { result in
+        let records = try LookupRecordsResponse(json: Array(text.utf8)).results.map { result -> Record in
             guard case .record(let stored) = result else { throw WireError(.badRequest, "The file has an error in place of a record.") }
-            return Record(recordName: stored.recordName, recordType: stored.recordType, fields: stored.fields.filter { !isAsset($0.value) })
+            var record = Record(
+                recordName: stored.recordName, recordType: stored.recordType, fields: stored.fields.filter { !isAsset($0.value) })
+            record.sharing.parent = stored.sharing.parent
+            return record
         }
+        return parentsFirst(records)
     }
+
+    /// Parents before their children: a request has some of the records only, and a parent has to exist. Others keep their order.
+    static func parentsFirst(_ records: [Record]) -> [Record] {
+        let parents = Dictionary(records.map { ($0.recordName, $0.sharing.parent) }) { first, _ in first }
+        func depth(_ record: Record) -> Int {
+            var (depth, parent) = (0, record.sharing.parent)
+            // A cycle ends here, and is rejected by the service.
+            while let name = parent, depth < parentsMax, let next = parents[name] { (depth, parent) = (depth + 1, next) }
+            return depth
+        }
+        let depths = records.map(depth)
+        return records.indices.sorted { (depths[$0], $0) < (depths[$1], $1) }.map { records[$0] }
+    }
+
+    /// Ancestors of a record that the order looks at.
+    private static let parentsMax = 100
 
     /// Files are stored apart from records; an import leaves them out.
     private static func isAsset(_ field: Field) -> Bool {

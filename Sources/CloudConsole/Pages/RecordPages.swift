@@ -123,6 +123,7 @@ struct RecordPages {
             let text = RecordQuery.text(query.items)
             values["exportJSON"] = "\(parent.base)/records/export.json?\(text)"
             values["exportCSV"] = "\(parent.base)/records/export.csv?\(text)"
+            values["exportMax"] = ExportMeter.recordsMax
             values["importAddress"] = "\(parent.base)/records/import?\(text)"
             values["countAddress"] = "\(parent.base)/records?\(text)&count=1"
             do {

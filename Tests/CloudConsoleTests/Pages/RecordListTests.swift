@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
@@ -9,6 +8,8 @@ import CloudWire
 import Foundation
 import ServiceFixtures
 import Testing
+
+@testable import CloudConsole
 
 /// The console's list of records: pages, queries, files, and changes of many records.
 @Suite struct RecordListTests {
@@ -222,6 +223,55 @@ import Testing
         // Once more: names that exist are kept, or replaced.
         #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "keep"]).text.contains("0 of 2"))
         #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "replace"]).text.contains("2 of 2"))
+    }
+
+    @Test func anImportKeepsTheParentsOfRecords() async throws {
+        var child = thing("child", ["number": .int64(2)])
+        child.sharing.parent = "root"
+        try await create([thing("root", ["number": .int64(1)]), child])
+        let place = "place=private/Garden&type=Thing"
+        let file = await visitor.get("\(Self.list)/export.json?\(place)")
+        try await mia.modify([
+            RecordOperation(.forceDelete, Record(recordName: "child")), RecordOperation(.forceDelete, Record(recordName: "root")),
+        ])
+        let done = await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "keep"])
+        #expect(done.text.contains("2 of 2 records imported."), "\(done.text)")
+        #expect(try await mia.lookup("child")[0].record?.sharing.parent == "root")
+        #expect(try await mia.lookup("root")[0].record?.sharing.parent == nil)
+    }
+
+    @Test func parentsAreImportedBeforeTheirChildren() {
+        func record(_ name: String, _ parent: String? = nil) -> Record {
+            var record = thing(name, [:])
+            record.sharing.parent = parent
+            return record
+        }
+        let records = [record("c", "b"), record("x"), record("b", "a"), record("a"), record("elsewhere", "none"), record("loop", "loop")]
+        #expect(ImportPage.parentsFirst(records).map(\.recordName) == ["x", "a", "elsewhere", "b", "c", "loop"])
+    }
+
+    @Test func aCompleteExportHasNoMark() async throws {
+        try await create((0..<300).map { thing("t\($0)", ["number": .int64(Int64($0))]) })
+        let place = "place=private/Garden&type=Thing"
+        let file = await visitor.get("\(Self.list)/export.csv?\(place)")
+        #expect(file.text.split(separator: "\r\n").count == 301)
+        #expect(!file.headers.contains { $0.name == "X-Tarn-Export" })
+        #expect(await get("").contains("the first 10000 records; use <code>tarn record export</code> for all"))
+    }
+
+    @Test(arguments: [
+        ([200, 200], 1000, false), (Array(repeating: 200, count: 50), 1000, false), (Array(repeating: 200, count: 51), 1000, true),
+        (Array(repeating: 300, count: 34), 1000, true), ([200, 200], 50_000_000, true), ([200], 50_000_000, false), ([0, 200], 0, false),
+    ])
+    func anExportThatIsCutSaysSo(_ pages: [Int], _ bytes: Int, _ isCut: Bool) {
+        var (meter, taken) = (ExportMeter(), 0)
+        for (index, count) in pages.enumerated() {
+            taken += meter.take(count)
+            if !meter.goesOn(bytes: bytes, hasMore: index < pages.count - 1) { break }
+        }
+        #expect(meter.isCut == isCut)
+        #expect(taken <= ExportMeter.recordsMax)
+        if !isCut { #expect(taken == pages.reduce(0, +)) }
     }
 
     @Test(arguments: [
