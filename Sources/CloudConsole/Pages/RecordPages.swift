@@ -247,6 +247,7 @@ struct RecordPages {
         values["shown"] = batch.records.count
         if let next = batch.next { values["more"] = "\(parent.base)/records?\(RecordQuery.text(query.next(next)))" }
         if let previous = query.previous { values["previous"] = "\(parent.base)/records?\(RecordQuery.text(previous))" }
+        if let first = query.first { values["first"] = "\(parent.base)/records?\(RecordQuery.text(first))" }
         values["listAddress"] = "\(parent.base)/records?\(RecordQuery.text(query.pageItems))"
         if query.isOfFeed { values["isOfFeed"] = true }
         let body: [UInt8] =

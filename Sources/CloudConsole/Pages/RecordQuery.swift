@@ -15,7 +15,7 @@ import CloudWire
 /// | `sort`, `sort.1` | a field, descending with `-` in front |
 /// | `columns`, `c.NAME` | whether columns were chosen, and those |
 /// | `marker` | where the page begins |
-/// | `back` | markers of earlier pages, with `~` between them |
+/// | `back` | markers of earlier pages, with `~` between them; that of the first page is empty |
 struct RecordQuery {
     static let filtersMax = 6
     static let defaultColumns = 6
@@ -60,7 +60,8 @@ struct RecordQuery {
         let names = fields.keys.sorted()
         columns = hasColumns ? names.filter { items["c.\($0)"] != nil } : Array(names.prefix(Self.defaultColumns))
         marker = items["marker"].flatMap { $0.isEmpty ? nil : $0 }
-        back = (items["back"] ?? "").split(separator: "~", omittingEmptySubsequences: false).map(String.init).suffix(Self.pagesBackMax)
+        let trail: [String] = items["back"]?.split(separator: "~", omittingEmptySubsequences: false).map(String.init) ?? []
+        back = trail.suffix(Self.pagesBackMax)
     }
 
     /// The place that an address names; nil without one.
@@ -148,20 +149,27 @@ struct RecordQuery {
     /// Items of this page.
     var pageItems: [(String, String)] {
         guard let marker else { return items }
-        return items + [("marker", marker), ("back", back.joined(separator: "~"))]
+        return page(from: marker, back)
+    }
+
+    private func page(from marker: String, _ back: [String]) -> [(String, String)] {
+        let trail: [(String, String)] = back.isEmpty ? [] : [("back", back.joined(separator: "~"))]
+        return items + [("marker", marker)] + trail
     }
 
     /// Items of the page after this one.
     func next(_ next: String) -> [(String, String)] {
-        items + [("marker", next), ("back", (back + [marker ?? ""]).suffix(Self.pagesBackMax).joined(separator: "~"))]
+        page(from: next, (back + [marker ?? ""]).suffix(Self.pagesBackMax))
     }
 
-    /// Items of the page before this one; nil on the first page.
+    /// Items of the page before this one; nil on the first page, and where the trail of markers has ended.
     var previous: [(String, String)]? {
-        guard marker != nil else { return nil }
-        guard let last = back.last, !last.isEmpty else { return items }
-        return items + [("marker", last), ("back", back.dropLast().joined(separator: "~"))]
+        guard marker != nil, let last = back.last else { return nil }
+        return last.isEmpty ? items : page(from: last, back.dropLast())
     }
+
+    /// Items of the first page, where the trail of markers has ended.
+    var first: [(String, String)]? { marker != nil && back.isEmpty ? items : nil }
 
     var zoneID: ZoneID { RecordPages.zoneID(zone) }
 }

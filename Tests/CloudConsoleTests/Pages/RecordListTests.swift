@@ -68,6 +68,26 @@ import Testing
         #expect(Self.address(start, "Previous page") == nil)
     }
 
+    @Test func aLongWayBackEndsWithALinkToTheFirstPage() async throws {
+        for start in stride(from: 0, to: 600, by: 200) {
+            try await create((start..<start + 200).map { thing("t\($0)", ["n": .int64(Int64($0))]) })
+        }
+        var page = await get("")
+        for _ in 1..<12 { page = await visitor.get(try #require(Self.address(page, "Next page"))).text }
+        #expect(names(page).last == "t0")
+        var firstNames: [String] = []
+        while let previous = Self.address(page, "Previous page") {
+            #expect(Self.address(page, "First page") == nil)
+            page = await visitor.get(previous).text
+            firstNames.append(names(page).first ?? "")
+        }
+        // Page 11 to page 4, none left out.
+        #expect(firstNames == (4...11).reversed().map { "t\(599 - 50 * ($0 - 1))" })
+        page = await visitor.get(try #require(Self.address(page, "First page"))).text
+        #expect(names(page).first == "t599")
+        #expect(Self.address(page, "First page") == nil)
+    }
+
     @Test func otherTypesAndDeletedRecordsAreNotListed() async throws {
         try await create([thing("a", ["n": .int64(1)]), thing("b", ["n": .int64(1)]), .plant("p")])
         try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "b"))])
