@@ -14,6 +14,9 @@ TEST := env TARN_EXAMPLES=1 swift test --skip-build --scratch-path $(SCRATCH) $(
 STATIC := $(SCRATCH)-static
 BUILD_STATIC := swift build --scratch-path $(STATIC) $(FLAGS) -c release --static-swift-stdlib
 
+# Before programs of the benchmark are built.
+RELEASE_NOTE = test -x $(SCRATCH)/release/bench || echo "Building for release: up to 17 minutes on 2 cores the first time."
+
 # Where `make install` puts the programs; packagers set DESTDIR.
 PREFIX := $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 DESTDIR :=
@@ -95,7 +98,7 @@ release: pin static
 	@Packaging/release $(STATIC)/release "$(RELEASE)" "$(RELEASE_SOURCE)"
 
 ## Resolves the versions of packages that releases are built with.
-pin:
+pin: packages static-packages
 	@Packaging/dependencies --pin $(STATIC)
 
 ## Formatter rules, the English of comments and messages, and the console's files.
@@ -118,10 +121,12 @@ api-update: tests-built
 
 ## Everything that tests need, in debug.
 tests-built: packages
+	@test -x $(SCRATCH)/debug/Notebook || echo "Building all tests: about 12 minutes on 2 cores the first time."
 	$(BUILD_TESTS)
 
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
 test: tests-built test-packages web-packages
+	@echo "Running every test: about 7 minutes on 2 cores."
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
 		TARN_S3_SERVER="$$(.ci/s3-server "$$HOME/.cache/tarn-s3-server")" \
@@ -144,6 +149,7 @@ web: web-packages
 ## The example package and a project of `tarn new`, built as an app's own package is, and run: in debug and in release.
 CONFIGURATIONS := debug release
 examples: packages
+	@test -d $(SCRATCH)-examples/debug || echo "Building tarn, then Tarn again for apps, in debug and in release: about half an hour on 2 cores the first time."
 	@$(BUILD) --product tarn
 	@.ci/examples $(SCRATCH)/debug/tarn $(SCRATCH)-examples $(CONFIGURATIONS)
 
@@ -176,6 +182,8 @@ requests: tests-built
 
 ## Attacks on a server in release that may use little memory, beside a user that saves; fails if saves wait. OPTIONS go to it.
 attack: packages
+	@$(RELEASE_NOTE)
+	@echo "Each attack takes 13 seconds."
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
 	@$(SCRATCH)/release/bench attack --tarn $(SCRATCH)/release/tarn $(OPTIONS)
@@ -196,6 +204,8 @@ streams: packages
 ## SEED repeats a run.
 SECONDS := 600
 soak: packages
+	@$(RELEASE_NOTE)
+	@echo "The server runs for $(SECONDS) seconds then."
 	@.ci/install-packages faketime || echo "Without faketime the clock does not jump." >&2
 	@TARN_BENCH=1 $(BUILD) -c release --product bench
 	@$(BUILD) -c release --product tarn
@@ -234,6 +244,7 @@ simulate-values: packages static-packages
 ## The documentation as a site of static pages in OUTPUT: guides, reference, search. A dead link is an error.
 OUTPUT := .build-docs
 docs: tests-built docs-packages
+	@echo "Building the site: some minutes on 2 cores."
 	@.ci/docs $(SCRATCH) $(OUTPUT)
 
 ## `make docs`, then the site in a browser: search, links, keyboard, phone, faults of accessibility.
@@ -241,13 +252,15 @@ docs-check: docs test-packages
 	@/usr/bin/python3 Documentation/Site/unit_tests.py
 	@"$$(.ci/browser-python "$$HOME/.cache/tarn-python")" Documentation/Site/browser_test.py $(OUTPUT)
 
-# What the build needs besides Swift.
+# Swift, and what the build needs besides.
 packages:
+	@.ci/check-swift
 	@.ci/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
-# What Swift's runtime needs when it is linked statically: FoundationXML, and FoundationNetworking, which TarnMirror uses.
+# What Swift's runtime needs when it is linked statically: FoundationXML, and FoundationNetworking, which TarnMirror uses. Python writes the
+# manual pages.
 static-packages:
-	@.ci/install-packages libxml2-dev libcurl4-openssl-dev
+	@.ci/install-packages libxml2-dev libcurl4-openssl-dev python3
 
 # What the console's scripts are checked with. Any Node.js from version 18 on does.
 web-packages:
