@@ -20,7 +20,7 @@ RELEASE_NOTE = test -x $(SCRATCH)/release/bench || echo "Building for release: u
 # Where `make install` puts the programs; packagers set DESTDIR.
 PREFIX := $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 DESTDIR :=
-# The package that projects of an installed `tarn new` depend on: this clone, and for a release the URL that it came from.
+# The package that projects of an installed `tarn new` depend on: this clone, and for a release the URL that it came from, or none.
 SOURCE :=
 RELEASE_SOURCE = $(or $(SOURCE),$(filter http%,$(shell git remote get-url origin 2> /dev/null)))
 # Where `make release` puts its files.
@@ -52,7 +52,7 @@ RECORDED := '^(CloudConsole|CloudEngine|CloudEngineSQLite|CloudIdentity|CloudInP
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: help demo check build static install uninstall release pin tests-built test test-postgres lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak ha \
+.PHONY: help demo check build static install uninstall release release-source pin tests-built test test-postgres lint quick api api-update web docs docs-check examples sanitize fuzz requests attack overload streams soak ha \
 	bench bench-anchors simulate simulate-values statements packages test-packages web-packages docs-packages static-packages
 .DEFAULT_GOAL := build
 
@@ -93,9 +93,13 @@ install: static
 uninstall:
 	@Packaging/install-files --remove "$(DESTDIR)" "$(PREFIX)"
 
-## The files of a release in RELEASE: tarball, Debian package, Dockerfile, bill of materials, checksums.
-release: pin static
+## The files of a release in RELEASE: tarball, Debian package, Dockerfile, bill of materials, checksums. SOURCE is the URL of the package.
+release: release-source pin static
 	@Packaging/release $(STATIC)/release "$(RELEASE)" "$(RELEASE_SOURCE)"
+
+# Before the build, which takes long.
+release-source:
+	@Packaging/release --check-source "$(RELEASE_SOURCE)"
 
 ## Resolves the versions of packages that releases are built with.
 pin: packages static-packages
