@@ -137,11 +137,17 @@ def trash(page, ipad, iphone, folder):
     ipad.get_by_role("button", name="Move to trash").click()
     iphone.locator("#open-trash").click()
     expect(iphone.get_by_label("Restore Written offline")).to_be_visible()
+    questions = []
+    page.once("dialog", lambda dialog: (questions.append(dialog.message), dialog.dismiss()))
+    iphone.get_by_role("button", name="Empty trash").click()
+    expect(iphone.get_by_label("Restore Written offline")).to_be_visible()
+    page.once("dialog", lambda dialog: (questions.append(dialog.message), dialog.accept()))
     iphone.get_by_role("button", name="Empty trash").click()
     for device in (ipad, iphone):
         expect(device.locator("#trash-count")).to_have_text("")
         expect(device.locator(".trashed")).to_have_count(0)
         expect(card(device, "Written offline")).to_have_count(0)
+    assert questions == ["Delete 1 post for good?"] * 2, questions
     iphone.get_by_label("Back from the trash").click()
 
 

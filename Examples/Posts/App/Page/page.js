@@ -258,7 +258,10 @@ const showTrash = isShown => {
 };
 byID("open-trash").addEventListener("click", () => showTrash(true));
 byID("close-trash").addEventListener("click", () => showTrash(false));
-byID("empty-trash").addEventListener("click", () => send("DELETE", "trash"));
+byID("empty-trash").addEventListener("click", () => {
+  const posts = trash.size === 1 ? "1 post" : `${trash.size} posts`;
+  if (confirm(`Delete ${posts} for good?`)) send("DELETE", "trash");
+});
 
 const renderTrash = () => {
   byID("trash-count").textContent = trash.size === 0 ? "" : String(trash.size);
