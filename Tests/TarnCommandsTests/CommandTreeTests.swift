@@ -28,10 +28,8 @@ import Testing
 
     /// Commands that print no data, or a document of a format of its own.
     static let withoutJSON: Set<String> = [
-        "tarn serve", "tarn port", "tarn openapi", "tarn user revoke", "tarn user sign-out", "tarn user password", "tarn user profile",
-        "tarn user roles", "tarn user quota", "tarn token remove", "tarn token remove-key", "tarn schema export", "tarn zone delete",
-        "tarn store export", "tarn store model", "tarn model write", "tarn record export", "tarn key retire",
-        "tarn new",
+        "tarn serve", "tarn openapi", "tarn schema export", "tarn store export", "tarn store model", "tarn model write",
+        "tarn record export",
     ]
 
     /// Help, and the errors of a missing and of an unknown argument.

@@ -47,6 +47,47 @@ import Testing
         #expect(TarnPackage(location: #"/a "b"\c"#, isFolder: true).dependency == #".package(name: "tarn", path: "/a \"b\"\\c")"#)
     }
 
+    @Test func theNewProjectIsAnObjectOfJSON() async throws {
+        let folder = ScratchFolder("tarn-new")
+        let run = await CommandRun("new", "Trails", "--output", folder.path, "--tarn", "https://example.org/tarn.git", "--json")
+        let object = #"{"name":"Trails","folder":"\#(folder.path)","package":"https://example.org/tarn.git"}"#
+        #expect(run.output == object + "\n", "\(run.notes)")
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/Package.swift"))
+    }
+
+    private struct PortReport: Decodable {
+        struct Place: Decodable {
+            var path: String
+            var line: Int
+        }
+
+        var files: Int
+        var fixed: Int
+        var left: Int
+        var written: Bool
+        var changed: [String]
+        var unreadable: [String]
+        var places: [Place]
+    }
+
+    @Test func theReportOnSourcesIsAnObjectOfJSON() async throws {
+        let folder = ScratchFolder("tarn-port")
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let file = URL(fileURLWithPath: folder.path + "/Notes.swift")
+        try Data("import CoreData\n\nlet key = #keyPath(Note.title)\n".utf8).write(to: file)
+        let run = await CommandRun("port", folder.path, "--json")
+        let report = try JSONDecoder().decode(PortReport.self, from: Data(run.output.utf8))
+        #expect(report.files == 1)
+        #expect(report.fixed + report.left == report.places.count)
+        #expect(report.places.first?.path == "Notes.swift")
+        #expect(report.places.first?.line == 3)
+        #expect(!report.written)
+        #expect(report.changed.isEmpty)
+        #expect(report.unreadable.isEmpty)
+        let text = await CommandRun("port", folder.path)
+        #expect(text.output.hasPrefix("Notes.swift:3: "), "\(text.output)")
+    }
+
     @Test func theInstalledProgramRecordsItsPackage() throws {
         let folder = ScratchFolder("tarn-new")
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

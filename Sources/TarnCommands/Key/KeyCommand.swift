@@ -67,6 +67,7 @@ struct KeyCommand: AsyncParsableCommand {
         @Argument(help: "Number from 'tarn key list'.")
         var number: Int
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let isErased = try await options.withStore(
@@ -74,6 +75,7 @@ struct KeyCommand: AsyncParsableCommand {
             ) {
                 try await $0.retireSealingKey(number)
             }
+            output.printObject(["number": .number(Int64(number)), "erased": .flag(isErased)])
             guard !isErased else { return }
             let place = try options.location()
             Output.note(

@@ -24,6 +24,8 @@ struct NewCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The Tarn package: a folder with a clone, or a URL. TARN_PACKAGE names it too.", valueName: "path-or-url"))
     var tarn: String?
 
+    @OptionGroup var result: OutputOptions
+
     func validate() throws {
         if let problem = ProjectName.problem(of: name) { throw ValidationError(problem) }
     }
@@ -46,7 +48,7 @@ struct NewCommand: ParsableCommand {
         } catch {
             throw CommandError("The project cannot be written to '\(folder.relativePath)': check the folder's permissions and the disk.")
         }
-        Output.line(
+        result.print(
             """
             Created \(name) in \(folder.relativePath), with Tarn from \(package.location).
 
@@ -55,7 +57,11 @@ struct NewCommand: ParsableCommand {
               ./device phone       the app, in a second one (the first build takes some minutes)
               ./device tablet      the app again, in a third one: type a line in one, see it in the other
               swift test           two devices and a cloud in one process
-            """)
+            """,
+            [
+                "name": JSONText.string(name), "folder": JSONText.string(folder.relativePath),
+                "package": JSONText.string(package.location),
+            ])
     }
 }
 

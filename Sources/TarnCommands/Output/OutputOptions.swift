@@ -23,6 +23,14 @@ struct OutputOptions: ParsableArguments {
         Output.line("{" + members.map { "\(JSONText.string($0.key)):\($0.value)" }.joined(separator: ",") + "}")
     }
 
+    /// Prints the result of a command that is silent without `--json`: one object.
+    ///
+    /// - Parameter members: Names and values.
+    func printObject(_ members: KeyValuePairs<String, Table.Cell>) {
+        guard json else { return }
+        Output.line("{" + members.map { "\(JSONText.string($0.key)):\(Table.json($0.value))" }.joined(separator: ",") + "}")
+    }
+
     /// Prints a new secret alone on standard output, for scripts, and its use on standard error.
     ///
     /// - Parameter key: Name of the secret's member in JSON.

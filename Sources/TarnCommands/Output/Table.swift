@@ -86,7 +86,7 @@ struct Table {
         }
     }
 
-    private static func json(_ cell: Cell) -> String {
+    static func json(_ cell: Cell) -> String {
         switch cell {
         case .none: "null"
         case .text(let text): JSONText.string(text)

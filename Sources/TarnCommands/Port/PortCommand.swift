@@ -25,6 +25,8 @@ struct PortCommand: ParsableCommand {
     @Flag(name: .customLong("no-flags"), help: "Put #if around each @objc instead of writing access notes.")
     var hasNoFlags = false
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
         let port: SourcePort
         do {
@@ -32,17 +34,40 @@ struct PortCommand: ParsableCommand {
         } catch {
             throw CommandError("The file or folder '\(path)' does not exist.")
         }
-        for path in port.unreadable { Output.line("\(path): cannot be read as Swift; it is left alone") }
+        for path in port.unreadable { line("\(path): cannot be read as Swift; it is left alone") }
         for (path, obstacle) in port.obstacles {
-            Output.line("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
+            line("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
-        if write { for path in try changed(by: port) { Output.line("changed \(path)") } }
+        let paths = write ? try changed(by: port) : []
+        for path in paths { line("changed \(path)") }
         // The written edits may add uses of @objc.
         let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
         if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
         let fixed = port.obstacles.count - left
-        Output.line("\(port.files.count) files read, \(fixed) places \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand")
+        output.print(
+            "\(port.files.count) files read, \(fixed) places \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand",
+            [
+                "files": "\(port.files.count)", "fixed": "\(fixed)", "left": "\(left)", "written": "\(write)",
+                "accessNotes": "\(hasNoFlags ? 0 : noted.exposed.count)", "changed": Table.json(.list(paths)),
+                "unreadable": Table.json(.list(port.unreadable)), "places": "[" + places(port).jsonLines.joined(separator: ",") + "]",
+            ])
+    }
+
+    /// Prints a line, unless the output is JSON.
+    private func line(_ text: String) {
+        if !output.json { Output.line(text) }
+    }
+
+    private func places(_ port: SourcePort) -> Table {
+        var table = Table(
+            ("PATH", "path"), ("LINE", "line"), ("TEXT", "text"), ("REASON", "reason"), ("EDIT", "edit"), ("NOTE", "note"))
+        for (path, obstacle) in port.obstacles {
+            table.add(
+                .text(path), .number(Int64(obstacle.line)), .text(obstacle.text), .text(obstacle.kind.reason),
+                Table.Cell(obstacle.edit?.text), Table.Cell(obstacle.note))
+        }
+        return table
     }
 
     /// Writes the edits, then a second pass for code that the first pass moved.
@@ -67,11 +92,11 @@ struct PortCommand: ParsableCommand {
         let url = port.folder.appendingPathComponent(SourcePort.notesName)
         if write {
             try Data(port.accessNotes.utf8).write(to: url, options: .atomic)
-            Output.line("wrote \(SourcePort.notesName)")
+            line("wrote \(SourcePort.notesName)")
         } else {
-            Output.line("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
+            line("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
         }
-        Output.line(
+        line(
             """
             Add to each target in Package.swift that uses @objc:
 

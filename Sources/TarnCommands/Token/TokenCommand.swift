@@ -65,6 +65,7 @@ struct TokenCommand: AsyncParsableCommand {
         @Argument(help: "Number of the token, as 'tarn token list' shows it.")
         var number: Int64
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             try await options.withStore(mustExist: true, audited: CommandAudit("token.remove", String(number))) { store in
@@ -74,6 +75,7 @@ struct TokenCommand: AsyncParsableCommand {
                     throw CommandError("The API token \(number) does not exist: 'tarn token list' lists all tokens.")
                 }
             }
+            output.printObject(["id": .text(String(number))])
         }
     }
 
@@ -114,6 +116,7 @@ struct TokenCommand: AsyncParsableCommand {
         @Argument(help: "Identifier of the key.")
         var id: String
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             try await options.withStore(mustExist: true, audited: CommandAudit("token.remove-key", id)) { store in
@@ -123,6 +126,7 @@ struct TokenCommand: AsyncParsableCommand {
                     throw CommandError("The key \(id) does not exist: 'tarn token list' lists all keys.")
                 }
             }
+            output.printObject(["id": .text(id)])
         }
     }
 

@@ -22,6 +22,7 @@ extension UserCommand {
         @Argument(help: "Name of the user.")
         var name: String
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             if isatty(STDIN_FILENO) != 0 { Output.note("New password of \(name):") }
@@ -31,6 +32,7 @@ extension UserCommand {
                 if let problem = PasswordRule.problem(password, accountName: name, isOperator: isOperator) { throw CommandError(problem) }
                 try await store.setPassword(password, ofUser: name)
             }
+            output.printObject(["user": .text(name)])
         }
     }
 
@@ -52,6 +54,7 @@ extension UserCommand {
         @Flag(inversion: .prefixedNo, help: "Whether the user may use the console's pages for the whole server.")
         var `operator`: Bool?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             if let email, !email.isEmpty, !ContactAddress.isEmail(email) { throw ValidationError(ContactAddress.emailRule) }
@@ -72,18 +75,25 @@ extension UserCommand {
                 }
             }
             let audit = CommandAudit("user.profile", isOperator.map { "\(name), operator: \($0)" } ?? name)
-            try await options.withStore(mustExist: true, name: name, audited: audit) { store in
+            let profile = try await options.withStore(mustExist: true, name: name, audited: audit) { store -> AccountProfile? in
                 do {
                     try await update(store)
                 } catch let failure as StorageFailure where failure.code == .nameTaken {
                     throw CommandError("Another user has this email address or phone number: 'tarn user list' shows the users.")
                 }
+                return try await store.profile(ofAccount: store.requiredAccount(named: name))
             }
             if isOperator == true {
                 Output.note(
                     "An operator's password has at least \(PasswordRule.operatorCharactersMin) characters: if \(name)'s is shorter, set another with 'tarn user password \(name)'."
                 )
             }
+            guard let profile else { return }
+            output.printObject([
+                "user": .text(name), "givenName": Table.Cell(profile.name.givenName), "familyName": Table.Cell(profile.name.familyName),
+                "email": Table.Cell(profile.emailAddress), "phone": Table.Cell(profile.phoneNumber),
+                "discoverable": .flag(profile.isDiscoverable), "operator": .flag(profile.isOperator),
+            ])
         }
     }
 }

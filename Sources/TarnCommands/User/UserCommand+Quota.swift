@@ -21,12 +21,14 @@ extension UserCommand {
         @Argument(help: ArgumentHelp("Such as 500MB, none or default.", valueName: "bytes"))
         var bytes: ByteCount
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let bytes = bytes.bytes
             try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.quota", name)) {
                 try await $0.setQuota(bytes, ofUser: name)
             }
+            output.printObject(["user": .text(name), "quotaBytes": bytes.map { .bytes($0) } ?? .none])
         }
     }
 

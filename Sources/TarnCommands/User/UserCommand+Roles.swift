@@ -22,6 +22,7 @@ extension UserCommand {
         var roles: [String] = []
         @OptionGroup var app: ContainerOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (container, environment) = (app.container, app.environment)
@@ -52,6 +53,10 @@ extension UserCommand {
                             + Suggestion.sentence(for: unknown, among: names))
                 }
             }
+            output.printObject([
+                "user": .text(name), "container": .text(container), "environment": .text(environment.rawValue),
+                "roles": .list(Set(roles).sorted()),
+            ])
         }
     }
 }

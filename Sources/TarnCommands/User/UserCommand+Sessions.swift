@@ -50,11 +50,13 @@ extension UserCommand {
         @Option(help: ArgumentHelp("Identifier from 'tarn user sessions'.", valueName: "id"))
         var session: String?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sign-out", name)) {
                 try await $0.endSessions(ofUser: name, id: session)
             }
+            output.printObject(["user": .text(name), "session": Table.Cell(session)])
         }
     }
 
@@ -74,6 +76,7 @@ extension UserCommand {
         @Option(help: ArgumentHelp("Identifier of the device.", valueName: "id"))
         var id: String?
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func validate() throws {
             guard (device == nil) != (id == nil) else { throw ValidationError("Name the device by either --device or --id.") }
@@ -85,6 +88,7 @@ extension UserCommand {
                 if let device { try await store.removeDevice(labelled: device, ofUser: name) }
                 if let id { try await store.removeDevice(id: id, ofUser: name) }
             }
+            output.printObject(["user": .text(name), "device": Table.Cell(device), "id": Table.Cell(id)])
         }
     }
 }

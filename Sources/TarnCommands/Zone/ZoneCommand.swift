@@ -48,6 +48,7 @@ struct ZoneCommand: AsyncParsableCommand {
         var reason = ZoneDeletionReason.deleted
         @OptionGroup var place: ZoneOwnerOptions
         @OptionGroup var options: DataOptions
+        @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let (zoneID, reason) = (ZoneID(zoneName: zone), reason)
@@ -63,6 +64,10 @@ struct ZoneCommand: AsyncParsableCommand {
                     throw await place.zoneError(zone, error, in: store)
                 }
             }
+            output.printObject([
+                "user": .text(place.user), "container": .text(place.container), "environment": .text(place.environment.rawValue),
+                "zone": .text(zone), "reason": .text(reason.rawValue),
+            ])
         }
     }
 }
