@@ -61,6 +61,47 @@ import Testing
         GoldenFile("transcripts/credentials.txt").expect(transcript.text)
     }
 
+    /// Changes of accounts and credentials, and backups: `--json` prints an object.
+    @Test func changes() async throws {
+        let (folder, copies) = (ScratchFolder("tarn-transcript"), ScratchFolder("tarn-copies"))
+        let (data, pem) = (folder.path, folder.path + "/public.pem")
+        try FileManager.default.createDirectory(atPath: copies.path, withIntermediateDirectories: true)
+        var transcript = Transcript((data, "DATA"), (copies.path, "COPIES"))
+        _ = await CommandRun("user", "add", "mia", "--data", data)
+        _ = await CommandRun("user", "token", "mia", "--device", "phone", "--data", data)
+        _ = await CommandRun("token", "add", "--container", Self.container, "--data", data)
+        try Data("DEFINE SCHEMA CREATE ROLE Editors;".utf8).write(to: URL(filePath: data + "/notes.ckdb"))
+        _ = await CommandRun("schema", "import", "--container", Self.container, "--file", data + "/notes.ckdb", "--data", data)
+        try Data(Self.publicKey.utf8).write(to: URL(filePath: pem))
+        await transcript.run("user", "profile", "mia", "--email", "mia@example.org", "--discoverable", "--json", "--data", data)
+        await transcript.run("user", "profile", "mia", "--operator", "--data", data)
+        await transcript.run("user", "quota", "mia", "500MB", "--data", data)
+        await transcript.run("user", "quota", "mia", "500MB", "--json", "--data", data)
+        await transcript.run("user", "quota", "mia", "default", "--json", "--data", data)
+        await transcript.run("user", "roles", "mia", "Editors", "--container", Self.container, "--json", "--data", data)
+        await transcript.run("user", "sign-out", "mia", "--data", data)
+        await transcript.run("user", "sign-out", "mia", "--json", "--data", data)
+        await transcript.run("user", "revoke", "mia", "--device", "phone", "--json", "--data", data)
+        await transcript.run("token", "remove", "1", "--json", "--data", data)
+        let added = await transcript.run("token", "add-key", pem, "--container", Self.container, "--data", data)
+        let key = added.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        await transcript.run("token", "rotate-key", key, pem, "--data", data)
+        await transcript.run("token", "rotate-key", key, pem, "--json", "--data", data)
+        await transcript.run("token", "remove-key", key, "--json", "--data", data)
+        await transcript.run("backup", "--output", copies.path + "/first", "--data", data)
+        await transcript.run("backup", "--output", copies.path + "/first", "--data", data)
+        await transcript.run("backup", "--output", copies.path + "/second", "--json", "--data", data)
+        GoldenFile("transcripts/changes.txt").expect(transcript.text)
+    }
+
+    private static let publicKey = """
+        -----BEGIN PUBLIC KEY-----
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAETW6143sNomk+HS5ppn+5UeQH0B3k
+        q3DGbwKEWWJJkH04X2PLxRsyc9oCOojRiKOxVNVFu2g5fk+FmLg1a3F57w==
+        -----END PUBLIC KEY-----
+
+        """
+
     /// Names that do not exist are errors with the nearest name.
     @Test func unknownNames() async throws {
         let folder = ScratchFolder("tarn-transcript")
