@@ -26,7 +26,11 @@ struct FirstRunPages {
         case .throttled:
             return Page.problem("Too many wrong links. Wait a minute before the next one.", status: 429)
         }
-        guard isPost else { return page(secret) }
+        guard isPost else {
+            // The account of a first project is likely to be the operator's.
+            let profiles = try await console.storage.profiles()
+            return page(secret, name: profiles.count == 1 ? profiles[0].accountName : "")
+        }
         let (name, password) = (form["account"] ?? "", form["password"] ?? "")
         if let problem = problem(name, password, again: form["again"] ?? "") { return page(secret, name: name, problem: problem) }
         let outcome = try await console.storage.addFirstOperator(
