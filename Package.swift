@@ -354,7 +354,7 @@ let package = Package(
             name: "CloudConsoleTests",
             dependencies: [
                 "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudService", "CloudStorageSupport", "CloudWire", "ServiceFixtures",
-                "StorageFixtures", "TarnCommands", "TestBasics",
+                "StorageFixtures", "SystemSupport", "TarnCommands", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

@@ -33,6 +33,8 @@ package struct Console: PageResponder {
     let settings: [(name: String, value: String)]
     /// Base of the protocol's URLs, if the console's own address does not have them.
     let serviceAddress: String?
+    /// Version of the database's format; nil for a console that is not told.
+    let databaseFormat: Int?
     /// Nil for data that is backed up by dumps of its database.
     let backups: (any ServerBackups)?
     /// Nil for a server that keeps no requests.
@@ -43,18 +45,21 @@ package struct Console: PageResponder {
     /// - Parameters:
     ///   - settings: Names and values for the page of settings, without secrets.
     ///   - serviceAddress: Base of the protocol's URLs for the console on an address of its own; nil for the address of each request.
+    ///   - databaseFormat: Version of the database's format, for the page of settings.
     ///   - backups: Makes backups of the server; nil for data that is backed up by dumps of its database.
     ///   - requestArchive: Keeps the requests that fail or are slow; nil keeps none.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
-        serviceAddress: String? = nil, backups: (any ServerBackups)? = nil, requestArchive: (any RequestArchive)? = nil,
+        serviceAddress: String? = nil, databaseFormat: Int? = nil, backups: (any ServerBackups)? = nil,
+        requestArchive: (any RequestArchive)? = nil,
         measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
         self.storage = storage
         self.settings = settings
         self.serviceAddress = serviceAddress
+        self.databaseFormat = databaseFormat
         self.backups = backups
         self.requestArchive = requestArchive
         self.measures = measures

@@ -30,7 +30,7 @@ enum Page {
 
     static func html(
         _ template: String, _ values: [String: Any], title: String, status: Int = 200, menu: [[String: Any]] = [],
-        person: String? = nil, form: String = "", scripts: [String] = [], isWebSignIn: Bool = false,
+        person: String? = nil, about: String? = nil, form: String = "", scripts: [String] = [], isWebSignIn: Bool = false,
         headers: [(name: String, value: String)] = []
     ) -> ServiceResponse {
         var values = values
@@ -39,6 +39,7 @@ enum Page {
         var frame: [String: Any] = ["title": title, "body": body, "form": form]
         if !menu.isEmpty { frame["menu"] = menu }
         if let person { frame["person"] = person }
+        if let about { frame["about"] = about }
         frame["scripts"] = scripts
         let page = Templates.library.render(frame, withTemplate: "frame") ?? ""
         return ServiceResponse(

@@ -12,8 +12,11 @@ package struct ServerMeasures: Hashable, Sendable {
     package var recordBytes: Int64
     package var assetBytes: Int64
     package var commits: Int
+    /// Of the disk with the data folder; nil if it is unknown.
+    package var freeBytes: Int64?
 
-    package init(listeners: Int, recordBytes: Int64, assetBytes: Int64, commits: Int) {
+    package init(listeners: Int, recordBytes: Int64, assetBytes: Int64, commits: Int, freeBytes: Int64? = nil) {
+        self.freeBytes = freeBytes
         self.listeners = listeners
         self.recordBytes = recordBytes
         self.assetBytes = assetBytes

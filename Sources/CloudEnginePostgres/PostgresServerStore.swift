@@ -14,6 +14,8 @@ import SystemSupport
 /// Units of work run on the threads of the pool. A unit that loses to another one, or whose connection is lost before its commit, is
 /// executed again; see ``write(_:_:_:)``.
 package final class PostgresServerStore: Sendable {
+    /// Version of the tables' format.
+    package static let databaseFormat = Int(PostgresFormat.current)
     /// Attempts of a unit at most.
     private static let attemptsMax = 10
     /// Seconds after which no further attempt begins: the client retries instead, at any server.

@@ -21,6 +21,9 @@ package final class SQLiteServerStore: Sendable {
         case command
     }
 
+    /// Version of the database's format.
+    package static let databaseFormat = DatabaseFormat.current.rawValue
+
     let folder: DataFolder
     let pool: DatabasePool
     let readers: ReaderGate

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The frame around each page: its menu, the operator's name and the container's address.
 extension ConsolePages {
@@ -17,6 +18,12 @@ extension ConsolePages {
         var response = problem(failure.text, status: failure.status, visit)
         if let seconds = failure.retryAfter { response.headers.append((HeaderNames.retryAfter, String(seconds))) }
         return response
+    }
+
+    /// The server's versions and uptime, for the footer. Others than operators don't see them.
+    private var about: String {
+        let format = console.databaseFormat.map { " · database format \($0)" } ?? ""
+        return "Tarn \(TarnVersion.current)\(format) · up \(FieldText.duration(console.service.now - console.started))"
     }
 
     /// A page with the menu and the operator's name. A person who isn't an operator has no menu.
@@ -62,7 +69,8 @@ extension ConsolePages {
                     "name": item.name, "address": item.address, "key": item.key, "isHere": visit.request.path == item.address || isAbove,
                 ]
             },
-            person: visit.profile.accountName, form: visit.form, scripts: scripts, headers: visit.headers)
+            person: visit.profile.accountName, about: visit.profile.isOperator ? about : nil, form: visit.form, scripts: scripts,
+            headers: visit.headers)
     }
 }
 

@@ -112,6 +112,14 @@ enum FieldText {
         return unit == 0 ? "\(count) bytes" : "\((number * 10).rounded() / 10) \(units[unit])"
     }
 
+    /// `3 d 4 h`, `4 h 5 min` or `5 min`.
+    static func duration(_ milliseconds: Int64) -> String {
+        let minutes = max(0, milliseconds) / 60_000
+        let (days, hours) = (minutes / 1440, minutes / 60 % 24)
+        if days > 0 { return "\(days) d \(hours) h" }
+        return hours > 0 ? "\(hours) h \(minutes % 60) min" : "\(minutes) min"
+    }
+
     static func isAsset(_ type: String) -> Bool { type == "ASSETID" || type == "ASSET" }
 
     /// Milliseconds of the years 0 to 9999.

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// How the server is: charts of the last hour, and the settings it runs with.
 struct StatusPages {
@@ -44,6 +45,12 @@ struct StatusPages {
                 ["name": "Connected devices", "value": "\(measures.listeners)"],
                 ["name": "Commits since the start", "value": "\(measures.commits)"],
             ]
+            if let bytes = measures.freeBytes { facts.append(["name": "Free on the data folder's disk", "value": FieldText.bytes(bytes)]) }
+        }
+        if let backups = console.backups {
+            // The folder of a backup is named by its time.
+            let last = try await backups.backups().first?.path.split(separator: "/").last
+            facts.append(["name": "Last backup", "value": last.map(String.init) ?? "none"])
         }
         return pages.page("status", ["facts": facts, "charts": charts.map(\.values)], title: "Status", visit)
     }
@@ -53,9 +60,12 @@ struct StatusPages {
         let rows = Limits.settings.map { setting -> [String: Any] in
             ["name": setting.name, "value": "\(limits[keyPath: setting.key])", "what": setting.what]
         }
-        return pages.page(
-            "settings", ["settings": console.settings.map { ["name": $0.name, "value": $0.value] }, "limits": rows], title: "Settings",
-            visit)
+        var facts = [["name": "version", "value": TarnVersion.current]]
+        if let format = console.databaseFormat { facts.append(["name": "database format", "value": "\(format)"]) }
+        let uptime = FieldText.duration(console.service.now - console.started)
+        facts.append(["name": "running since", "value": "\(FieldText.date(console.started)) UTC, for \(uptime)"])
+        let settings = facts + console.settings.map { ["name": $0.name, "value": $0.value] }
+        return pages.page("settings", ["settings": settings, "limits": rows], title: "Settings", visit)
     }
 }
 

@@ -61,9 +61,10 @@ struct FolderChecks {
     }
 
     func space() -> Finding {
-        var status = statvfs()
-        guard statvfs(folder, &status) == 0 else { return .warning("disk", "the free space is unknown", "check the disk of \(folder)") }
-        return Self.finding(freeBytes: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+        guard let freeBytes = DiskSpace.freeBytes(of: folder) else {
+            return .warning("disk", "the free space is unknown", "check the disk of \(folder)")
+        }
+        return Self.finding(freeBytes: freeBytes)
     }
 
     static func finding(freeBytes: UInt64) -> Finding {

@@ -299,12 +299,21 @@ struct LocalServer {
         let serviceAddress = consoleAddress == nil ? nil : publicAddress?.text ?? "\(scheme)://\(shownHost):\(port)"
         let backups = (store as? SQLiteServerStore).map { FolderBackups(of: $0, data: data) }
         console = Console(
-            service: service, storage: store, settings: settings, serviceAddress: serviceAddress, backups: backups,
-            requestArchive: RequestFiles(data: data)
+            service: service, storage: store, settings: settings, serviceAddress: serviceAddress,
+            databaseFormat: Self.databaseFormat(database), backups: backups, requestArchive: RequestFiles(data: data)
         ) { [store, hub] in
             guard let usage = try? await store.totalUsage() else { return nil }
-            return ServerMeasures(listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits)
+            return ServerMeasures(
+                listeners: hub.listeners, recordBytes: usage.records, assetBytes: usage.assets, commits: store.commits,
+                freeBytes: DiskSpace.freeBytes(of: data).map { Int64(clamping: $0) })
         }
+    }
+
+    private static func databaseFormat(_ database: DatabaseAddress?) -> Int {
+        #if TARN_POSTGRES
+            if database != nil { return PostgresServerStore.databaseFormat }
+        #endif
+        return SQLiteServerStore.databaseFormat
     }
 
     private static func storage(

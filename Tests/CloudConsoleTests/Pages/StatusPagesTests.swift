@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
@@ -9,8 +8,11 @@ import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures
+import SystemSupport
 import TestBasics
 import Testing
+
+@testable import CloudConsole
 
 /// Sizes, charts, settings and the request log.
 @Suite struct StatusPagesTests {
@@ -79,6 +81,48 @@ import Testing
         let settings = await other.get("/console/settings").text
         #expect(settings.contains("&lt;http&gt;"))
         #expect(settings.contains("<code>recordBytes</code>"))
+    }
+
+    @Test func versionsAndUptimeAreShownToOperatorsOnly() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let visitor = BrowserSession(village, console: Console(service: village.service, storage: village.store, databaseFormat: 77))
+        #expect(await !visitor.get("/console").text.contains(TarnVersion.current))
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        village.clock.advance(seconds: 1500)
+        #expect(await visitor.get("/console").text.contains("Tarn \(TarnVersion.current) · database format 77 · up 25 min"))
+        let settings = await visitor.get("/console/settings").text
+        #expect(settings.contains("version: <code>\(TarnVersion.current)</code>"))
+        #expect(settings.contains("database format: <code>77</code>"))
+        #expect(settings.contains("UTC, for 25 min"))
+        try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = false }
+        #expect(await !visitor.get("/console").text.contains(TarnVersion.current))
+    }
+
+    @Test(
+        arguments: [
+            (-1, "0 min"), (59_999, "0 min"), (3_600_000, "1 h 0 min"), (86_399_999, "23 h 59 min"), (90_000_000, "1 d 1 h"),
+        ] as [(Int64, String)])
+    func durationsHaveTwoUnits(_ milliseconds: Int64, _ text: String) { #expect(FieldText.duration(milliseconds) == text) }
+
+    @Test func freeSpaceAndTheLastBackupAreShown() async throws {
+        struct Backups: ServerBackups {
+            let folder = "/backups"
+            let state = BackupState.idle
+            func backups() async throws -> [ServerBackup] {
+                [ServerBackup(path: "/backups/2030-03-17T17-46-40Z", databaseBytes: 1), ServerBackup(path: "/backups/x", databaseBytes: 1)]
+            }
+            func begin(now: Int64) -> Bool { false }
+        }
+        let (village, plain) = try await BrowserSession.signedIn()
+        #expect(await !plain.get("/console/status").text.contains("Last backup"))
+        let console = Console(service: village.service, storage: village.store, backups: Backups()) {
+            ServerMeasures(listeners: 0, recordBytes: 0, assetBytes: 0, commits: 0, freeBytes: 12_300_000_000)
+        }
+        let visitor = BrowserSession(village, console: console)
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        let page = await visitor.get("/console/status").text
+        #expect(page.contains("12.3 GB"))
+        #expect(page.contains("2030-03-17T17-46-40Z"))
     }
 
     @Test func containersAreListedWithSizeAndLastUse() async throws {
